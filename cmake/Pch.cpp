@@ -1,0 +1,1 @@
+// The project-wide precompiled header is compiled through this file.
