@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Step as bytes, and back.
+//
+// The bytes are a FlatBuffer (lib/Artifact/Step.fbs) with the file identifier
+// "ACTS" and one format number; a reader refuses any other number by name.
+// `read` trusts nothing: FlatBuffers' verifier first, then `validate`, which
+// checks every index, offset, size and enumerator against what it refers to.
+// What `read` returns can be run without a further check. `write` validates
+// too, so that a compiler's mistake is named where it is made.
+//
+//   auto bytes = artifact::write(step);
+//   auto again = artifact::read(bytes->data(), bytes->size());
+//
+// The one thing that cannot be checked is what native code does: see
+// `allow native` in act-c/Runtime.h.
+#ifndef ACT_ARTIFACT_FORMAT_H
+#define ACT_ARTIFACT_FORMAT_H
+#include "act/Artifact/Step.h"
+#include "act/Result.h"
+#include <cstddef>
+
+namespace act::artifact {
+
+constexpr uint32_t formatNumber = 1;
+constexpr uint64_t maxScratchBytes = uint64_t{1} << 32; // per thread
+constexpr uint64_t maxGrid = uint64_t{1} << 40;
+constexpr uint64_t maxArguments = 1024; // of one launch
+constexpr uint64_t arenaAlignment = 64;
+
+Result<std::vector<uint8_t>> write(const Step &step);
+Result<Step> read(const void *data, size_t bytes);
+/// True when the bytes start like an artifact of any format.
+bool looksLikeArtifact(const void *data, size_t bytes);
+
+/// Everything `read` promises about a Step, with the first violation named.
+Status validate(const Step &step);
+
+Status writeFile(const std::string &path, const Step &step);
+Result<Step> readFile(const std::string &path);
+
+} // namespace act::artifact
+#endif

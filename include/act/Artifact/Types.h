@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes and names of the tensor types a Step speaks of. Every product is
+// checked: a shape from a file may hold anything.
+#ifndef ACT_ARTIFACT_TYPES_H
+#define ACT_ARTIFACT_TYPES_H
+#include "act/Artifact/Step.h"
+#include "act/Result.h"
+
+namespace act::artifact {
+
+/// No tensor, arena or file part is larger than this (2^48 bytes).
+constexpr uint64_t maxBytes = uint64_t{1} << 48;
+
+/// "f32", "bf16", "f8E4M3FN", ...; "?" for a value that is no dtype.
+const char *dtypeName(DType dtype);
+/// Bytes of one element; 0 for nf4, which packs two elements into a byte.
+uint64_t elementBytes(DType dtype);
+bool isFloat(DType dtype); // nf4 is not
+/// "f32[2,3]"
+std::string typeName(const TensorType &type);
+
+/// The product of the shape; an error when a dimension is negative or the
+/// product exceeds maxBytes.
+Result<uint64_t> elementCount(const TensorType &type);
+/// Bytes in memory. nf4: codes padded to a multiple of 64 bytes, then absmax.
+Result<uint64_t> byteSize(const TensorType &type);
+/// nf4 only: where the absmax values start.
+uint64_t nf4AbsmaxOffset(uint64_t elements);
+
+} // namespace act::artifact
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file that appears whole or not at all.
+//
+//   auto f = AtomicFile::create("weights.safetensors");
+//   if (!f) return f.error();
+//   if (auto s = f->write(header); !s) return s.error();
+//   if (auto s = f->write(data); !s) return s.error();
+//   return f->commit();
+//
+// The bytes go to a temporary file in the same folder; commit() flushes it to
+// the disk, renames it over the destination and flushes the folder. Without a
+// commit the temporary is removed and the destination keeps what it had. A
+// process killed at any instant leaves the destination old or new, never in
+// between (a stray `.NAME.tmp-…` may stay behind).
+//
+// A destination that exists and is no regular file (/dev/null, a pipe) cannot
+// be replaced; it is written directly.
+#ifndef ACT_FILE_ATOMICFILE_H
+#define ACT_FILE_ATOMICFILE_H
+#include "act/Result.h"
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace act::file {
+
+class AtomicFile {
+public:
+  static Result<AtomicFile> create(const std::string &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&) = delete;
+  ~AtomicFile();
+  Status write(const void *data, size_t bytes);
+  Status write(std::string_view text) {
+    return write(text.data(), text.size());
+  }
+  Status commit();
+
+private:
+  AtomicFile() = default;
+  std::string path, temporary; // temporary is empty when written directly
+  int fd = -1;
+};
+
+/// Writes all of `data` to `path`, atomically.
+Status writeFile(const std::string &path, const void *data, size_t bytes);
+inline Status writeFile(const std::string &path, std::string_view text) {
+  return writeFile(path, text.data(), text.size());
+}
+
+} // namespace act::file
+#endif

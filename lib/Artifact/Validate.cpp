@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ValidatePlan.h"
+#include "act/Artifact/Format.h"
+#include "act/Artifact/Types.h"
+#include <cmath>
+#include <set>
+#include <string_view>
+
+using namespace act;
+using namespace act::artifact;
+
+namespace {
+
+std::string quoted(const std::string &s) { return "'" + s + "'"; }
+Error error(std::string message) { return {std::move(message), ""}; }
+
+/// Names are printed, looked up and handed to C, so they are not empty, hold no
+/// NUL and are unique within their list.
+class Names {
+public:
+  explicit Names(const char *what) : what(what) {}
+  Status add(const std::string &name) {
+    if (name.empty())
+      return error(std::string("a ") + what + " has no name");
+    if (name.find('\0') != std::string::npos)
+      return error(std::string("a ") + what + "'s name contains a NUL");
+    if (!seen.insert(name).second)
+      return error(std::string("two ") + what + "s are called " + quoted(name));
+    return ok();
+  }
+
+private:
+  const char *what;
+  std::set<std::string_view> seen;
+};
+
+Status validateType(const TensorType &t, const std::string &owner) {
+  if (t.dtype > DType::NF4)
+    return error(owner + " has element type number " +
+                 std::to_string(static_cast<int>(t.dtype)) + ", at most " +
+                 std::to_string(static_cast<int>(DType::NF4)) + " is known");
+  if (t.shape.size() > 16)
+    return error(owner + " has rank " + std::to_string(t.shape.size()) +
+                 ", at most 16 is allowed");
+  if (auto bytes = byteSize(t); !bytes)
+    return error(owner + ": " + bytes.error().message);
+  return ok();
+}
+
+class Validator {
+public:
+  explicit Validator(const Step &step) : step(step) {}
+  Status run() {
+    for (auto check : {&Validator::header, &Validator::kernels,
+                       &Validator::parameters, &Validator::states,
+                       &Validator::scalars, &Validator::functions})
+      if (auto s = (this->*check)(); !s)
+        return s;
+    return ok();
+  }
+
+private:
+  const Step &step;
+
+  Status header() {
+    if (step.device != "host" && step.device != "cuda")
+      return error("the step is for device " + quoted(step.device) +
+                   ", expected host or cuda");
+    if (!step.optimizer.empty() && step.optimizer != "adamw" &&
+        step.optimizer != "sgd")
+      return error("the step's optimizer is " + quoted(step.optimizer) +
+                   ", expected adamw, sgd or none");
+    if (step.microBatches < 1 || step.microBatches > (1u << 20))
+      return error("the step has " + std::to_string(step.microBatches) +
+                   " micro-batches, expected 1 to 2^20");
+    return ok();
+  }
+
+  Status kernels() {
+    // One symbol may serve several kernels (another grid), so only their
+    // presence is checked.
+    for (const Kernel &k : step.kernels) {
+      if (k.symbol.empty() || k.symbol.find('\0') != std::string::npos)
+        return error("a kernel's symbol is empty or contains a NUL");
+      if (k.grid < 1 || k.grid > maxGrid)
+        return error("kernel " + quoted(k.symbol) + " has a grid of " +
+                     std::to_string(k.grid) + " blocks, expected 1 to 2^40");
+      if (k.scratchBytes > maxScratchBytes)
+        return error("kernel " + quoted(k.symbol) + " wants " +
+                     std::to_string(k.scratchBytes) +
+                     " bytes of scratch per thread, at most 2^32 is allowed");
+    }
+    return ok();
+  }
+
+  Status parameters() {
+    Names names("parameter");
+    for (const Parameter &p : step.parameters) {
+      if (auto s = names.add(p.name); !s)
+        return s;
+      std::string owner = "parameter " + quoted(p.name);
+      if (auto s = validateType(p.type, owner); !s)
+        return s;
+      if (p.init > Init::Normal)
+        return error(owner + " has initialisation number " +
+                     std::to_string(static_cast<int>(p.init)) +
+                     ", at most 2 is known");
+      if (!std::isfinite(p.initStd) || p.initStd < 0)
+        return error(owner + " has a standard deviation that is negative or "
+                             "not finite");
+    }
+    return ok();
+  }
+
+  Status states() {
+    Names names("state");
+    for (const State &s : step.states) {
+      if (auto status = names.add(s.name); !status)
+        return status;
+      std::string owner = "state " + quoted(s.name);
+      if (auto status = validateType(s.type, owner); !status)
+        return status;
+      if (s.role > Role::Momentum)
+        return error(owner + " has role number " +
+                     std::to_string(static_cast<int>(s.role)) +
+                     ", at most 4 is known");
+      if (s.parameter >= step.parameters.size())
+        return error(owner + " belongs to parameter " +
+                     std::to_string(s.parameter) + " of " +
+                     std::to_string(step.parameters.size()));
+      const TensorType &p = step.parameters[s.parameter].type;
+      if (s.role == Role::Master &&
+          (s.type.shape != p.shape || !isFloat(s.type.dtype) ||
+           !isFloat(p.dtype)))
+        return error(owner + " is " + typeName(s.type) +
+                     ", a master copy of " + typeName(p) + " cannot be");
+    }
+    return ok();
+  }
+
+  Status scalars() {
+    Names names("scalar");
+    for (const Scalar &s : step.scalars) {
+      if (auto status = names.add(s.name); !status)
+        return status;
+      if (s.dtype != DType::F32 && s.dtype != DType::F64 &&
+          s.dtype != DType::I32 && s.dtype != DType::I64)
+        return error("scalar " + quoted(s.name) +
+                     " has an element type other than f32, f64, i32, i64");
+    }
+    return ok();
+  }
+
+  Status functions() {
+    Names names("function");
+    for (const Function &f : step.functions) {
+      if (auto s = names.add(f.name); !s)
+        return s;
+      if (f.arenaBytes > maxBytes)
+        return error("function " + quoted(f.name) + " has an arena of " +
+                     std::to_string(f.arenaBytes) +
+                     " bytes, at most 2^48 is allowed");
+      for (auto *ports : {&f.inputs, &f.outputs}) {
+        Names portNames(ports == &f.inputs ? "input" : "output");
+        for (const Port &p : *ports) {
+          if (auto s = portNames.add(p.name); !s)
+            return s;
+          if (auto s = validateType(p.type, "function " + quoted(f.name) +
+                                                ": port " + quoted(p.name));
+              !s)
+            return s;
+        }
+      }
+      for (size_t i = 0; i < f.launches.size(); ++i)
+        if (auto s = launch(f, f.launches[i]); !s)
+          return error("function " + quoted(f.name) + ": launch " +
+                       std::to_string(i) + " (" + f.launches[i].name +
+                       "): " + s.error().message);
+      if (auto s = validatePlan(f); !s)
+        return s;
+    }
+    return ok();
+  }
+
+  Status launch(const Function &f, const Launch &l) {
+    if (l.kernel >= step.kernels.size())
+      return error("kernel " + std::to_string(l.kernel) + " of " +
+                   std::to_string(step.kernels.size()));
+    if (l.args.size() > maxArguments)
+      return error(std::to_string(l.args.size()) + " arguments, at most " +
+                   std::to_string(maxArguments) + " are allowed");
+    for (size_t i = 0; i < l.args.size(); ++i)
+      if (auto s = operand(f, l.args[i]); !s)
+        return error("argument " + std::to_string(i) + ": " +
+                     s.error().message);
+    return ok();
+  }
+
+  static Status range(const Operand &o, const std::string &what,
+                      uint64_t size) {
+    if (o.bytes > size || o.offset > size - o.bytes)
+      return error(std::to_string(o.bytes) + " bytes at offset " +
+                   std::to_string(o.offset) + " of " + what + " of " +
+                   std::to_string(size) + " bytes");
+    return ok();
+  }
+
+  template <typename T>
+  static Status tensor(const Operand &o, const char *what,
+                       const std::vector<T> &list) {
+    if (o.index >= list.size())
+      return error(std::string(what) + " " + std::to_string(o.index) + " of " +
+                   std::to_string(list.size()));
+    // The types were validated before, so the size is there.
+    return range(o, std::string(what) + " " + quoted(list[o.index].name),
+                 *byteSize(list[o.index].type));
+  }
+
+  static Status readOnly(const Operand &o, const char *what) {
+    return o.written ? Status(error(std::string(what) + " is written")) : ok();
+  }
+
+  Status operand(const Function &f, const Operand &o) {
+    switch (o.space) {
+    case Space::Arena:
+      if (o.offset % arenaAlignment != 0)
+        return error("arena offset " + std::to_string(o.offset) +
+                     " is no multiple of 64");
+      return range(o, "an arena", f.arenaBytes);
+    case Space::Parameter:
+      if (auto s = tensor(o, "parameter", step.parameters); !s)
+        return s;
+      return step.parameters[o.index].frozen
+                 ? readOnly(o, "a frozen parameter")
+                 : ok();
+    case Space::State:
+      return tensor(o, "state", step.states);
+    case Space::Input:
+      if (auto s = readOnly(o, "an input"); !s)
+        return s;
+      return tensor(o, "input", f.inputs);
+    case Space::Output:
+      return tensor(o, "output", f.outputs);
+    case Space::Scalar:
+      if (o.index >= step.scalars.size())
+        return error("scalar " + std::to_string(o.index) + " of " +
+                     std::to_string(step.scalars.size()));
+      return readOnly(o, "a scalar");
+    case Space::Immediate:
+      return readOnly(o, "an immediate");
+    }
+    return error("space number " + std::to_string(static_cast<int>(o.space)) +
+                 ", at most 6 is known");
+  }
+};
+
+} // namespace
+
+Status artifact::validate(const Step &step) { return Validator(step).run(); }

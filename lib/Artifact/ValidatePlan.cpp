@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ValidatePlan.h"
+#include "act/Artifact/Format.h"
+#include <algorithm>
+#include <map>
+
+using namespace act;
+using namespace act::artifact;
+
+static std::string place(const Buffer &b) {
+  return "buffer '" + b.name + "' at [" + std::to_string(b.offset) + ", " +
+         std::to_string(b.offset + b.bytes) + ")";
+}
+
+static Status validateRange(const Function &f, const Buffer &b) {
+  auto fail = [&](const std::string &what) -> Status {
+    return Error{"function '" + f.name + "': buffer '" + b.name + "' " + what,
+                 ""};
+  };
+  if (b.bytes > f.arenaBytes || b.offset > f.arenaBytes - b.bytes)
+    return fail("takes " + std::to_string(b.bytes) + " bytes at offset " +
+                std::to_string(b.offset) + " of an arena of " +
+                std::to_string(f.arenaBytes));
+  if (b.offset % arenaAlignment != 0)
+    return fail("has offset " + std::to_string(b.offset) +
+                ", which is no multiple of 64");
+  if (b.first > b.last || b.last >= f.launches.size())
+    return fail("lives from launch " + std::to_string(b.first) + " to " +
+                std::to_string(b.last) + " of " +
+                std::to_string(f.launches.size()));
+  return ok();
+}
+
+// A sweep over the launches: buffers enter a map ordered by offset when they
+// are born and leave after they die. All that is in the map is disjoint, so a
+// newcomer can only meet its two neighbours.
+Status artifact::validatePlan(const Function &f) {
+  std::vector<uint32_t> births;
+  for (uint32_t i = 0; i < f.plan.size(); ++i) {
+    if (auto s = validateRange(f, f.plan[i]); !s)
+      return s;
+    if (f.plan[i].bytes > 0)
+      births.push_back(i);
+  }
+  std::vector<uint32_t> deaths = births;
+  std::sort(births.begin(), births.end(), [&](uint32_t a, uint32_t b) {
+    return f.plan[a].first < f.plan[b].first;
+  });
+  std::sort(deaths.begin(), deaths.end(), [&](uint32_t a, uint32_t b) {
+    return f.plan[a].last < f.plan[b].last;
+  });
+  std::map<uint64_t, const Buffer *> alive;
+  auto dead = deaths.begin();
+  for (uint32_t i : births) {
+    const Buffer &b = f.plan[i];
+    for (; dead != deaths.end() && f.plan[*dead].last < b.first; ++dead)
+      alive.erase(f.plan[*dead].offset);
+    auto next = alive.lower_bound(b.offset);
+    const Buffer *clash = nullptr;
+    if (next != alive.end() && next->first < b.offset + b.bytes)
+      clash = next->second;
+    if (next != alive.begin()) {
+      const Buffer *previous = std::prev(next)->second;
+      if (previous->offset + previous->bytes > b.offset)
+        clash = previous;
+    }
+    if (clash)
+      return Error{"function '" + f.name + "': " + place(b) + " overlaps " +
+                       place(*clash) + " while both are alive at launch " +
+                       std::to_string(b.first),
+                   ""};
+    alive.emplace(b.offset, &b);
+  }
+  return ok();
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_LIB_ARTIFACT_VALIDATEPLAN_H
+#define ACT_LIB_ARTIFACT_VALIDATEPLAN_H
+#include "act/Artifact/Step.h"
+#include "act/Result.h"
+
+namespace act::artifact {
+/// Buffers lie in the arena, are aligned, live within the function's launches,
+/// and no two that are alive at the same launch share a byte.
+Status validatePlan(const Function &function);
+} // namespace act::artifact
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Step_generated.h"
+#include "act/Artifact/Format.h"
+#include "act/File/AtomicFile.h"
+
+using namespace act;
+using namespace act::artifact;
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+static Offset<fbs::TensorType> encode(FlatBufferBuilder &b,
+                                      const TensorType &t) {
+  return fbs::CreateTensorType(b, static_cast<uint8_t>(t.dtype),
+                               b.CreateVector(t.shape), t.blockSize);
+}
+
+static Offset<fbs::Port> encode(FlatBufferBuilder &b, const Port &p) {
+  auto name = b.CreateString(p.name);
+  return fbs::CreatePort(b, name, encode(b, p.type));
+}
+
+static Offset<fbs::Parameter> encode(FlatBufferBuilder &b, const Parameter &p) {
+  auto name = b.CreateString(p.name);
+  auto type = encode(b, p.type);
+  return fbs::CreateParameter(b, name, type, p.frozen,
+                              static_cast<uint8_t>(p.init), p.initStd);
+}
+
+static Offset<fbs::State> encode(FlatBufferBuilder &b, const State &s) {
+  auto name = b.CreateString(s.name);
+  auto type = encode(b, s.type);
+  return fbs::CreateState(b, name, type, static_cast<uint8_t>(s.role),
+                          s.parameter);
+}
+
+static Offset<fbs::Scalar> encode(FlatBufferBuilder &b, const Scalar &s) {
+  return fbs::CreateScalar(b, b.CreateString(s.name),
+                           static_cast<uint8_t>(s.dtype));
+}
+
+static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
+  return fbs::CreateKernel(b, b.CreateString(k.symbol), k.grid, k.scratchBytes);
+}
+
+static Offset<fbs::Launch> encode(FlatBufferBuilder &b, const Launch &l) {
+  std::vector<fbs::Operand> args;
+  args.reserve(l.args.size());
+  for (const Operand &o : l.args)
+    args.emplace_back(o.offset, o.bytes, o.index, static_cast<uint8_t>(o.space),
+                      o.written);
+  auto name = b.CreateString(l.name);
+  return fbs::CreateLaunch(b, l.kernel, b.CreateVectorOfStructs(args), name);
+}
+
+static Offset<fbs::Buffer> encode(FlatBufferBuilder &b, const Buffer &f) {
+  return fbs::CreateBuffer(b, b.CreateString(f.name), f.offset, f.bytes,
+                           f.first, f.last);
+}
+
+static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f);
+
+template <typename T, typename F>
+static Offset<flatbuffers::Vector<Offset<F>>>
+encodeAll(FlatBufferBuilder &b, const std::vector<T> &items) {
+  std::vector<Offset<F>> offsets;
+  offsets.reserve(items.size());
+  for (const T &item : items)
+    offsets.push_back(encode(b, item));
+  return b.CreateVector(offsets);
+}
+
+static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
+  auto name = b.CreateString(f.name);
+  auto inputs = encodeAll<Port, fbs::Port>(b, f.inputs);
+  auto outputs = encodeAll<Port, fbs::Port>(b, f.outputs);
+  auto launches = encodeAll<Launch, fbs::Launch>(b, f.launches);
+  auto plan = encodeAll<Buffer, fbs::Buffer>(b, f.plan);
+  return fbs::CreateFunction(b, name, inputs, outputs, launches, plan,
+                             f.arenaBytes);
+}
+
+Result<std::vector<uint8_t>> artifact::write(const Step &step) {
+  if (auto s = validate(step); !s)
+    return s.error();
+  // FlatBuffers addresses 2 GiB. The lists are far smaller than the code and
+  // the report, so those two decide.
+  if (step.code.size() + step.report.size() > (size_t{1} << 30))
+    return Error{"the code and the report take " +
+                     std::to_string(step.code.size() + step.report.size()) +
+                     " bytes, an artifact holds at most 2^30",
+                 ""};
+  FlatBufferBuilder b(step.code.size() + step.report.size() + 4096);
+  auto model = b.CreateString(step.model);
+  auto device = b.CreateString(step.device);
+  auto target = b.CreateString(step.target);
+  auto optimizer = b.CreateString(step.optimizer);
+  auto kernels = encodeAll<Kernel, fbs::Kernel>(b, step.kernels);
+  auto parameters = encodeAll<Parameter, fbs::Parameter>(b, step.parameters);
+  auto states = encodeAll<State, fbs::State>(b, step.states);
+  auto scalars = encodeAll<Scalar, fbs::Scalar>(b, step.scalars);
+  auto functions = encodeAll<Function, fbs::Function>(b, step.functions);
+  auto report = b.CreateString(step.report);
+  b.ForceVectorAlignment(step.code.size(), 1, 16);
+  auto code = b.CreateVector(step.code);
+  b.Finish(fbs::CreateStep(b, formatNumber, model, device, target, optimizer,
+                           step.microBatches, kernels, parameters, states,
+                           scalars, functions, report, code),
+           fbs::StepIdentifier());
+  return std::vector<uint8_t>(b.GetBufferPointer(),
+                              b.GetBufferPointer() + b.GetSize());
+}
+
+Status artifact::writeFile(const std::string &path, const Step &step) {
+  auto bytes = write(step);
+  if (!bytes)
+    return Error{bytes.error().message, path};
+  return file::writeFile(path, bytes->data(), bytes->size());
+}
