@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Problems and plans as text, in the format that minimalloc publishes:
+//
+//   id,lower,upper,size            id,lower,upper,size,offset
+//   a,0,2,256                      a,0,2,256,0
+//   b,1,3,256                      b,1,3,256,256
+//
+// lower and upper are the half-open lifetime. Columns may come in any order;
+// `alignment` and `offset` are optional. A field with a comma or a quote in it
+// is written in double quotes, with quotes doubled.
+#ifndef ACT_PLAN_CSV_H
+#define ACT_PLAN_CSV_H
+#include "act/Plan/Problem.h"
+#include <string_view>
+
+namespace act::plan {
+
+struct CsvContents {
+  Problem problem;
+  std::vector<int64_t> offsets; // empty unless there is a column `offset`
+};
+
+/// Errors carry `name:line`.
+Result<CsvContents> readCsv(std::string_view text,
+                            const std::string &name = "csv");
+/// With the plan's offsets when `plan` is given; the column `alignment` appears
+/// when one differs from 1.
+std::string writeCsv(const Problem &problem, const Plan *plan = nullptr);
+
+} // namespace act::plan
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Plan/Csv.h"
+#include <algorithm>
+#include <charconv>
+
+namespace act::plan {
+namespace {
+
+enum Column { Id, Lower, Upper, Size, Alignment, Offset, Count };
+const char *const columnNames[Count] = {"id",   "lower",     "upper",
+                                        "size", "alignment", "offset"};
+
+/// Splits one line; false if a quote is left open or followed by text.
+bool split(std::string_view line, std::vector<std::string> &fields) {
+  fields.clear();
+  for (size_t at = 0;; ++at) {
+    std::string field;
+    if (at < line.size() && line[at] == '"') {
+      for (++at;; ++at) {
+        if (at >= line.size())
+          return false;
+        if (line[at] == '"' && line.substr(at, 2) != "\"\"")
+          break;
+        at += line[at] == '"';
+        field += line[at];
+      }
+      if (++at < line.size() && line[at] != ',')
+        return false;
+    } else {
+      for (; at < line.size() && line[at] != ','; ++at)
+        field += line[at];
+    }
+    fields.push_back(std::move(field));
+    if (at >= line.size())
+      return true;
+  }
+}
+
+std::string quoted(const std::string &s) {
+  if (s.find_first_of(",\"") == std::string::npos)
+    return s;
+  std::string out = "\"";
+  for (char c : s)
+    out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+class Reader {
+public:
+  Reader(std::string_view text, const std::string &name)
+      : text(text), name(name) {}
+  Result<CsvContents> read();
+
+private:
+  bool nextLine();
+  Status header();
+  Status row(CsvContents &contents);
+  Status number(Column column, int64_t &value);
+  Error error(const std::string &message) const {
+    return Error{message, name + ":" + std::to_string(line)};
+  }
+
+  std::string_view text;
+  std::string name;
+  size_t line = 0;
+  std::string_view current;
+  std::vector<std::string> fields;
+  int position[Count] = {-1, -1, -1, -1, -1, -1};
+  size_t width = 0;
+};
+
+/// Skips empty lines and takes \r\n as well as \n.
+bool Reader::nextLine() {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    current = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line;
+    if (!current.empty() && current.back() == '\r')
+      current.remove_suffix(1);
+    if (!current.empty())
+      return true;
+  }
+  return false;
+}
+
+Status Reader::header() {
+  if (!nextLine() || !split(current, fields))
+    return error("expected a header: id,lower,upper,size");
+  for (size_t i = 0; i < fields.size(); ++i) {
+    auto it = std::find(columnNames, columnNames + Count, fields[i]);
+    if (it == columnNames + Count)
+      return error("unknown column '" + fields[i] +
+                   "', expected id, lower, upper, size, alignment, offset");
+    int &where = position[it - columnNames];
+    if (where >= 0)
+      return error("column '" + fields[i] + "' appears twice");
+    where = int(i);
+  }
+  width = fields.size();
+  for (Column c : {Id, Lower, Upper, Size})
+    if (position[c] < 0)
+      return error(std::string("column '") + columnNames[c] + "' is missing");
+  return ok();
+}
+
+Status Reader::number(Column column, int64_t &value) {
+  const std::string &s = fields[position[column]];
+  auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), value);
+  if (code != std::errc() || end != s.data() + s.size())
+    return error(std::string("expected a 64-bit integer as ") +
+                 columnNames[column] + ", found '" + s + "'");
+  return ok();
+}
+
+Status Reader::row(CsvContents &contents) {
+  if (!split(current, fields))
+    return error("a quoted field does not end");
+  if (fields.size() != width)
+    return error("expected " + std::to_string(width) + " fields, found " +
+                 std::to_string(fields.size()));
+  Buffer b;
+  b.name = fields[position[Id]];
+  int64_t offset = 0;
+  int64_t *targets[Count] = {nullptr,  &b.first,     &b.last,
+                             &b.bytes, &b.alignment, &offset};
+  for (Column c : {Lower, Upper, Size, Alignment, Offset})
+    if (position[c] >= 0)
+      if (Status s = number(c, *targets[c]); !s)
+        return s;
+  if (Status s = Problem{{b}}.check(); !s)
+    return error(s.error().message);
+  contents.problem.buffers.push_back(std::move(b));
+  if (position[Offset] >= 0)
+    contents.offsets.push_back(offset);
+  return ok();
+}
+
+Result<CsvContents> Reader::read() {
+  CsvContents contents;
+  if (Status s = header(); !s)
+    return s.error();
+  while (nextLine())
+    if (Status s = row(contents); !s)
+      return s.error();
+  if (Status s = contents.problem.check(); !s)
+    return error(s.error().message);
+  return contents;
+}
+
+} // namespace
+
+Result<CsvContents> readCsv(std::string_view text, const std::string &name) {
+  return Reader(text, name).read();
+}
+
+std::string writeCsv(const Problem &problem, const Plan *plan) {
+  bool aligned =
+      std::any_of(problem.buffers.begin(), problem.buffers.end(),
+                  [](const Buffer &b) { return b.alignment != 1; });
+  std::string out = "id,lower,upper,size";
+  out += aligned ? ",alignment" : "";
+  out += plan ? ",offset\n" : "\n";
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer &b = problem.buffers[i];
+    out += quoted(b.name);
+    for (int64_t v : {b.first, b.last, b.bytes})
+      out += "," + std::to_string(v);
+    if (aligned)
+      out += "," + std::to_string(b.alignment);
+    if (plan)
+      out += "," + std::to_string(plan->offsets[i]);
+    out += "\n";
+  }
+  return out;
+}
+
+} // namespace act::plan
