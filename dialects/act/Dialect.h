@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The act dialect: the one header its users include.
+#ifndef ACT_DIALECTS_ACT_DIALECT_H
+#define ACT_DIALECTS_ACT_DIALECT_H
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/act/Dialect.h.inc"
+#include "dialects/act/Enums.h.inc"
+
+namespace act {
+
+/// How rematerialisation and kernel forming see an op.
+enum class CostClass {
+  View,      ///< costs nothing: read through, replayed, never saved
+  Reference, ///< a parameter, a constant, a random site: never saved
+  Cheap,     ///< elementwise work, norms, masks: memory traffic only
+  Statistic, ///< as Cheap, but its small results (row statistics) are kept
+  Gemm,      ///< a matrix product
+  Attention, ///< fused attention
+  Loss,      ///< fused linear + cross entropy
+  Effect     ///< changes persistent buffers
+};
+
+} // namespace act
+
+#include "dialects/act/Interfaces.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/act/Types.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/act/Attrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/act/Ops.h.inc"
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every op must answer: its gradient, its cost, its linalg form.
+#ifndef ACT_INTERFACES_TD
+#define ACT_INTERFACES_TD
+include "mlir/IR/OpBase.td"
+
+def Act_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    Builds the vector-Jacobian product, and by what it uses decides what the
+    forward pass must keep: any forward value that `buildGradient` mentions is
+    saved (or recomputed), nothing else is.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Emits the gradient. `resultGrads` has one value per result, null where the
+      loss does not depend on it. Fills `operandGrads` (one entry per operand)
+      where `needed` says so; a null entry means zero. Gradients have the type
+      of the value they belong to.
+    }], "::llvm::LogicalResult", "buildGradient",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
+           "::llvm::ArrayRef<bool>":$needed,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGrads)>,
+    InterfaceMethod<[{
+      An equal op that also returns the statistics its gradient wants (the
+      reciprocal deviation of a norm, the log-sum-exp of a softmax), or the op
+      itself. The first results are the old ones, in order.
+    }], "::mlir::Operation *", "withStatistics",
+      (ins "::mlir::OpBuilder &":$builder), [{}], [{
+        return $_op.getOperation();
+      }]>
+  ];
+}
+
+def Act_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    What an op costs, and how rematerialisation and kernel forming see it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Floating-point operations of one execution: a multiply-add is two, a
+      transcendental one. 0 when a dimension is dynamic.
+    }], "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<[{
+      How rematerialisation and kernel forming see the op: see CostClass.
+    }], "::act::CostClass", "getCostClass", (ins)>
+  ];
+}
+
+def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    The executable meaning of an op, as linalg on plain tensors: no encodings,
+    static shapes, 16-bit operands widened to f32 inside the bodies. Called by
+    passes that make code; `operands` are the converted operands.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Emits the op on `operands`; appends one value per result, of the result's
+      type without its encoding.
+    }], "::llvm::LogicalResult", "lowerToLinalg",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+  ];
+}
+
+def Act_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    An op whose result element depends on one element of each operand, operands
+    broadcast from the right as numpy does. `emitScalar` is its whole meaning;
+    the linalg form and fusing follow from it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The op on scalars. Floats arrive in the computation type (f32, or f64 when
+      the result or an operand is f64); a float result is returned in it and is rounded by
+      the caller. Appends one scalar per result.
+    }], "void", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::ValueRange":$scalars,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+  ];
+}
+
+def Act_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    An op that is short for several: `decompose` writes them out. Used where a
+    pass or a target has no form for the op as a whole (LoRA in `act.linear`),
+    and to state what the op means in terms of others.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Emits the primitives; appends one value per result. Fails (without
+      emitting) when this use of the op has no decomposition.
+    }], "::llvm::LogicalResult", "decompose",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+  ];
+}
+#endif

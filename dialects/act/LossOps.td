@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// From tokens to activations, and from activations to the loss.
+include "dialects/act/OpBase.td"
+
+def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Differentiable]> {
+  let summary = "rows of a table";
+  let description = [{
+    result[..., :] = table[ids[...], :]. An id outside the table is read as the
+    nearest row; `act-run` refuses such ids before a step runs.
+
+    Example:
+    ```mlir
+    %0 = act.embedding %table, %ids : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$table, Act_IndexTensor:$ids);
+  let results = (outs Act_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToLinalg]> {
+  let summary = "gradient of an embedding's table";
+  let description = [{
+    result[v, :] = sum of grad[i, :] over the i with ids[i] = v, in the order of i.
+
+    Example:
+    ```mlir
+    %0 = act.embedding_grad %dy, %ids : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<16x4xf32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$grad, Act_IndexTensor:$ids);
+  let results = (outs Act_FloatTensor:$result);
+  let assemblyFormat = "$grad `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Act_CrossEntropyOp : Act_Op<"cross_entropy", [Pure, Costed, LowerableToLinalg, DifferentiableWithStatistics]> {
+  let summary = "negative log-likelihood of labels under a softmax";
+  let description = [{
+    Per token i with label y_i: lse(logits[i]) - logits[i, y_i], in f32; zero
+    where y_i is `ignore`. `mean` divides the sum by the number of tokens not
+    ignored, `sum` does not, `none` returns the per-token losses. The second
+    result is the log-sum-exp of every token.
+
+    Example:
+    ```mlir
+    %0 = act.cross_entropy %logits, %labels ignore -100 reduction mean : (tensor<2x3x16xf32>, tensor<2x3xi32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$logits, Act_IndexTensor:$labels,
+    I64Attr:$ignore, Act_ReductionAttr:$reduction);
+  let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
+  let assemblyFormat = [{
+    $logits `,` $labels `ignore` $ignore `reduction` $reduction attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, LowerableToLinalg]> {
+  let summary = "gradient of cross_entropy with respect to the logits";
+  let description = [{
+    result[i, v] = weight_i (exp(logits[i, v] - lse[i]) - [v = y_i]), weight_i
+    being the loss's gradient (over the number of tokens for `mean`), 0 for
+    ignored tokens.
+
+    Example:
+    ```mlir
+    %0 = act.cross_entropy_grad %dl, %logits, %labels, %lse ignore -100 reduction mean : (tensor<f32>, tensor<2x3x16xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x16xf32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$logits, Act_IndexTensor:$labels,
+    Act_FloatTensor:$lse, I64Attr:$ignore, Act_ReductionAttr:$reduction);
+  let results = (outs Act_FloatTensor:$result);
+  let assemblyFormat = [{
+    $grad `,` $logits `,` $labels `,` $lse `ignore` $ignore `reduction` $reduction attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, DifferentiableWithStatistics, Decomposable]> {
+  let summary = "linear layer and cross entropy without the logits in memory";
+  let description = [{
+    cross_entropy(input W^T, labels), computed for `chunk` tokens at a time: only
+    chunk * vocabulary logits exist at once. W is [vocabulary, in]. Its gradient
+    computes the logits of a chunk again from the saved log-sum-exp. Options and
+    results as in `act.cross_entropy`.
+
+    Example:
+    ```mlir
+    %0 = act.linear_cross_entropy %x, %w, %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, Act_IndexTensor:$labels,
+    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
+  let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
+  let assemblyFormat = [{
+    $input `,` $weight `,` $labels `ignore` $ignore `reduction` $reduction `chunk` $chunk
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Costed]> {
+  let summary = "gradients of linear_cross_entropy";
+  let description = [{
+    The gradients of the input and, when there is a second result, of the
+    weight, chunk by chunk: logits again, their gradient as in
+    `act.cross_entropy_grad`, then two products.
+
+    Example:
+    ```mlir
+    %0:2 = act.linear_cross_entropy_grad %dl, %x, %w, %labels, %lse ignore -100 reduction mean chunk 4 : (tensor<f32>, tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4x8xf32>, tensor<16x8xf32>)
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$input, Act_FloatTensor:$weight,
+    Act_IndexTensor:$labels, Act_FloatTensor:$lse, I64Attr:$ignore,
+    Act_ReductionAttr:$reduction, I64Attr:$chunk);
+  let results = (outs Act_FloatTensor:$d_input, Optional<Act_FloatTensor>:$d_weight);
+  let assemblyFormat = [{
+    $grad `,` $input `,` $weight `,` $labels `,` $lse `ignore` $ignore `reduction` $reduction
+    `chunk` $chunk attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_LabelCountOp : Act_Op<"label_count", [Pure, Costed, LowerableToLinalg]> {
+  let summary = "number of labels that are not ignored";
+  let description = [{
+    As a float, at least 1: what `mean` divides by.
+
+    Example:
+    ```mlir
+    %0 = act.label_count %labels ignore -100 : tensor<2x3xi32> -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Act_IndexTensor:$labels, I64Attr:$ignore);
+  let results = (outs Act_FloatTensor:$result);
+  let assemblyFormat = "$labels `ignore` $ignore attr-dict `:` type($labels) `->` type($result)";
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the op families share.
+#ifndef ACT_OPBASE_TD
+#define ACT_OPBASE_TD
+include "dialects/act/Dialect.td"
+include "dialects/act/Interfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+class Act_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Act_Dialect, mnemonic, traits>;
+
+def Differentiable : DeclareOpInterfaceMethods<Act_DifferentiableOpInterface>;
+def DifferentiableWithStatistics
+    : DeclareOpInterfaceMethods<Act_DifferentiableOpInterface, ["withStatistics"]>;
+def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
+def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
+def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
+def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
+
+def Act_Tensor : RankedTensorOf<[F64, F32, BF16, F16, F8E4M3FN, I1, I32, I64, Act_NF4Type]>;
+def Act_FloatTensor : RankedTensorOf<[F64, F32, BF16, F16]>;
+def Act_WeightTensor : RankedTensorOf<[F64, F32, BF16, F16, Act_NF4Type]>;
+def Act_IndexTensor : RankedTensorOf<[I32, I64]>;
+def Act_BoolTensor : RankedTensorOf<[I1]>;
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameter update. These ops act on the persistent buffers that belong to
+// a parameter: its value, gradient, master copy and moments. In the body of a
+// repeated layer they mean the tensors of the layer that runs.
+include "dialects/act/OpBase.td"
+
+class Act_UpdateOp<string mnemonic>
+    : Act_Op<mnemonic, [Costed, MemoryEffects<[MemRead, MemWrite]>,
+        DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
+def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
+  let summary = "sets the gradient of a parameter to zero";
+  let description = [{
+    Example:
+    ```mlir
+    act.zero_grad @w
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name);
+  let assemblyFormat = "$name attr-dict";
+}
+
+def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameOperandsAndResultType, Costed, MemoryEffects<[MemRead]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "adds the squares of a gradient to a sum";
+  let description = [{
+    result = sum + sum of grad(name)^2, in f32 and in a fixed order.
+
+    Example:
+    ```mlir
+    %1 = act.grad_square_sum @w, %0 : tensor<f32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, RankedTensorOf<[F32]>:$sum);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$name `,` $sum attr-dict `:` type($sum)";
+}
+
+def Act_ClipOp : Act_Op<"clip", [Pure, SameOperandsAndResultType, Costed, LowerableToLinalg]> {
+  let summary = "the factor that clips gradients to a norm";
+  let description = [{
+    min(1, max_norm / (sqrt(square_sum) + 1e-6)), as torch's clip_grad_norm_.
+
+    Example:
+    ```mlir
+    %c = act.clip %s max_norm 1.000000e+00 : tensor<f32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$square_sum, F64Attr:$max_norm);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$square_sum `max_norm` $max_norm attr-dict `:` type($square_sum)";
+}
+
+def Act_AdamWOp : Act_UpdateOp<"adamw"> {
+  let summary = "AdamW's update of a parameter";
+  let description = [{
+    With g = clip * grad, at step t = 1, 2, ... (Loshchilov and Hutter 2019, in
+    the order of operations of torch.optim.AdamW):
+
+        w -= lr * weight_decay * w
+        m  = beta1 * m + (1 - beta1) * g
+        v  = beta2 * v + (1 - beta2) * g^2
+        w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + eps)
+
+    in f32 (f64 for f64 parameters). m and v are f32. With `master`, w is the f32 master copy
+    and the parameter becomes w rounded to its type.
+
+    Example:
+    ```mlir
+    act.adamw @w lr(%lr) step(%t) betas [9.000000e-01, 9.990000e-01] eps 1.000000e-08 weight_decay 1.000000e-02
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, F32:$lr, I64:$step,
+    Optional<RankedTensorOf<[F32]>>:$clip, DenseF64ArrayAttr:$betas, F64Attr:$eps,
+    F64Attr:$weight_decay, UnitAttr:$master);
+  let assemblyFormat = [{
+    $name `lr` `(` $lr `)` `step` `(` $step `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
+    `betas` $betas `eps` $eps `weight_decay` $weight_decay (`master` $master^)? attr-dict
+  }];
+}
+
+def Act_SgdOp : Act_UpdateOp<"sgd"> {
+  let summary = "gradient descent's update of a parameter";
+  let description = [{
+    w -= lr * clip * grad. `master` as in `act.adamw`.
+
+    Example:
+    ```mlir
+    act.sgd @w lr(%lr)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, F32:$lr, Optional<RankedTensorOf<[F32]>>:$clip,
+    UnitAttr:$master);
+  let assemblyFormat = [{
+    $name `lr` `(` $lr `)` (`clip` `(` $clip^ `:` type($clip) `)`)? (`master` $master^)? attr-dict
+  }];
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters, repeated layers, kernel groups, and scalars of a program.
+include "dialects/act/OpBase.td"
+
+def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
+  let summary = "declares a parameter of the model";
+  let description = [{
+    A tensor that lives as long as the model. `hf_name` is its Hugging Face
+    name; in a parameter of repeated layers (`layers` given) it holds `{l}`,
+    the layer's index, and the parameter is `layers` tensors of the given type.
+    A frozen parameter has no gradient and no optimizer state. `tied` lists
+    further names under which files store the same tensor.
+
+    Example:
+    ```mlir
+    act.parameter @q_proj "model.layers.{l}.self_attn.q_proj.weight" : tensor<64x48xf32> layers(2) init(normal, 2.000000e-02)
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$hf_name, TypeAttrOf<Act_Tensor>:$type,
+    OptionalAttr<I64Attr>:$layers,
+    DefaultValuedAttr<Act_InitKindAttr, "::act::InitKind::Normal">:$init,
+    DefaultValuedAttr<F64Attr, "0.02">:$init_std,
+    UnitAttr:$frozen, OptionalAttr<StrArrayAttr>:$tied);
+  let assemblyFormat = [{
+    $sym_name $hf_name `:` $type (`layers` `(` $layers^ `)`)?
+    (`init` `(` $init^ `,` $init_std `)`)? (`frozen` $frozen^)? (`tied` $tied^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_ParamOp : Act_Op<"param", [Pure, Costed,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a parameter";
+  let description = [{
+    In the body of a repeated layer, a parameter with `layers` stands for the
+    tensor of the layer that runs.
+
+    Example:
+    ```mlir
+    %w = act.param @q_proj : tensor<64x48xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name);
+  let results = (outs Act_Tensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a layer several times";
+  let description = [{
+    Calls `callee` for l = from, ..., from + count - 1, or in the opposite order
+    when `reverse`. The callee's arguments are, in order: the layer index as an
+    i64 (only if its first argument is an i64 that no operand accounts for), the
+    carried values, the shared values, and slice l - from of each stacked value.
+    Its results are the carried values for the next iteration, then the values
+    of this iteration that the op returns stacked along a new first dimension.
+
+    The result is that of the calls written out one after the other; memory and
+    cost are those of the calls written out, too.
+
+    `letter` names the count in formulas.
+
+    Example:
+    ```mlir
+    %y = act.repeat @layer count(L = 2) carry(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, StrAttr:$letter, I64Attr:$count,
+    DefaultValuedAttr<I64Attr, "0">:$from, UnitAttr:$reverse,
+    Variadic<AnyType>:$carried, Variadic<AnyType>:$shared, Variadic<AnyType>:$stacked);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    $callee `count` `(` custom<Count>($letter, $count) `)` (`from` `(` $from^ `)`)?
+    (`reverse` $reverse^)? (`carry` `(` $carried^ `)`)? (`shared` `(` $shared^ `)`)?
+    (`stack` `(` $stacked^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Results past the carried ones are stacks, one slice per iteration.
+    ::mlir::ResultRange getStacks() {
+      return getResults().drop_front(getCarried().size());
+    }
+    ::mlir::ResultRange getCarriedResults() {
+      return getResults().take_front(getCarried().size());
+    }
+  }];
+}
+
+def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "ops that run as one kernel";
+  let description = [{
+    One group is one kernel: what it yields is materialised, what is inside is
+    not. `name` says what it is in reports. `workspace` is the number of bytes
+    it needs in the arena while it runs. `inplace` has one entry per result:
+    the operand whose memory the result may take over when that operand dies
+    here, or -1.
+
+    Example:
+    ```mlir
+    %y = act.group "scale" (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+      %0 = act.scale %a by 2.000000e+00 : tensor<4xf32>
+      act.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<AnyType>:$inputs,
+    DefaultValuedAttr<I64Attr, "0">:$workspace,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$inplace);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Act_YieldOp : Act_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["GroupOp", "AttentionOp", "AttentionGradOp"]>]> {
+  let summary = "ends a group or a score region";
+  let description = [{
+    Example:
+    ```mlir
+    act.yield %0 : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
+  let summary = "identifies a place that draws random numbers";
+  let description = [{
+    The third word of dropout's counter: `id` + 65536 * (layer + 1), or `id`
+    outside layers. Different for every dropout of a model and every layer.
+
+    Example:
+    ```mlir
+    %site = act.site 3 layer(%l) : i64
+    ```
+  }];
+  let arguments = (ins I64Attr:$id, Optional<I64>:$layer);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$id (`layer` `(` $layer^ `)`)? attr-dict `:` type($result)";
+}
+
+def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds to the gradient of a parameter";
+  let description = [{
+    grad(name) += value, in the gradient's type. In the body of a repeated layer
+    the gradient is that of the layer that runs.
+
+    Example:
+    ```mlir
+    act.accumulate @q_proj, %dw : tensor<64x48xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, Act_FloatTensor:$value);
+  let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
+}
+
+def Act_KeptOp : Act_Op<"kept", [Pure, SameOperandsAndResultType, Costed]> {
+  let summary = "a forward value as recomputation reads it";
+  let description = [{
+    The value itself. Separates recomputed ops from the originals, so that
+    common-subexpression elimination does not undo rematerialisation.
+
+    Example:
+    ```mlir
+    %k = act.kept %x : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Act_Tensor:$input);
+  let results = (outs Act_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What several families need to know about act's tensor types: names of
+// dimensions, result types, and the small ops that gradients are made of.
+#ifndef ACT_DIALECTS_ACT_TYPES_H
+#define ACT_DIALECTS_ACT_TYPES_H
+#include "dialects/act/Dialect.h"
+
+namespace act {
+
+using mlir::RankedTensorType;
+
+/// The names of `type`'s dimensions; a dimension without a name is its size.
+llvm::SmallVector<std::string> dimNames(RankedTensorType type);
+
+/// A tensor of `shape` whose dimensions are named; the encoding is left out
+/// when no name has a letter.
+RankedTensorType namedTensor(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                             llvm::ArrayRef<std::string> names,
+                             mlir::MLIRContext *context);
+
+/// `type` with another element type.
+RankedTensorType withElement(RankedTensorType type, mlir::Type element);
+
+/// `type` without its last `n` dimensions, or without its first `n`.
+RankedTensorType dropBack(RankedTensorType type, unsigned n,
+                          mlir::Type element = {});
+RankedTensorType dropFront(RankedTensorType type, unsigned n);
+
+/// `type` with a new first dimension.
+RankedTensorType prepend(RankedTensorType type, int64_t size,
+                         llvm::StringRef name);
+
+/// All dimensions but the last `keep` multiplied into one: [b, s, h] -> [b*s, h].
+RankedTensorType flattenLeading(RankedTensorType type, unsigned keep);
+
+/// `value` reshaped to `type`; the value itself when the type is equal.
+mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Value value,
+                      RankedTensorType type);
+
+/// Sums `grad` to the shape of `type`, undoing numpy broadcasting.
+mlir::Value sumToType(mlir::OpBuilder &b, mlir::Value grad,
+                      RankedTensorType type);
+
+/// `value` in `type`'s element type.
+mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value, RankedTensorType type);
+
+/// The type in which an op computes: f64 for f64, f32 for every other float.
+mlir::Type computeType(mlir::Type element);
+
+/// Elements of a static shape; 0 when a dimension is dynamic.
+int64_t elementCount(RankedTensorType type);
+
+/// Bytes that a static tensor occupies: a byte per i1, nf4 as packed codes
+/// padded to 64 bytes and one f32 per block.
+int64_t byteSize(RankedTensorType type);
+
+} // namespace act
+#endif

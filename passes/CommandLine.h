@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The spellings of act's flags that MLIR's option syntax does not know:
+//   --remat=selective              ->  --remat="policy=selective"
+//   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw clip=1.0"
+// The second form takes the place of its first flag.
+#ifndef ACT_PASSES_COMMANDLINE_H
+#define ACT_PASSES_COMMANDLINE_H
+#include <vector>
+
+namespace act {
+/// The arguments for MlirOptMain. The strings live as long as the process.
+std::vector<char *> expandOptPassFlags(int argc, char **argv);
+} // namespace act
+#endif
