@@ -155,9 +155,8 @@ Result<CsvContents> readCsv(std::string_view text, const std::string &name) {
 }
 
 std::string writeCsv(const Problem &problem, const Plan *plan) {
-  bool aligned =
-      std::any_of(problem.buffers.begin(), problem.buffers.end(),
-                  [](const Buffer &b) { return b.alignment != 1; });
+  bool aligned = std::any_of(problem.buffers.begin(), problem.buffers.end(),
+                             [](const Buffer &b) { return b.alignment != 1; });
   std::string out = "id,lower,upper,size";
   out += aligned ? ",alignment" : "";
   out += plan ? ",offset\n" : "\n";

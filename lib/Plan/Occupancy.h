@@ -12,8 +12,8 @@
 //
 // What is taken during [f, l) is the union of `any` over the canonical nodes of
 // [f, l) and of `cover` over their ancestors. Because good plans are dense, the
-// merged lists stay short (a stack of a thousand saved values is one range), and
-// neither a query nor an insertion looks at single buffers.
+// merged lists stay short (a stack of a thousand saved values is one range),
+// and neither a query nor an insertion looks at single buffers.
 #ifndef ACT_LIB_PLAN_OCCUPANCY_H
 #define ACT_LIB_PLAN_OCCUPANCY_H
 #include <cstddef>

@@ -173,15 +173,10 @@ int64_t Search::place(const Ordering &order, Fit fit, int64_t abandon,
 }
 
 void Search::tryOrderings() {
-  auto length = [&](const Item &i) { return int64_t(i.last - i.first); };
-  auto area = [&](const Item &i) { return double(i.bytes) * length(i); };
-  using Less = bool (*)(const Item &, const Item &);
-  (void)length;
   struct Rule {
     const char *name;
-    Less before;
+    bool (*before)(const Item &, const Item &);
   };
-  (void)area;
   static const Rule rules[] = {
       {"longest first",
        [](const Item &x, const Item &y) {
@@ -208,8 +203,10 @@ void Search::tryOrderings() {
   };
   for (const Rule &rule : rules) {
     Ordering order = sized;
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
-      return rule.before(items[x], items[y]);
+    std::sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
+      if (rule.before(items[x], items[y]))
+        return true;
+      return !rule.before(items[y], items[x]) && x < y;
     });
     for (Fit fit : {Fit::Tightest, Fit::Lowest}) {
       if (done())
@@ -224,29 +221,34 @@ void Search::tryOrderings() {
 void Search::repair() {
   Random random{options.seed};
   Ordering order = bestOrder;
+  const std::string method = best.method + ", repaired";
   std::vector<double> key(items.size());
   int64_t current = best.arenaBytes;
   std::vector<int64_t> currentOffsets = best.offsets;
   for (int64_t left = options.effort; left > 0 && !done();
        left -= int64_t(order.size())) {
     Ordering trial = order;
+    const double stir = 1.5 / double(trial.size());
+    const double forward = random.unit();
     // A buffer above the bound moves forward by a random factor; so do a few
     // others, or the search would repeat itself.
     for (size_t i = 0; i < trial.size(); ++i) {
       uint32_t index = trial[i];
       bool sticksOut = currentOffsets[index] + items[index].bytes > bound;
       key[index] = double(i);
-      if (sticksOut ? random.unit() < 0.7 : random.unit() < 0.01)
+      if (sticksOut && random.unit() < forward)
         key[index] *= random.unit();
+      else if (random.unit() < stir)
+        key[index] = random.unit() * double(trial.size());
     }
-    std::stable_sort(trial.begin(), trial.end(), [&](uint32_t x, uint32_t y) {
-      return key[x] < key[y];
+    std::sort(trial.begin(), trial.end(), [&](uint32_t x, uint32_t y) {
+      return key[x] != key[y] ? key[x] < key[y] : x < y;
     });
     Fit fit = random.unit() < 0.8
                   ? bestFit
                   : (bestFit == Fit::Tightest ? Fit::Lowest : Fit::Tightest);
     int64_t allowed = current + current / 64;
-    int64_t arena = place(trial, fit, allowed, best.method + ", repaired");
+    int64_t arena = place(trial, fit, allowed, method);
     if (arena <= allowed && (arena <= current || random.unit() < 0.1)) {
       order = std::move(trial);
       current = arena;

@@ -27,8 +27,8 @@ Result<Verdict> validate(const Problem &problem, const Plan &plan) {
   std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
     int64_t offset = plan.offsets[i], bytes = buffers[i].footprint();
-    auto at = "buffer '" + buffers[i].name + "' at offset " +
-              std::to_string(offset);
+    auto at =
+        "buffer '" + buffers[i].name + "' at offset " + std::to_string(offset);
     if (offset < 0 || offset > plan.arenaBytes - bytes)
       return Error{at + " with " + std::to_string(bytes) +
                        " bytes leaves the arena of " +

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Plan/Csv.h"
+#include "act/Plan/Solver.h"
+#include "act/Plan/Validator.h"
+#include "test/lib/TransformerInstance.h"
+#include <ctime>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace act;
+using namespace act::plan;
+using instances::Shape;
+
+namespace {
+
+Plan solved(const Problem &problem, const SolverOptions &options = {}) {
+  auto plan = solve(problem, options);
+  EXPECT_TRUE(bool(plan)) << (plan ? "" : plan.error().str());
+  return plan ? *plan : Plan();
+}
+
+/// The definition, pair by pair.
+bool overlapFree(const Problem &p, const std::vector<int64_t> &offsets) {
+  for (size_t i = 0; i < p.buffers.size(); ++i)
+    for (size_t j = i + 1; j < p.buffers.size(); ++j) {
+      const Buffer &x = p.buffers[i], &y = p.buffers[j];
+      if (x.bytes && y.bytes && x.first < y.last && y.first < x.last &&
+          offsets[i] < offsets[j] + y.footprint() &&
+          offsets[j] < offsets[i] + x.footprint())
+        return false;
+    }
+  return true;
+}
+
+Problem randomProblem(std::mt19937 &random, int n, int time, int size) {
+  Problem p;
+  for (int i = 0; i < n; ++i) {
+    int64_t first = random() % time;
+    p.buffers.push_back({"r" + std::to_string(i), int64_t(random() % size),
+                         first, first + 1 + int64_t(random() % (time / 3 + 1)),
+                         int64_t(1) << (random() % 4)});
+  }
+  return p;
+}
+
+/// Smallest arena, by trying every order with every buffer as low as it goes.
+/// Some order of first-fit reaches an optimum: take the optimum's buffers from
+/// the bottom up.
+int64_t bruteForce(const Problem &p) {
+  std::vector<size_t> order(p.buffers.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  int64_t best = INT64_MAX;
+  do {
+    std::vector<std::pair<size_t, int64_t>> placed;
+    int64_t arena = 0;
+    for (size_t i : order) {
+      const Buffer &b = p.buffers[i];
+      int64_t offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (auto [j, at] : placed) {
+          const Buffer &o = p.buffers[j];
+          if (b.first < o.last && o.first < b.last &&
+              offset < at + o.footprint() && at < offset + b.footprint()) {
+            offset = (at + o.footprint() + b.alignment - 1) / b.alignment *
+                     b.alignment;
+            moved = true;
+          }
+        }
+      }
+      placed.emplace_back(i, offset);
+      arena = std::max(arena, offset + b.footprint());
+    }
+    best = std::min(best, arena);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+TEST(Plan, TheHeadersExample) {
+  Problem p{{{"a", 256, 0, 2}, {"b", 256, 1, 3}, {"c", 256, 2, 4}}};
+  Plan plan = solved(p);
+  EXPECT_EQ(p.lowerBound(), 512);
+  EXPECT_EQ(plan.arenaBytes, 512);
+  EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
+  EXPECT_TRUE(bool(validate(p, plan)));
+}
+
+TEST(Plan, EmptyAndZeroSizedProblems) {
+  EXPECT_EQ(solved(Problem()).arenaBytes, 0);
+  Problem p{{{"z", 0, 3, 4, 64}, {"one", 1, 0, 9, 64}}};
+  Plan plan = solved(p);
+  EXPECT_EQ(plan.arenaBytes, 64);
+  EXPECT_TRUE(bool(validate(p, plan)));
+}
+
+TEST(Plan, IsOptimalOrNearlySoOnTinyProblems) {
+  std::mt19937 random(3);
+  int optimal = 0, total = 120;
+  for (int i = 0; i < total; ++i) {
+    Problem p = randomProblem(random, 6, 8, 40);
+    Plan plan = solved(p);
+    ASSERT_TRUE(bool(validate(p, plan)));
+    int64_t best = bruteForce(p);
+    EXPECT_GE(plan.arenaBytes, best);
+    EXPECT_LE(plan.arenaBytes, best + best / 4);
+    optimal += plan.arenaBytes == best;
+  }
+  EXPECT_GE(optimal, total * 95 / 100);
+}
+
+TEST(Plan, RandomProblemsAreValidAndRepeatable) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 6; ++i) {
+    Problem p = randomProblem(random, 200, 300, 5000);
+    Plan plan = solved(p), again = solved(p);
+    EXPECT_EQ(plan.offsets, again.offsets);
+    auto verdict = validate(p, plan);
+    ASSERT_TRUE(bool(verdict)) << verdict.error().str();
+    EXPECT_EQ(verdict->highestByte, plan.arenaBytes);
+    EXPECT_EQ(verdict->lowerBoundBytes, plan.lowerBoundBytes);
+    EXPECT_TRUE(overlapFree(p, plan.offsets));
+  }
+}
+
+TEST(Plan, MoreEffortNeverHurts) {
+  std::mt19937 random(6);
+  Problem p = randomProblem(random, 150, 60, 5000);
+  SolverOptions none, some;
+  none.effort = 0;
+  EXPECT_LE(solved(p, some).arenaBytes, solved(p, none).arenaBytes);
+}
+
+/// The promise: at most 1 % above the bound on training steps, in under half a
+/// second of CPU time.
+TEST(Plan, TrainingStepsStayWithinOnePercent) {
+  for (int layers : {1, 28, 126})
+    for (bool flash : {true, false})
+      for (bool fusedLoss : {true, false})
+        for (int segment : {0, 1, 5, 11}) {
+          Shape shape;
+          shape.layers = layers;
+          shape.flash = flash;
+          shape.fusedLoss = fusedLoss;
+          shape.segment = segment;
+          Problem p = instances::TransformerInstance(shape).problem;
+          std::clock_t start = std::clock();
+          Plan plan = solved(p);
+          double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
+          auto verdict = validate(p, plan);
+          ASSERT_TRUE(bool(verdict)) << verdict.error().str();
+          EXPECT_EQ(verdict->lowerBoundBytes, p.lowerBound());
+          EXPECT_LE(plan.arenaBytes, p.lowerBound() / 100 * 101)
+              << layers << " " << flash << " " << fusedLoss << " " << segment;
+          EXPECT_LT(seconds, 0.5) << p.buffers.size();
+        }
+}
+
+TEST(Plan, OddShapesStayWithinOnePercentToo) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 40; ++i) {
+    Shape s;
+    s.layers = 1 + random() % 24;
+    s.tokens = 7 + random() % 600;
+    s.h = 5 + random() % 700;
+    s.kv = 1 + random() % s.h;
+    s.ffn = 3 + random() % 3000;
+    s.heads = 1 + random() % 16;
+    s.vocabulary = 11 + random() % 5000;
+    s.flash = random() % 2;
+    s.fusedLoss = random() % 2;
+    s.segment = random() % 4;
+    Problem p = instances::TransformerInstance(s).problem;
+    Plan plan = solved(p);
+    ASSERT_TRUE(bool(validate(p, plan)));
+    EXPECT_LE(double(plan.arenaBytes), 1.01 * double(p.lowerBound()))
+        << "layers " << s.layers << " flash " << s.flash << " segment "
+        << s.segment << " tokens " << s.tokens << " h " << s.h;
+  }
+}
+
+TEST(Validator, FindsWhatIsBroken) {
+  Shape shape;
+  shape.layers = 4;
+  Problem p = instances::TransformerInstance(shape).problem;
+  Plan good = solved(p);
+  ASSERT_TRUE(bool(validate(p, good)));
+
+  Plan bad = good;
+  bad.offsets.pop_back();
+  EXPECT_FALSE(bool(validate(p, bad)));
+  bad = good;
+  bad.arenaBytes -= 256;
+  auto verdict = validate(p, bad);
+  ASSERT_FALSE(bool(verdict));
+  EXPECT_NE(verdict.error().message.find("leaves the arena"),
+            std::string::npos);
+  bad = good;
+  bad.offsets[3] += 1;
+  EXPECT_FALSE(bool(validate(p, bad)));
+  bad = good;
+  bad.offsets[3] = -256;
+  EXPECT_FALSE(bool(validate(p, bad)));
+  bad.offsets[3] = INT64_MIN;
+  EXPECT_FALSE(bool(validate(p, bad)));
+  bad.offsets[3] = INT64_MAX - 255;
+  EXPECT_FALSE(bool(validate(p, bad)));
+
+  // A lifetime that the planner believed to be one launch shorter.
+  int found = 0;
+  for (Buffer &b : p.buffers) {
+    ++b.last;
+    found += !validate(p, good);
+    --b.last;
+  }
+  EXPECT_GT(found, int(p.buffers.size() / 4));
+}
+
+/// The sweep says what the definition says, for random offsets.
+TEST(Validator, AgreesWithTheDefinition) {
+  std::mt19937 random(11);
+  int clean = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Problem p = randomProblem(random, 5, 8, 12);
+    Plan plan;
+    plan.arenaBytes = 1000;
+    for (const Buffer &b : p.buffers)
+      plan.offsets.push_back(int64_t(random() % 24) / b.alignment *
+                             b.alignment);
+    bool expected = overlapFree(p, plan.offsets);
+    clean += expected;
+    ASSERT_EQ(bool(validate(p, plan)), expected) << i;
+  }
+  EXPECT_GT(clean, 100);
+  EXPECT_LT(clean, 2900);
+}
+
+TEST(Problem, RejectsNonsense) {
+  for (const Buffer &b :
+       {Buffer{"x", -1, 0, 1}, Buffer{"x", 1, 1, 1}, Buffer{"x", 1, 2, 1},
+        Buffer{"x", 1, 0, 1, 0}, Buffer{"x", INT64_MAX, 0, 1},
+        Buffer{"x", 1, 0, 1, INT64_MAX}}) {
+    auto plan = solve(Problem{{b}});
+    ASSERT_FALSE(bool(plan));
+    EXPECT_EQ(plan.error().message.find("buffer 'x' "), 0u);
+  }
+  Buffer huge{"x", int64_t(1) << 61, INT64_MIN, INT64_MAX};
+  EXPECT_FALSE(bool(solve(Problem{{huge, huge, huge}})));
+  EXPECT_TRUE(bool(solve(Problem{{huge}})));
+}
+
+TEST(Csv, RoundTrip) {
+  Problem p{{{"a", 256, 0, 2}, {"b,\"c\"", 100, 1, 3}}};
+  EXPECT_EQ(writeCsv(p), "id,lower,upper,size\na,0,2,256\n"
+                         "\"b,\"\"c\"\"\",1,3,100\n");
+  std::mt19937 random(2);
+  Problem r = randomProblem(random, 50, 40, 100);
+  r.buffers[7].name = "with,comma \"and\" quotes";
+  Plan plan = solved(r);
+  auto back = readCsv(writeCsv(r, &plan));
+  ASSERT_TRUE(bool(back)) << back.error().str();
+  EXPECT_EQ(back->offsets, plan.offsets);
+  EXPECT_EQ(writeCsv(back->problem, &plan), writeCsv(r, &plan));
+  Plan again = plan;
+  again.offsets = back->offsets;
+  EXPECT_TRUE(bool(validate(back->problem, again)));
+}
+
+TEST(Csv, ErrorsNameTheLine) {
+  struct Case {
+    const char *text, *where, *message;
+  };
+  for (const Case &c : std::initializer_list<Case>{
+           {"", "f:0", "expected a header: id,lower,upper,size"},
+           {"id,lower,upper\n", "f:1", "column 'size' is missing"},
+           {"id,lower,upper,size,x\n", "f:1",
+            "unknown column 'x', expected id, lower, upper, size, alignment, "
+            "offset"},
+           {"id,id,lower,upper,size\n", "f:1", "column 'id' appears twice"},
+           {"id,lower,upper,size\na,1,2\n", "f:2",
+            "expected 4 fields, found 3"},
+           {"id,lower,upper,size\r\n\r\na,1,2,3x\r\n", "f:3",
+            "expected a 64-bit integer as size, found '3x'"},
+           {"id,lower,upper,size\na,1,2,99999999999999999999\n", "f:2",
+            "expected a 64-bit integer as size, found "
+            "'99999999999999999999'"},
+           {"id,lower,upper,size\na,2,1,3\n", "f:2",
+            "buffer 'a' is alive in [2, 1), which is empty"},
+           {"id,lower,upper,size\n\"a,2,1,3\n", "f:2",
+            "a quoted field does not end"}}) {
+    auto r = readCsv(c.text, "f");
+    ASSERT_FALSE(bool(r)) << c.text;
+    EXPECT_EQ(r.error().where, c.where) << c.text;
+    EXPECT_EQ(r.error().message, c.message);
+  }
+}
+
+} // namespace
