@@ -270,7 +270,9 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
        "num_key_value_heads: " + size + "found -2"},
       {with(llama(), {{"hidden_size", uint64_t(1) << 63}}),
        "hidden_size: " + size + "found 9223372036854775808"},
-      {with(llama(), {{"hidden_size", 2147483646}, {"head_dim", 128}}),
+      {with(llama(), {{"hidden_size", 2147483646},
+                      {"intermediate_size", 2147483647},
+                      {"head_dim", 8}}),
        "hidden_size: expected a model of less than 1e15 weights, found about "},
       {with(llama(), {{"num_attention_heads", 5}}),
        "num_attention_heads: expected a divisor of hidden_size 48, found 5"},
@@ -376,7 +378,7 @@ TEST(HuggingFaceConfig, HostileFilesEndInAMessage) {
       with(llama(), {{"rope_scaling", {{"type", "linear"}}}}).dump();
   for (size_t i = 0; i < text.size(); ++i) {
     EXPECT_FALSE(parse(text.substr(0, i), "p"));
-    for (unsigned char byte : {0x00, '"', '{', '9', '-', 0xff}) {
+    for (char byte : {'\0', '"', '{', '9', '-', '\xff'}) {
       std::string changed = text;
       changed[i] = byte;
       auto c = parse(changed, "p");

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/HuggingFace/Json.h"
+#include <algorithm>
+#include <set>
+#include <vector>
+
+using nlohmann::json;
+
+namespace act::hf {
+namespace {
+
+struct Place {
+  size_t line = 1, column = 1;
+};
+
+// `position` counts the bytes read, the offending one included.
+Place placeOf(std::string_view text, size_t position) {
+  size_t end = std::min(position ? position - 1 : 0, text.size());
+  std::string_view before = text.substr(0, end);
+  Place place;
+  place.line += std::count(before.begin(), before.end(), '\n');
+  size_t start = before.rfind('\n');
+  place.column += start == before.npos ? end : end - start - 1;
+  return place;
+}
+
+// "[json.exception.parse_error.101] parse error at line 1, column 2: REASON;
+// last read: '...'" -> REASON, in one line of printable characters
+std::string reasonOf(std::string text) {
+  for (const char *lead : {"column ", "] "})
+    if (size_t at = text.find(lead); at != text.npos) {
+      size_t colon = text.find(": ", at);
+      text.erase(0, *lead == 'c' && colon != text.npos ? colon + 2 : at + 2);
+      break;
+    }
+  text.resize(
+      std::min(text.find("; last read"), std::min(text.size(), size_t(160))));
+  std::replace_if(
+      text.begin(), text.end(),
+      [](unsigned char c) { return c < 32 || c > 126; }, '?');
+  return text;
+}
+
+// Walks the text once before a tree is built: nlohmann's parser keeps its own
+// stack, so depth costs memory only, and both limits are known here.
+class Check : public nlohmann::json_sax<json> {
+public:
+  std::string problem;
+  size_t position = 0;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+  bool key(string_t &name) override {
+    if (keys.back().insert(name).second)
+      return true;
+    problem = "key \"" + name.substr(0, 80) + "\" is given twice";
+    return false;
+  }
+  bool parse_error(std::size_t at, const std::string &,
+                   const nlohmann::detail::exception &e) override {
+    position = at;
+    problem = reasonOf(e.what());
+    return false;
+  }
+
+private:
+  std::vector<std::set<std::string>> keys;
+
+  bool enter() {
+    keys.emplace_back();
+    if (keys.size() <= maxJsonDepth)
+      return true;
+    problem = "expected at most " + std::to_string(maxJsonDepth) +
+              " levels of nesting, found more";
+    return false;
+  }
+  bool leave() {
+    keys.pop_back();
+    return true;
+  }
+};
+
+} // namespace
+
+Result<json> parseObject(std::string_view text, const std::string &file) {
+  if (text.size() > maxJsonBytes)
+    return Error{"expected at most " + std::to_string(maxJsonBytes) +
+                     " bytes of JSON, found more",
+                 file};
+  Check check;
+  if (!json::sax_parse(text.begin(), text.end(), &check)) {
+    std::string where = file;
+    if (check.position) {
+      Place place = placeOf(text, check.position);
+      where +=
+          ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    }
+    return Error{check.problem, where};
+  }
+  json tree = json::parse(text.begin(), text.end(), nullptr,
+                          /*allow_exceptions=*/false);
+  if (!tree.is_object())
+    return Error{
+        std::string("expected a JSON object, found ") + tree.type_name(), file};
+  return tree;
+}
+
+} // namespace act::hf
