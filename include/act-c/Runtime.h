@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The runtime's C interface: devices, memory, kernels, streams, and compiled
+ * training steps (artifacts). Link with -lact_runtime; needs neither MLIR nor
+ * LLVM.
+ *
+ *   actrt_device device;
+ *   actrt_step step;
+ *   if (actrt_device_open("host", NULL, &device) ||
+ *       actrt_step_load_file(device, "step.act", ACTRT_ALLOW_NATIVE, &step) ||
+ *       actrt_step_initialise(step, 42) ||
+ *       actrt_step_set_f64(step, "lr", 1e-3) ||
+ *       actrt_step_bind(step, "step", ACTRT_INPUT, "tokens", tokens, &type) ||
+ *       ...
+ *       actrt_step_run(step, "step"))
+ *     puts(actrt_last_error());
+ *
+ * Errors. Every call returns a code; 0 is success. A message for the last
+ * failure of the calling thread is at actrt_last_error() until that thread's
+ * next failure. No call aborts, throws or prints.
+ *
+ * Handles are opaque. They are numbers in disguise that are looked up in every
+ * call: a null, stale or wrong kind of handle is ACTRT_INVALID_HANDLE. Whatever
+ * a handle refers to lives until it is released and nothing uses it any more;
+ * releasing a device while its streams or steps exist is fine.
+ *
+ * Threads. Every function may be called from any thread at any time. Calls on
+ * the same stream or step take turns.
+ *
+ * Versions. The interface has a number, major.minor. Within a major number
+ * functions, enumerators and fields at the end of structs are only added; a
+ * struct that can grow starts with its size, set by the caller, and fields beyond
+ * it are neither read nor written. actrt_version() is what the library was built
+ * as; a program checks that the major number is ACTRT_VERSION_MAJOR and the
+ * minor one at least ACTRT_VERSION_MINOR.
+ */
+#ifndef ACT_C_RUNTIME_H
+#define ACT_C_RUNTIME_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ACTRT_API __attribute__((visibility("default")))
+#else
+#define ACTRT_API
+#endif
+
+#define ACTRT_VERSION_MAJOR 0
+#define ACTRT_VERSION_MINOR 1
+/* major << 16 | minor */
+ACTRT_API uint32_t actrt_version(void);
+
+typedef enum actrt_status {
+  ACTRT_SUCCESS = 0,
+  ACTRT_INVALID_HANDLE = 1,   /* null, stale, or of another kind */
+  ACTRT_INVALID_ARGUMENT = 2, /* a null pointer, a size, a type, a range */
+  ACTRT_NOT_FOUND = 3,        /* no such device, kernel, port, parameter, ... */
+  ACTRT_FAILED = 4            /* the operation itself failed */
+} actrt_status;
+ACTRT_API const char *actrt_last_error(void);
+
+typedef struct actrt_device_object *actrt_device;
+typedef struct actrt_module_object *actrt_module;
+typedef struct actrt_function_object *actrt_function;
+typedef struct actrt_stream_object *actrt_stream;
+typedef struct actrt_event_object *actrt_event;
+typedef struct actrt_step_object *actrt_step;
+
+/* ---- Devices ---------------------------------------------------------- */
+
+typedef struct actrt_device_options {
+  size_t struct_size;
+  uint32_t threads; /* host: threads that run kernels; 0: one per core */
+} actrt_device_options;
+
+typedef struct actrt_device_info {
+  size_t struct_size;
+  char name[64]; /* as opened */
+  char kind[16]; /* host, cuda, sim */
+  uint32_t threads;
+  uint32_t host_addressable; /* 1: the CPU may touch its memory directly */
+  uint64_t memory_bytes;
+} actrt_device_info;
+
+/* "host", "cuda:0", "sim:sm_90a". `options` may be null. */
+ACTRT_API actrt_status actrt_device_open(const char *name,
+                                         const actrt_device_options *options,
+                                         actrt_device *device);
+ACTRT_API actrt_status actrt_device_release(actrt_device device);
+ACTRT_API actrt_status actrt_device_query(actrt_device device,
+                                          actrt_device_info *info);
+
+/* ---- Memory ----------------------------------------------------------- */
+
+typedef struct actrt_memory_info {
+  size_t struct_size;
+  uint64_t current_bytes, peak_bytes; /* as asked for, of this device object */
+  uint64_t allocations;               /* ever made */
+} actrt_memory_info;
+
+/* Zeroed, aligned to 4096 bytes. Freed with the device at the latest. */
+ACTRT_API actrt_status actrt_allocate(actrt_device device, uint64_t bytes,
+                                      void **address);
+ACTRT_API actrt_status actrt_free(actrt_device device, void *address);
+ACTRT_API actrt_status actrt_memory_query(actrt_device device,
+                                          actrt_memory_info *info);
+ACTRT_API actrt_status actrt_memory_reset_peak(actrt_device device);
+
+/* ---- Streams and events ------------------------------------------------ */
+
+/* Operations of one stream happen in the order of the calls. */
+ACTRT_API actrt_status actrt_stream_create(actrt_device device,
+                                           actrt_stream *stream);
+ACTRT_API actrt_status actrt_stream_release(actrt_stream stream);
+ACTRT_API actrt_status actrt_stream_synchronize(actrt_stream stream);
+ACTRT_API actrt_status actrt_stream_wait(actrt_stream stream,
+                                         actrt_event event);
+
+typedef enum actrt_direction {
+  ACTRT_HOST_TO_DEVICE = 0,
+  ACTRT_DEVICE_TO_HOST = 1,
+  ACTRT_DEVICE_TO_DEVICE = 2
+} actrt_direction;
+/* The device's side must lie within one allocation of the device. */
+ACTRT_API actrt_status actrt_copy(actrt_stream stream, void *to,
+                                  const void *from, uint64_t bytes,
+                                  actrt_direction direction);
+ACTRT_API actrt_status actrt_fill(actrt_stream stream, void *to, uint8_t value,
+                                  uint64_t bytes);
+
+ACTRT_API actrt_status actrt_event_create(actrt_device device,
+                                          actrt_event *event);
+ACTRT_API actrt_status actrt_event_release(actrt_event event);
+ACTRT_API actrt_status actrt_event_record(actrt_event event,
+                                          actrt_stream stream);
+ACTRT_API actrt_status actrt_event_synchronize(actrt_event event);
+ACTRT_API actrt_status actrt_event_elapsed(actrt_event start, actrt_event end,
+                                           double *milliseconds);
+
+/* ---- Kernels ------------------------------------------------------------ */
+
+enum {
+  /* Native code runs with all rights of the process; it is loaded only when
+   * asked for. PTX needs no permission. */
+  ACTRT_ALLOW_NATIVE = 1,
+  /* Steps only: fill the arena, and every buffer at its death, with NaNs. */
+  ACTRT_DEBUG = 2,
+  /* Steps only: report the highest arena byte that a run writes. */
+  ACTRT_MEASURE = 4
+};
+
+ACTRT_API actrt_status actrt_module_load(actrt_device device, const void *data,
+                                         size_t bytes, uint32_t flags,
+                                         actrt_module *module);
+ACTRT_API actrt_status actrt_module_release(actrt_module module);
+ACTRT_API actrt_status actrt_function_get(actrt_module module, const char *name,
+                                          actrt_function *function);
+ACTRT_API actrt_status actrt_function_release(actrt_function function);
+
+typedef struct actrt_function_info {
+  size_t struct_size;
+  uint32_t max_threads_per_block, registers; /* 0: not known or meaningless */
+  uint64_t shared_bytes, local_bytes;
+} actrt_function_info;
+ACTRT_API actrt_status actrt_function_query(actrt_function function,
+                                            actrt_function_info *info);
+
+typedef enum actrt_argument_kind {
+  ACTRT_POINTER = 0, /* a device address */
+  ACTRT_I32 = 1,
+  ACTRT_I64 = 2,
+  ACTRT_F32 = 3,
+  ACTRT_F64 = 4
+} actrt_argument_kind;
+typedef struct actrt_argument {
+  actrt_argument_kind kind;
+  union {
+    void *pointer;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  } value;
+} actrt_argument;
+
+/* A host kernel has the signature of include/act/Artifact/Step.h and is called
+ * for every block in [0, grid x * y * z); `block` is for the other devices. */
+typedef struct actrt_launch_shape {
+  size_t struct_size;
+  uint32_t grid[3], block[3];
+  uint64_t shared_bytes;
+  uint64_t scratch_bytes; /* host: per thread, passed behind the arguments */
+} actrt_launch_shape;
+ACTRT_API actrt_status actrt_launch(actrt_function function,
+                                    actrt_stream stream,
+                                    const actrt_launch_shape *shape,
+                                    const actrt_argument *arguments,
+                                    size_t argument_count);
+
+/* ---- Steps: compiled artifacts ------------------------------------------- */
+
+typedef enum actrt_dtype {
+  ACTRT_DTYPE_F64 = 0,
+  ACTRT_DTYPE_F32 = 1,
+  ACTRT_DTYPE_BF16 = 2,
+  ACTRT_DTYPE_F16 = 3,
+  ACTRT_DTYPE_F8E4M3FN = 4,
+  ACTRT_DTYPE_I1 = 5, /* a byte each */
+  ACTRT_DTYPE_I32 = 6,
+  ACTRT_DTYPE_I64 = 7,
+  ACTRT_DTYPE_NF4 = 8
+} actrt_dtype;
+#define ACTRT_MAX_RANK 16
+typedef struct actrt_type {
+  actrt_dtype dtype;
+  uint32_t rank;
+  int64_t shape[ACTRT_MAX_RANK];
+} actrt_type;
+
+typedef enum actrt_entity {
+  ACTRT_PARAMETER = 0,
+  ACTRT_STATE = 1,    /* optimizer states and gradients */
+  ACTRT_SCALAR = 2,   /* lr, step, seed */
+  ACTRT_FUNCTION = 3, /* step, eval, forward */
+  ACTRT_INPUT = 4,    /* of a function */
+  ACTRT_OUTPUT = 5
+} actrt_entity;
+
+typedef enum actrt_role {
+  ACTRT_ROLE_NONE = 0, /* a parameter, port or scalar */
+  ACTRT_ROLE_GRADIENT = 1,
+  ACTRT_ROLE_MASTER = 2,
+  ACTRT_ROLE_EXP_AVG = 3,
+  ACTRT_ROLE_EXP_AVG_SQ = 4,
+  ACTRT_ROLE_MOMENTUM = 5
+} actrt_role;
+
+typedef struct actrt_entity_info {
+  size_t struct_size;
+  const char *name; /* valid as long as the step */
+  actrt_type type;  /* of a function: rank 0 */
+  uint64_t bytes;
+  uint32_t frozen;      /* parameters */
+  actrt_role role;      /* states */
+  const char *parameter; /* states: the parameter's name, else null */
+} actrt_entity_info;
+
+typedef struct actrt_step_info {
+  size_t struct_size;
+  const char *model, *target, *optimizer, *report; /* as long as the step */
+  uint32_t micro_batches;
+} actrt_step_info;
+
+typedef struct actrt_step_statistics {
+  size_t struct_size;
+  uint64_t parameter_bytes, gradient_bytes, optimizer_bytes;
+  uint64_t arena_bytes;      /* as planned for this function */
+  uint64_t arena_high_water; /* ACTRT_MEASURE: highest byte written, plus 1 */
+  uint64_t scratch_bytes_per_thread, scratch_bytes;
+  uint64_t runs;
+} actrt_step_statistics;
+
+/* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE */
+ACTRT_API actrt_status actrt_step_load_file(actrt_device device,
+                                            const char *path, uint32_t flags,
+                                            actrt_step *step);
+ACTRT_API actrt_status actrt_step_load_memory(actrt_device device,
+                                              const void *data, size_t bytes,
+                                              uint32_t flags, actrt_step *step);
+ACTRT_API actrt_status actrt_step_release(actrt_step step);
+ACTRT_API actrt_status actrt_step_query(actrt_step step, actrt_step_info *info);
+
+/* How many there are; `function` names the function of inputs and outputs and
+ * is otherwise null. */
+ACTRT_API actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
+                                        const char *function, size_t *count);
+ACTRT_API actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
+                                           const char *function, size_t index,
+                                           actrt_entity_info *info);
+
+/* Parameters as the step says, from the seed; states to zero, master copies to
+ * their parameters. The same on every device and with any number of threads. */
+ACTRT_API actrt_status actrt_step_initialise(actrt_step step, uint64_t seed);
+
+/* A parameter or state from or to host memory. The shape must be the entity's.
+ * Types may differ among floats; a float given to an nf4 parameter is quantised
+ * and an nf4 parameter read as a float is dequantised. Setting a parameter sets
+ * its master copy too. */
+ACTRT_API actrt_status actrt_step_set(actrt_step step, actrt_entity entity,
+                                      const char *name, const void *data,
+                                      const actrt_type *type);
+ACTRT_API actrt_status actrt_step_get(actrt_step step, actrt_entity entity,
+                                      const char *name, void *data,
+                                      const actrt_type *type);
+ACTRT_API actrt_status actrt_step_set_f64(actrt_step step, const char *scalar,
+                                          double value);
+ACTRT_API actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
+                                          int64_t value);
+
+/* Binds host memory to an input (ACTRT_INPUT) or output (ACTRT_OUTPUT) of a
+ * function; it must stay valid until it is bound anew or the step is released.
+ * Type and shape must be the port's. */
+ACTRT_API actrt_status actrt_step_bind(actrt_step step, const char *function,
+                                       actrt_entity entity, const char *port,
+                                       void *memory, const actrt_type *type);
+/* Runs the function to its end. Everything must be bound and set. */
+ACTRT_API actrt_status actrt_step_run(actrt_step step, const char *function);
+ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
+                                          actrt_step_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/Executor.h"
+#include "runtime/host/HostExecutor.h"
+#include <sched.h>
+
+using namespace act;
+using namespace act::runtime;
+
+// The cores this process may use, which a container or taskset limits.
+static unsigned availableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return n < 1 ? 1u : static_cast<unsigned>(n);
+}
+
+Result<std::shared_ptr<Executor>>
+runtime::openDevice(const std::string &name, const DeviceOptions &options) {
+  if (name == "host") {
+    if (options.threads > 1024)
+      return Error{"device host with " + std::to_string(options.threads) +
+                       " threads, at most 1024 are possible",
+                   ""};
+    return std::shared_ptr<Executor>(std::make_shared<HostExecutor>(
+        options.threads ? options.threads : availableCores()));
+  }
+  std::string kind = name.substr(0, name.find(':'));
+  if (kind == "cuda" || kind == "sim")
+    return Error{"device '" + name + "': backend " + kind +
+                     " is not in this build",
+                 ""};
+  return Error{"unknown device '" + name +
+                   "', expected host, cuda:N or sim:sm_XX",
+               ""};
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices, memory, modules and functions of the C interface.
+#include "runtime/capi/HandleTable.h"
+
+using namespace act;
+using namespace act::runtime;
+
+static actrt_status nullArgument(const char *what) {
+  return fail(ACTRT_INVALID_ARGUMENT, std::string(what) + " is null");
+}
+
+static void copyName(char *to, size_t size, const std::string &from) {
+  size_t n = std::min(size - 1, from.size());
+  std::memcpy(to, from.data(), n);
+  to[n] = '\0';
+}
+
+actrt_status actrt_device_open(const char *name,
+                               const actrt_device_options *options,
+                               actrt_device *device) {
+  if (!name || !device)
+    return nullArgument("the device's name or handle");
+  return guarded([&]() -> actrt_status {
+    DeviceOptions o;
+    o.threads = readStruct(options).threads;
+    auto executor = openDevice(name, o);
+    if (!executor)
+      return fail(ACTRT_NOT_FOUND, executor.error().str());
+    *device = static_cast<actrt_device>(addHandle(Kind::Device, *executor));
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_device_release(actrt_device device) {
+  return releaseHandle(Kind::Device, device);
+}
+
+actrt_status actrt_device_query(actrt_device device, actrt_device_info *info) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    DeviceInfo i = d->info();
+    actrt_device_info full{};
+    copyName(full.name, sizeof full.name, i.name);
+    copyName(full.kind, sizeof full.kind, i.kind);
+    full.threads = i.threads;
+    full.host_addressable = i.hostAddressable;
+    full.memory_bytes = i.memoryBytes;
+    return fillStruct(info, full);
+  });
+}
+
+actrt_status actrt_allocate(actrt_device device, uint64_t bytes,
+                            void **address) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    if (!address)
+      return nullArgument("the address to fill in");
+    auto p = d->allocate(bytes);
+    if (!p)
+      return fail(ACTRT_FAILED, p.error().str());
+    *address = *p;
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_free(actrt_device device, void *address) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    auto s = d->free(address);
+    return s ? ACTRT_SUCCESS : fail(ACTRT_INVALID_ARGUMENT, s.error().str());
+  });
+}
+
+actrt_status actrt_memory_query(actrt_device device, actrt_memory_info *info) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    MemoryStatistics m = d->statistics();
+    actrt_memory_info full{};
+    full.current_bytes = m.current;
+    full.peak_bytes = m.peak;
+    full.allocations = m.allocations;
+    return fillStruct(info, full);
+  });
+}
+
+actrt_status actrt_memory_reset_peak(actrt_device device) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    d->resetPeak();
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_module_load(actrt_device device, const void *data,
+                               size_t bytes, uint32_t flags,
+                               actrt_module *module) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    if (!data || !module)
+      return nullArgument("the module's data or handle");
+    auto m = d->loadModule(data, bytes, flags & ACTRT_ALLOW_NATIVE);
+    if (!m)
+      return fail(ACTRT_FAILED, m.error().str());
+    auto object = std::make_shared<ModuleObject>();
+    object->device = d;
+    object->module = std::move(*m);
+    *module = static_cast<actrt_module>(addHandle(Kind::Module, object));
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_module_release(actrt_module module) {
+  return releaseHandle(Kind::Module, module);
+}
+
+actrt_status actrt_function_get(actrt_module module, const char *name,
+                                actrt_function *function) {
+  return guarded([&]() -> actrt_status {
+    auto m = find<ModuleObject>(Kind::Module, module);
+    if (!m)
+      return ACTRT_INVALID_HANDLE;
+    if (!name || !function)
+      return nullArgument("the function's name or handle");
+    auto kernel = m->module->kernel(name);
+    if (!kernel)
+      return fail(ACTRT_NOT_FOUND, kernel.error().str());
+    auto object = std::make_shared<FunctionObject>(FunctionObject{m, *kernel});
+    *function = static_cast<actrt_function>(addHandle(Kind::Function, object));
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_function_release(actrt_function function) {
+  return releaseHandle(Kind::Function, function);
+}
+
+actrt_status actrt_function_query(actrt_function function,
+                                  actrt_function_info *info) {
+  return guarded([&]() -> actrt_status {
+    auto f = find<FunctionObject>(Kind::Function, function);
+    if (!f)
+      return ACTRT_INVALID_HANDLE;
+    KernelAttributes a = f->kernel->attributes();
+    actrt_function_info full{};
+    full.max_threads_per_block = a.maxThreadsPerBlock;
+    full.registers = a.registers;
+    full.shared_bytes = a.sharedBytes;
+    full.local_bytes = a.localBytes;
+    return fillStruct(info, full);
+  });
+}

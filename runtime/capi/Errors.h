@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_RUNTIME_CAPI_ERRORS_H
+#define ACT_RUNTIME_CAPI_ERRORS_H
+#include "act-c/Runtime.h"
+#include "act/Result.h"
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+namespace act::runtime {
+
+/// Records the message for actrt_last_error and returns the code.
+actrt_status fail(actrt_status code, const std::string &message);
+inline actrt_status finish(const Status &status) {
+  return status ? ACTRT_SUCCESS : fail(ACTRT_FAILED, status.error().str());
+}
+
+/// Standard containers throw when memory runs out; nothing may leave a C call.
+template <typename Body> actrt_status guarded(Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return fail(ACTRT_FAILED, "out of memory");
+  } catch (const std::exception &e) {
+    return fail(ACTRT_FAILED, e.what());
+  }
+}
+
+/// Copies as much of `full` as the caller's struct has room for; its first
+/// field is the size and stays as it is.
+template <typename T> actrt_status fillStruct(T *target, T full) {
+  if (!target || target->struct_size < sizeof(size_t))
+    return fail(ACTRT_INVALID_ARGUMENT,
+                "an information struct is null or has no struct_size");
+  full.struct_size = target->struct_size;
+  std::memcpy(target, &full, std::min(sizeof full, full.struct_size));
+  return ACTRT_SUCCESS;
+}
+
+/// The caller's options, with zeros for the fields it does not know.
+template <typename T> T readStruct(const T *source) {
+  T out{};
+  if (source)
+    std::memcpy(&out, source, std::min(sizeof out, source->struct_size));
+  return out;
+}
+
+} // namespace act::runtime
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the opaque handles mean. A handle is never followed as a pointer: it is
+//
+//     generation (32 bits) | slot + 1 (32 bits)
+//
+// and a slot knows its generation, so a handle that was released, made up or
+// meant for another kind of object is found out instead of followed. Lookup
+// hands out shared ownership: a release in one thread leaves the object alive
+// for the thread that is using it.
+#ifndef ACT_RUNTIME_CAPI_HANDLETABLE_H
+#define ACT_RUNTIME_CAPI_HANDLETABLE_H
+#include "runtime/capi/Errors.h"
+#include "runtime/step/LoadedStep.h"
+
+static_assert(sizeof(void *) == 8, "handles need 64 bits");
+
+namespace act::runtime {
+
+enum class Kind : uint8_t { Device, Module, Function, Stream, Event, Step };
+
+// Members are destroyed from the last to the first: the device goes last.
+struct ModuleObject {
+  std::shared_ptr<Executor> device;
+  std::unique_ptr<Module> module;
+};
+struct FunctionObject {
+  std::shared_ptr<ModuleObject> module;
+  Kernel *kernel;
+};
+struct StreamObject {
+  std::shared_ptr<Executor> device;
+  std::unique_ptr<Stream> stream;
+  std::mutex mutex;
+};
+struct EventObject {
+  std::shared_ptr<Executor> device;
+  std::unique_ptr<Event> event;
+};
+
+void *addHandle(Kind kind, std::shared_ptr<void> object);
+/// Null, with the error recorded, unless the handle is live and of this kind.
+std::shared_ptr<void> findHandle(Kind kind, const void *handle);
+actrt_status releaseHandle(Kind kind, const void *handle);
+
+template <typename T>
+std::shared_ptr<T> find(Kind kind, const void *handle) {
+  return std::static_pointer_cast<T>(findHandle(kind, handle));
+}
+inline std::shared_ptr<Executor> findDevice(actrt_device h) {
+  return find<Executor>(Kind::Device, h);
+}
+inline std::shared_ptr<LoadedStep> findStep(actrt_step h) {
+  return find<LoadedStep>(Kind::Step, h);
+}
+
+} // namespace act::runtime
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host/HostExecutor.h"
+#include "runtime/host/ElfModule.h"
+#include <chrono>
+#include <cstring>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::runtime;
+
+static uint64_t mappedSize(uint64_t bytes) {
+  return bytes == 0 ? 4096 : (bytes + 4095) / 4096 * 4096;
+}
+
+namespace {
+
+class HostEvent : public Event {
+public:
+  std::mutex mutex;
+  bool happened = false;
+  std::chrono::steady_clock::time_point time;
+
+  Status synchronize() override {
+    std::lock_guard lock(mutex);
+    return happened ? ok() : Status(Error{"the event was never recorded", ""});
+  }
+  Result<double> elapsedSince(Event &start) override {
+    auto &other = static_cast<HostEvent &>(start);
+    if (this == &other)
+      return 0.0;
+    std::scoped_lock lock(mutex, other.mutex);
+    if (!happened || !other.happened)
+      return Error{"the event was never recorded", ""};
+    return std::chrono::duration<double, std::milli>(time - other.time).count();
+  }
+};
+
+} // namespace
+
+namespace act::runtime {
+class HostStream : public Stream {
+public:
+  explicit HostStream(ThreadPool &pool) : pool(pool) {}
+  Status copy(void *to, const void *from, uint64_t bytes, Direction) override {
+    std::memmove(to, from, bytes);
+    return ok();
+  }
+  Status fill(void *to, uint8_t value, uint64_t bytes) override {
+    std::memset(to, value, bytes);
+    return ok();
+  }
+  Status launch(Kernel &kernel, const LaunchShape &shape,
+                const Arguments &arguments) override {
+    HostLaunch l;
+    l.kernel = static_cast<HostKernelObject &>(kernel).entry;
+    l.args = arguments.addresses;
+    l.argCount = arguments.count;
+    l.grid = shape.grid[0] * shape.grid[1] * shape.grid[2];
+    l.scratchBytes = shape.scratchBytes;
+    return pool.run(l);
+  }
+  Status record(Event &event) override {
+    auto &e = static_cast<HostEvent &>(event);
+    std::lock_guard lock(e.mutex);
+    e.time = std::chrono::steady_clock::now();
+    e.happened = true;
+    return ok();
+  }
+  // Whatever was recorded has happened already.
+  Status wait(Event &) override { return ok(); }
+  Status synchronize() override { return ok(); }
+
+private:
+  ThreadPool &pool;
+};
+} // namespace act::runtime
+
+HostExecutor::~HostExecutor() {
+  for (auto &[address, bytes] : blocks)
+    munmap(reinterpret_cast<void *>(address), mappedSize(bytes));
+}
+
+DeviceInfo HostExecutor::info() const {
+  DeviceInfo i;
+  i.name = i.kind = "host";
+  i.threads = pool.threads();
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  i.memoryBytes = pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
+  i.hostAddressable = true;
+  return i;
+}
+
+Result<void *> HostExecutor::allocate(uint64_t bytes) {
+  void *p = bytes > (uint64_t{1} << 47)
+                ? MAP_FAILED
+                : mmap(nullptr, mappedSize(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    return Error{"cannot allocate " + std::to_string(bytes) +
+                     " bytes on device host",
+                 ""};
+  // An arena of small pages spends its time in the page tables.
+  if (bytes >= (4u << 20))
+    madvise(p, mappedSize(bytes), MADV_HUGEPAGE);
+  std::lock_guard lock(mutex);
+  blocks[reinterpret_cast<uintptr_t>(p)] = bytes;
+  memory.current += bytes;
+  memory.peak = memory.current > memory.peak ? memory.current : memory.peak;
+  ++memory.allocations;
+  return p;
+}
+
+Status HostExecutor::free(void *address) {
+  std::lock_guard lock(mutex);
+  auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
+  if (it == blocks.end())
+    return Error{"the address to free is no allocation of device host", ""};
+  munmap(address, mappedSize(it->second));
+  memory.current -= it->second;
+  blocks.erase(it);
+  return ok();
+}
+
+Status HostExecutor::checkRange(const void *address, uint64_t bytes) const {
+  auto a = reinterpret_cast<uintptr_t>(address);
+  std::lock_guard lock(mutex);
+  auto it = blocks.upper_bound(a);
+  if (it != blocks.begin()) {
+    --it;
+    uint64_t offset = a - it->first;
+    if (offset <= it->second && bytes <= it->second - offset)
+      return ok();
+  }
+  return Error{"a range of " + std::to_string(bytes) +
+                   " bytes lies in no allocation of device host",
+               ""};
+}
+
+MemoryStatistics HostExecutor::statistics() const {
+  std::lock_guard lock(mutex);
+  return memory;
+}
+
+void HostExecutor::resetPeak() {
+  std::lock_guard lock(mutex);
+  memory.peak = memory.current;
+}
+
+Result<std::unique_ptr<Module>>
+HostExecutor::loadModule(const void *data, size_t bytes, bool allowNative) {
+  if (!allowNative)
+    return Error{"the module is native code, which runs with all rights of "
+                 "this process; it is loaded only when native code is allowed",
+                 ""};
+  return ElfModule::load(data, bytes);
+}
+
+std::unique_ptr<Stream> HostExecutor::createStream() {
+  return std::make_unique<HostStream>(pool);
+}
+
+std::unique_ptr<Event> HostExecutor::createEvent() {
+  return std::make_unique<HostEvent>();
+}
+
+Status HostExecutor::reserveScratch(uint64_t bytesPerThread) {
+  return pool.reserveScratch(bytesPerThread);
+}

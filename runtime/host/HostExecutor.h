@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CPU as a device. Streams run each operation before they return, so an
+// event has happened as soon as it is recorded. Memory comes from anonymous
+// mappings: aligned to a page, zeroed, and counted.
+#ifndef ACT_RUNTIME_HOST_HOSTEXECUTOR_H
+#define ACT_RUNTIME_HOST_HOSTEXECUTOR_H
+#include "runtime/Executor.h"
+#include "runtime/host/ThreadPool.h"
+#include <map>
+#include <mutex>
+
+namespace act::runtime {
+
+class HostExecutor : public Executor {
+public:
+  explicit HostExecutor(unsigned threads) : pool(threads) {}
+  ~HostExecutor() override;
+  DeviceInfo info() const override;
+  Result<void *> allocate(uint64_t bytes) override;
+  Status free(void *address) override;
+  Status checkRange(const void *address, uint64_t bytes) const override;
+  MemoryStatistics statistics() const override;
+  void resetPeak() override;
+  Result<std::unique_ptr<Module>> loadModule(const void *data, size_t bytes,
+                                             bool allowNative) override;
+  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Event> createEvent() override;
+  Status reserveScratch(uint64_t bytesPerThread) override;
+
+private:
+  friend class HostStream;
+  ThreadPool pool;
+  mutable std::mutex mutex;
+  std::map<uintptr_t, uint64_t> blocks; // address -> bytes asked for
+  MemoryStatistics memory;
+};
+
+} // namespace act::runtime
+#endif

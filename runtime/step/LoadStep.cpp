@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Artifact/Format.h"
+#include "act/Artifact/Types.h"
+#include "runtime/step/LoadedStep.h"
+#include <algorithm>
+
+using namespace act;
+using namespace act::runtime;
+using namespace act::artifact;
+
+LoadedStep::LoadedStep(std::shared_ptr<Executor> executor, Step step,
+                       const StepOptions &options)
+    : executor(std::move(executor)), data(std::move(step)), options(options) {}
+
+LoadedStep::~LoadedStep() {
+  // Nothing can be done about a failure here; the device frees the rest itself.
+  for (auto *list : {&parameters, &states})
+    for (void *p : *list)
+      (void)executor->free(p);
+  if (arena)
+    (void)executor->free(arena);
+}
+
+Result<std::unique_ptr<LoadedStep>>
+LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
+                 const StepOptions &options) {
+  if (auto s = validate(step); !s)
+    return s.error();
+  DeviceInfo info = executor->info();
+  if (info.kind != step.device)
+    return Error{"the step was compiled for device " + step.device +
+                     ", this device is " + info.name,
+                 ""};
+  std::unique_ptr<LoadedStep> loaded(
+      new LoadedStep(std::move(executor), std::move(step), options));
+  if (auto s = loaded->prepare(); !s)
+    return s.error();
+  return loaded;
+}
+
+Status LoadedStep::prepare() {
+  if (!data.code.empty()) {
+    auto m = executor->loadModule(data.code.data(), data.code.size(),
+                                  options.allowNative);
+    if (!m)
+      return m.error();
+    module = std::move(*m);
+    // The bytes now live in the module; a step may be megabytes of code.
+    std::vector<uint8_t>().swap(data.code);
+  } else if (!data.kernels.empty()) {
+    return Error{"the step has kernels but no code", ""};
+  }
+  stream = executor->createStream();
+  auto allocate = [&](const TensorType &type,
+                      std::vector<void *> &list) -> Status {
+    auto p = executor->allocate(*byteSize(type));
+    if (!p)
+      return p.error();
+    list.push_back(*p);
+    return ok();
+  };
+  for (const Parameter &p : data.parameters)
+    if (auto s = allocate(p.type, parameters); !s)
+      return s;
+  for (const State &s : data.states)
+    if (auto status = allocate(s.type, states); !status)
+      return status;
+  for (const Function &f : data.functions)
+    arenaSize = std::max(arenaSize, f.arenaBytes);
+  arenaSize = (arenaSize + 4095) / 4096 * 4096;
+  auto p = executor->allocate(arenaSize);
+  if (!p)
+    return p.error();
+  arena = static_cast<uint8_t *>(*p);
+  scalarSlots.resize(data.scalars.size());
+  scalarSet.resize(data.scalars.size());
+  functions.resize(data.functions.size());
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (auto s = prepare(data.functions[i], functions[i]); !s)
+      return Error{"function '" + data.functions[i].name +
+                       "': " + s.error().message,
+                   ""};
+  return ok();
+}
+
+Result<void *> LoadedStep::addressOf(const Operand &o) {
+  switch (o.space) {
+  case Space::Arena:
+    return static_cast<void *>(arena + o.offset);
+  case Space::Parameter:
+    return static_cast<void *>(static_cast<uint8_t *>(parameters[o.index]) +
+                               o.offset);
+  case Space::State:
+    return static_cast<void *>(static_cast<uint8_t *>(states[o.index]) +
+                               o.offset);
+  case Space::Scalar:
+    return static_cast<void *>(&scalarSlots[o.index]);
+  case Space::Immediate:
+    immediates.push_back(o.offset);
+    return static_cast<void *>(&immediates.back());
+  case Space::Input:
+  case Space::Output:
+    break;
+  }
+  return static_cast<void *>(nullptr); // filled in by bind
+}
+
+Status LoadedStep::prepare(const Function &f, Prepared &p) {
+  p.bound[0].resize(f.inputs.size());
+  p.bound[1].resize(f.outputs.size());
+  std::vector<bool> read(data.scalars.size());
+  for (const auto &launch : f.launches) {
+    const artifact::Kernel &k = data.kernels[launch.kernel];
+    auto kernel = module->kernel(k.symbol);
+    if (!kernel)
+      return kernel.error();
+    Launch l{*kernel, {}, static_cast<uint32_t>(p.arguments.size()),
+             static_cast<uint32_t>(launch.args.size())};
+    l.shape.grid[0] = k.grid;
+    l.shape.scratchBytes = k.scratchBytes;
+    p.scratch = std::max(p.scratch, k.scratchBytes);
+    for (const Operand &o : launch.args) {
+      if (o.space == Space::Input || o.space == Space::Output)
+        p.patches[o.space == Space::Output].push_back(
+            {p.arguments.size(), o.index, o.offset});
+      if (o.space == Space::Scalar)
+        read[o.index] = true;
+      auto address = addressOf(o);
+      if (!address)
+        return address.error();
+      p.arguments.push_back(*address);
+    }
+    p.launches.push_back(l);
+  }
+  for (uint32_t i = 0; i < read.size(); ++i)
+    if (read[i])
+      p.scalars.push_back(i);
+  for (uint32_t i = 0; i < f.plan.size(); ++i)
+    p.deaths.push_back(i);
+  std::sort(p.deaths.begin(), p.deaths.end(), [&](uint32_t a, uint32_t b) {
+    return f.plan[a].last < f.plan[b].last;
+  });
+  return executor->reserveScratch(p.scratch);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/step/LoadedStep.h"
+#include "act/Artifact/Convert.h"
+#include "act/Artifact/Types.h"
+#include "runtime/step/InitialValues.h"
+#include "runtime/step/Poison.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace act;
+using namespace act::runtime;
+using namespace act::artifact;
+
+void LoadedStep::copyToMasters(size_t parameter) {
+  const TensorType &from = data.parameters[parameter].type;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (data.states[i].role == Role::Master &&
+        data.states[i].parameter == parameter)
+      convertFloats(from.dtype, parameters[parameter],
+                    data.states[i].type.dtype, states[i],
+                    *elementCount(from)); // loading checked the shape
+}
+
+Status LoadedStep::initialise(uint64_t seed) {
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < states.size(); ++i)
+    std::memset(states[i], 0, *byteSize(data.states[i].type));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (auto s = runtime::initialise(data.parameters[i], seed, parameters[i]);
+        !s)
+      return s;
+    copyToMasters(i);
+  }
+  return ok();
+}
+
+// Equal types are copied byte for byte; between float types (and into nf4)
+// values are converted; anything else is a mistake of the caller.
+static Status checkConvertible(const std::string &name, const TensorType &have,
+                               DType given) {
+  if (given == have.dtype)
+    return ok();
+  bool floats = isFloat(given) &&
+                (isFloat(have.dtype) || have.dtype == DType::NF4);
+  return floats ? ok()
+                : Status(Error{"'" + name + "' is " + typeName(have) +
+                                   ", it cannot be exchanged as " +
+                                   dtypeName(given),
+                               ""});
+}
+
+static Status storeTensor(const std::string &name, const TensorType &type,
+                          DType given, const void *source, void *target) {
+  if (auto s = checkConvertible(name, type, given); !s)
+    return s;
+  if (given != type.dtype)
+    return storeValues(type, given, source, target);
+  std::memcpy(target, source, *byteSize(type));
+  return ok();
+}
+
+static Status loadTensor(const std::string &name, const TensorType &type,
+                         const void *source, DType wanted, void *target) {
+  if (auto s = checkConvertible(name, type, wanted); !s)
+    return s;
+  if (wanted != type.dtype)
+    return loadValues(type, source, wanted, target);
+  std::memcpy(target, source, *byteSize(type));
+  return ok();
+}
+
+Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
+  std::lock_guard lock(mutex);
+  const Parameter &p = data.parameters[i];
+  if (auto s = storeTensor(p.name, p.type, type, source, parameters[i]); !s)
+    return s;
+  copyToMasters(i);
+  return ok();
+}
+
+Status LoadedStep::getParameter(size_t i, DType type, void *target) {
+  std::lock_guard lock(mutex);
+  const Parameter &p = data.parameters[i];
+  return loadTensor(p.name, p.type, parameters[i], type, target);
+}
+
+Status LoadedStep::setState(size_t i, DType type, const void *source) {
+  std::lock_guard lock(mutex);
+  return storeTensor(data.states[i].name, data.states[i].type, type, source,
+                     states[i]);
+}
+
+Status LoadedStep::getState(size_t i, DType type, void *target) {
+  std::lock_guard lock(mutex);
+  return loadTensor(data.states[i].name, data.states[i].type, states[i], type,
+                    target);
+}
+
+Result<Scalar *> LoadedStep::scalar(const std::string &name) {
+  for (Scalar &s : data.scalars)
+    if (s.name == name)
+      return &s;
+  return Error{"the step has no scalar '" + name + "'", ""};
+}
+
+Status LoadedStep::setScalar(const std::string &name, double value) {
+  std::lock_guard lock(mutex);
+  auto s = scalar(name);
+  if (!s)
+    return s.error();
+  if (!isFloat((*s)->dtype))
+    return Error{"scalar '" + name + "' is " + dtypeName((*s)->dtype) +
+                     ", expected an integer",
+                 ""};
+  size_t i = static_cast<size_t>(*s - data.scalars.data());
+  scalarSlots[i] = 0;
+  storeFloat((*s)->dtype, &scalarSlots[i], 0, value);
+  scalarSet[i] = true;
+  return ok();
+}
+
+Status LoadedStep::setScalar(const std::string &name, int64_t value) {
+  std::lock_guard lock(mutex);
+  auto s = scalar(name);
+  if (!s)
+    return s.error();
+  if (isFloat((*s)->dtype))
+    return Error{"scalar '" + name + "' is " + dtypeName((*s)->dtype) +
+                     ", expected a float",
+                 ""};
+  if ((*s)->dtype == DType::I32 && (value < INT32_MIN || value > INT32_MAX))
+    return Error{"scalar '" + name + "' is i32, " + std::to_string(value) +
+                     " does not fit",
+                 ""};
+  size_t i = static_cast<size_t>(*s - data.scalars.data());
+  std::memcpy(&scalarSlots[i], &value, 8);
+  scalarSet[i] = true;
+  return ok();
+}
+
+Status LoadedStep::bind(size_t function, bool output, size_t port,
+                        void *memory) {
+  std::lock_guard lock(mutex);
+  const Function &f = data.functions[function];
+  const Port &p = (output ? f.outputs : f.inputs)[port];
+  uint64_t alignment = std::max<uint64_t>(1, elementBytes(p.type.dtype));
+  if (reinterpret_cast<uintptr_t>(memory) % alignment != 0)
+    return Error{"the memory bound to '" + p.name + "' is not aligned to " +
+                     std::to_string(alignment) + " bytes",
+                 ""};
+  Prepared &prepared = functions[function];
+  prepared.bound[output][port] = memory;
+  for (const Patch &patch : prepared.patches[output])
+    if (patch.port == port)
+      prepared.arguments[patch.argument] =
+          static_cast<uint8_t *>(memory) + patch.offset;
+  return ok();
+}
+
+Status LoadedStep::checkRunnable(const Function &f, const Prepared &p) const {
+  for (int output = 0; output < 2; ++output) {
+    auto &ports = output ? f.outputs : f.inputs;
+    for (size_t i = 0; i < ports.size(); ++i)
+      if (!p.bound[output][i])
+        return Error{std::string(output ? "output" : "input") + " '" +
+                         ports[i].name + "' of function '" + f.name +
+                         "' is not bound",
+                     ""};
+  }
+  for (uint32_t i : p.scalars)
+    if (!scalarSet[i])
+      return Error{"scalar '" + data.scalars[i].name + "' has not been set",
+                   ""};
+  return ok();
+}
+
+Status LoadedStep::run(size_t function) {
+  std::lock_guard lock(mutex);
+  const Function &f = data.functions[function];
+  Prepared &p = functions[function];
+  if (auto s = checkRunnable(f, p); !s)
+    return s;
+  if (options.measure)
+    fillPattern(arena, arenaSize);
+  else if (options.debug)
+    std::memset(arena, 0xff, arenaSize);
+  size_t dead = 0;
+  for (uint32_t i = 0; i < p.launches.size(); ++i) {
+    const Launch &l = p.launches[i];
+    Arguments arguments{p.arguments.data() + l.firstArgument, nullptr,
+                        l.argumentCount};
+    if (auto s = stream->launch(*l.kernel, l.shape, arguments); !s)
+      return Error{"function '" + f.name + "', launch '" + f.launches[i].name +
+                       "': " + s.error().message,
+                   ""};
+    // While measuring, a poisoned buffer would count as written.
+    if (options.debug && !options.measure)
+      for (; dead < p.deaths.size() && f.plan[p.deaths[dead]].last <= i; ++dead) {
+        const Buffer &b = f.plan[p.deaths[dead]];
+        std::memset(arena + b.offset, 0xff, b.bytes);
+      }
+  }
+  if (auto s = stream->synchronize(); !s)
+    return s;
+  if (options.measure)
+    p.highWater = std::max(p.highWater, highestChange(arena, arenaSize));
+  ++p.runs;
+  return ok();
+}
+
+StepStatistics LoadedStep::statistics(size_t function) const {
+  std::lock_guard lock(mutex);
+  StepStatistics s;
+  for (const Parameter &p : data.parameters)
+    s.parameterBytes += *byteSize(p.type);
+  for (const State &state : data.states)
+    (state.role == Role::Gradient ? s.gradientBytes : s.optimizerBytes) +=
+        *byteSize(state.type);
+  const Prepared &p = functions[function];
+  s.arenaBytes = data.functions[function].arenaBytes;
+  s.arenaHighWater = p.highWater;
+  s.scratchBytesPerThread = p.scratch;
+  s.scratchBytes = p.scratch * executor->info().threads;
+  s.runs = p.runs;
+  return s;
+}

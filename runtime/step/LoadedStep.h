@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An artifact on a device: its memory, its kernels, and what is bound to it.
+//
+// Loading allocates everything a run can need: each parameter and state, one
+// arena as large as the largest function's, scratch for each thread, and the
+// argument list of every launch with all addresses filled in but those of inputs
+// and outputs. Binding fills those in. A run walks the list and allocates
+// nothing.
+//
+// Two modes for checking a compiler, both off by default:
+// - debug: the arena is filled with 0xff (a NaN in every float type) before a
+//   run, and each buffer of the plan at its death. A value that is read after
+//   its lifetime, or before it was written, turns the results into NaN.
+// - measure: the arena is filled with a pattern before a run, and afterwards
+//   the highest byte that differs from it is reported.
+#ifndef ACT_RUNTIME_STEP_LOADEDSTEP_H
+#define ACT_RUNTIME_STEP_LOADEDSTEP_H
+#include "act/Artifact/Step.h"
+#include "runtime/Executor.h"
+#include <deque>
+#include <mutex>
+
+namespace act::runtime {
+
+struct StepOptions {
+  bool allowNative = false, debug = false, measure = false;
+};
+
+struct StepStatistics {
+  uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0;
+  uint64_t arenaBytes = 0;          // of the function asked about
+  uint64_t arenaHighWater = 0;      // measure mode: highest byte written + 1
+  uint64_t scratchBytesPerThread = 0;
+  uint64_t scratchBytes = 0; // all threads
+  uint64_t runs = 0;
+};
+
+class LoadedStep {
+public:
+  static Result<std::unique_ptr<LoadedStep>>
+  load(std::shared_ptr<Executor> executor, artifact::Step step,
+       const StepOptions &options);
+  ~LoadedStep();
+  const artifact::Step &step() const { return data; }
+
+  Status initialise(uint64_t seed);
+  /// Any float type is converted to the parameter's; nf4 is quantised. Master
+  /// states of the parameter follow.
+  Status setParameter(size_t index, artifact::DType type, const void *source);
+  Status getParameter(size_t index, artifact::DType type, void *target);
+  Status setState(size_t index, artifact::DType type, const void *source);
+  Status getState(size_t index, artifact::DType type, void *target);
+  Status setScalar(const std::string &name, double value);
+  Status setScalar(const std::string &name, int64_t value);
+  /// The memory must stay valid until it is bound anew or the step is gone.
+  Status bind(size_t function, bool output, size_t port, void *memory);
+  Status run(size_t function);
+  StepStatistics statistics(size_t function) const;
+
+private:
+  struct Launch {
+    Kernel *kernel;
+    LaunchShape shape;
+    uint32_t firstArgument, argumentCount;
+  };
+  struct Patch { // argument slot <- port's address + offset
+    size_t argument, port;
+    uint64_t offset;
+  };
+  struct Prepared {
+    std::vector<Launch> launches;
+    std::vector<void *> arguments;
+    std::vector<Patch> patches[2]; // inputs, outputs
+    std::vector<void *> bound[2];
+    std::vector<uint32_t> scalars; // those that a launch reads
+    std::vector<uint32_t> deaths;  // plan indices by last launch
+    uint64_t scratch = 0, highWater = 0, runs = 0;
+  };
+
+  LoadedStep(std::shared_ptr<Executor> executor, artifact::Step step,
+             const StepOptions &options);
+  Status prepare();
+  Status prepare(const artifact::Function &function, Prepared &prepared);
+  Result<void *> addressOf(const artifact::Operand &operand);
+  Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
+  void copyToMasters(size_t parameter);
+  Result<artifact::Scalar *> scalar(const std::string &name);
+
+  mutable std::mutex mutex;
+  std::shared_ptr<Executor> executor;
+  artifact::Step data;
+  StepOptions options;
+  std::unique_ptr<Module> module;
+  std::unique_ptr<Stream> stream;
+  std::vector<void *> parameters, states;
+  std::vector<uint64_t> scalarSlots;
+  std::vector<bool> scalarSet;
+  std::deque<uint64_t> immediates; // addresses stay put
+  uint8_t *arena = nullptr;
+  uint64_t arenaSize = 0;
+  std::vector<Prepared> functions;
+};
+
+} // namespace act::runtime
+#endif
