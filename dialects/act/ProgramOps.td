@@ -23,7 +23,7 @@ def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
     UnitAttr:$frozen, OptionalAttr<StrArrayAttr>:$tied);
   let assemblyFormat = [{
     $sym_name $hf_name `:` $type (`layers` `(` $layers^ `)`)?
-    (`init` `(` $init^ `,` $init_std `)`)? (`frozen` $frozen^)? (`tied` $tied^)? attr-dict
+    custom<Init>($init, $init_std) (`frozen` $frozen^)? (`tied` $tied^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -75,6 +75,7 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
     (`reverse` $reverse^)? (`carry` `(` $carried^ `)`)? (`shared` `(` $shared^ `)`)?
     (`stack` `(` $stacked^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Results past the carried ones are stacks, one slice per iteration.
     ::mlir::ResultRange getStacks() {
@@ -139,6 +140,7 @@ def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
   let arguments = (ins I64Attr:$id, Optional<I64>:$layer);
   let results = (outs I64:$result);
   let assemblyFormat = "$id (`layer` `(` $layer^ `)`)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
@@ -172,4 +174,19 @@ def Act_KeptOp : Act_Op<"kept", [Pure, SameOperandsAndResultType, Costed]> {
   let arguments = (ins Act_Tensor:$input);
   let results = (outs Act_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Act_PhaseOp : Act_Op<"phase", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "marks where a phase of the step begins";
+  let description = [{
+    `backward` or `update`. Stays where it is: values that live across
+    `backward` are what the forward pass retains.
+
+    Example:
+    ```mlir
+    act.phase "backward"
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let assemblyFormat = "$name attr-dict";
 }

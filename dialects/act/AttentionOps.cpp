@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs and gradients of attention and its parts.
+#include "dialects/act/Types.h"
+
+using namespace mlir;
+using namespace act;
+
+#define SIMPLE_COST(OP, VALUE, PER_ELEMENT, CLASS)                             \
+  int64_t OP::getFlops() { return PER_ELEMENT * elementCount(VALUE().getType()); } \
+  CostClass OP::getCostClass() { return CostClass::CLASS; }
+SIMPLE_COST(PositionsOp, getResult, 0, Cheap)
+SIMPLE_COST(CausalMaskOp, getResult, 0, Cheap)
+SIMPLE_COST(SegmentMaskOp, getResult, 0, Cheap)
+SIMPLE_COST(SoftmaxOp, getInput, 5, Cheap)
+SIMPLE_COST(SoftmaxGradOp, getGrad, 4, Cheap)
+SIMPLE_COST(RopeTableOp, getCos, 3, Cheap)
+SIMPLE_COST(RopeOp, getInput, 3, Cheap)
+
+LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                       ArrayRef<bool> needed,
+                                       SmallVectorImpl<Value> &dx) {
+  if (needed[0])
+    dx[0] = SoftmaxGradOp::create(b, getLoc(), dy[0], getResult(), getAxisAttr());
+  return success();
+}
+
+LogicalResult RopeOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                    ArrayRef<bool> needed,
+                                    SmallVectorImpl<Value> &dx) {
+  if (needed[0])
+    dx[0] = RopeOp::create(b, getLoc(), getInput().getType(), dy[0], getCos(),
+                           getSin(), getInterleaved(), getHeadsFirst(), !getInverse());
+  return success();
+}
+
+// Scores that attention visits: all pairs, or about half when causal, or the
+// band of a window. The paper's count for causal is s * s_kv / 2 (Dao 2022).
+template <typename Op> static int64_t visitedScores(Op op) {
+  RankedTensorType q = op.getQ().getType(), k = op.getK().getType();
+  if (!q.hasStaticShape() || !k.hasStaticShape())
+    return 0;
+  int64_t d = q.getShape().back(), heads = q.getShape().drop_back().back();
+  int64_t skv = k.getDimSize(k.getRank() - 3);
+  int64_t rows = q.getNumElements() / d; // b * s * heads
+  (void)heads;
+  int64_t perRow = skv;
+  if (op.getWindow())
+    perRow = std::min<int64_t>(perRow, *op.getWindow());
+  int64_t scores = rows * perRow;
+  bool banded = op.getWindow() && int64_t(*op.getWindow()) < skv;
+  return op.getCausal() && !banded ? scores / 2 : scores;
+}
+
+int64_t AttentionOp::getFlops() {
+  int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
+  return visitedScores(*this) * 2 * (d + dv);
+}
+CostClass AttentionOp::getCostClass() { return CostClass::Attention; }
+
+int64_t AttentionGradOp::getFlops() {
+  // Five products: the scores again, dp, dv, dq, dk.
+  int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
+  return visitedScores(*this) * 2 * (3 * d + 2 * dv);
+}
+CostClass AttentionGradOp::getCostClass() { return CostClass::Attention; }
+
+Operation *AttentionOp::withStatistics(OpBuilder &b) {
+  if (getLse())
+    return *this;
+  RankedTensorType q = getQ().getType();
+  auto names = dimNames(q);
+  int64_t rank = q.getRank(), heads = rank - 2, tokens = rank - 3;
+  // [b, s, heads, d] -> [b, heads, s]; packed [t, heads, d] -> [heads, t].
+  SmallVector<int64_t> shape;
+  SmallVector<std::string> lseNames;
+  if (rank == 4) {
+    shape.push_back(q.getDimSize(0));
+    lseNames.push_back(names[0]);
+  }
+  for (int64_t i : {heads, tokens}) {
+    shape.push_back(q.getDimSize(i));
+    lseNames.push_back(names[i]);
+  }
+  auto lse = namedTensor(shape, computeType(q.getElementType()), lseNames, getContext());
+  OperationState state(getLoc(), getOperationName());
+  state.addOperands((*this)->getOperands());
+  state.addTypes({getResult().getType(), lse});
+  state.addAttributes((*this)->getAttrs());
+  for (Region &region : (*this)->getRegions()) {
+    Region *copy = state.addRegion();
+    IRMapping mapping;
+    region.cloneInto(copy, mapping);
+  }
+  return b.create(state);
+}
+
+LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                         ArrayRef<bool> needed,
+                                         SmallVectorImpl<Value> &dx) {
+  if (!dy[0])
+    return success();
+  OperationState state(getLoc(), AttentionGradOp::getOperationName());
+  state.addOperands({dy[0], getQ(), getK(), getV(), getResult(), getLse()});
+  SmallVector<int32_t> segments(6, 1);
+  auto optional = [&](Value v) {
+    segments.push_back(v ? 1 : 0);
+    if (v)
+      state.addOperands(v);
+  };
+  optional(getMask());
+  optional(getCuSeqlens());
+  optional(getSinks());
+  optional(getSeed());
+  optional(getStep());
+  optional(getSite());
+  state.addTypes({getQ().getType(), getK().getType(), getV().getType()});
+  if (getSinks())
+    state.addTypes(getSinks().getType());
+  for (NamedAttribute attr : (*this)->getAttrs())
+    if (attr.getName() != getOperandSegmentSizesAttrName())
+      state.addAttribute(attr.getName(), attr.getValue());
+  state.addAttribute(getOperandSegmentSizesAttrName(), b.getDenseI32ArrayAttr(segments));
+  for (Region &region : (*this)->getRegions()) {
+    IRMapping mapping;
+    region.cloneInto(state.addRegion(), mapping);
+  }
+  auto grad = cast<AttentionGradOp>(b.create(state));
+  // Operands: q, k, v, [mask], [cu_seqlens], [sinks], ...
+  dx[0] = grad.getDq();
+  dx[1] = grad.getDk();
+  dx[2] = grad.getDv();
+  if (getSinks())
+    for (OpOperand &operand : (*this)->getOpOperands())
+      if (operand.get() == getSinks() && operand.getOperandNumber() > 2)
+        dx[operand.getOperandNumber()] = grad.getDsinks();
+  return success();
+}

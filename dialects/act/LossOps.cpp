@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs and gradients of embeddings and losses.
+#include "dialects/act/Types.h"
+
+using namespace mlir;
+using namespace act;
+
+int64_t EmbeddingOp::getFlops() { return 0; }
+CostClass EmbeddingOp::getCostClass() { return CostClass::Cheap; }
+int64_t EmbeddingGradOp::getFlops() { return elementCount(getGrad().getType()); }
+CostClass EmbeddingGradOp::getCostClass() { return CostClass::Cheap; }
+int64_t CrossEntropyOp::getFlops() { return 4 * elementCount(getLogits().getType()); }
+CostClass CrossEntropyOp::getCostClass() { return CostClass::Statistic; }
+int64_t CrossEntropyGradOp::getFlops() { return 4 * elementCount(getLogits().getType()); }
+CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
+int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
+CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
+
+int64_t LinearCrossEntropyOp::getFlops() {
+  int64_t vocabulary = getWeight().getType().getDimSize(0);
+  int64_t width = getWeight().getType().getDimSize(1);
+  int64_t logits = elementCount(getLabels().getType()) * vocabulary;
+  return logits * (2 * width + 4);
+}
+CostClass LinearCrossEntropyOp::getCostClass() { return CostClass::Loss; }
+int64_t LinearCrossEntropyGradOp::getFlops() {
+  int64_t vocabulary = getWeight().getType().getDimSize(0);
+  int64_t width = getWeight().getType().getDimSize(1);
+  int64_t logits = elementCount(getLabels().getType()) * vocabulary;
+  return logits * ((getDWeight() ? 6 : 4) * width + 4);
+}
+CostClass LinearCrossEntropyGradOp::getCostClass() { return CostClass::Loss; }
+
+LogicalResult EmbeddingOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                         ArrayRef<bool> needed,
+                                         SmallVectorImpl<Value> &dx) {
+  if (needed[0])
+    dx[0] = EmbeddingGradOp::create(b, getLoc(), getTable().getType(), dy[0], getIds());
+  return success();
+}
+
+// The log-sum-exp has one value per token, in the computation type.
+static RankedTensorType lseType(RankedTensorType labels, Type element) {
+  return withElement(labels, computeType(element));
+}
+
+Operation *CrossEntropyOp::withStatistics(OpBuilder &b) {
+  if (getLse())
+    return *this;
+  return CrossEntropyOp::create(
+      b, getLoc(), getLoss().getType(),
+      lseType(getLabels().getType(), getLogits().getType().getElementType()),
+      getLogits(), getLabels(), getIgnoreAttr(), getReductionAttr());
+}
+
+LogicalResult CrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                            ArrayRef<bool> needed,
+                                            SmallVectorImpl<Value> &dx) {
+  if (needed[0] && dy[0])
+    dx[0] = CrossEntropyGradOp::create(b, getLoc(), getLogits().getType(), dy[0],
+                                       getLogits(), getLabels(), getLse(),
+                                       getIgnoreAttr(), getReductionAttr());
+  return success();
+}
+
+Operation *LinearCrossEntropyOp::withStatistics(OpBuilder &b) {
+  if (getLse())
+    return *this;
+  return LinearCrossEntropyOp::create(
+      b, getLoc(), getLoss().getType(),
+      lseType(getLabels().getType(), getInput().getType().getElementType()),
+      getInput(), getWeight(), getLabels(), getIgnoreAttr(), getReductionAttr(),
+      getChunkAttr());
+}
+
+LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                                  ArrayRef<bool> needed,
+                                                  SmallVectorImpl<Value> &dx) {
+  if (!dy[0])
+    return success();
+  auto grad = LinearCrossEntropyGradOp::create(
+      b, getLoc(), getInput().getType(),
+      needed[1] ? getWeight().getType() : Type(), dy[0], getInput(), getWeight(),
+      getLabels(), getLse(), getIgnoreAttr(), getReductionAttr(), getChunkAttr());
+  dx[0] = grad.getDInput();
+  if (needed[1])
+    dx[1] = grad.getDWeight();
+  return success();
+}
+
+LogicalResult LinearCrossEntropyOp::decompose(OpBuilder &b,
+                                              SmallVectorImpl<Value> &results) {
+  auto input = getInput().getType();
+  SmallVector<int64_t> shape(input.getShape());
+  shape.back() = getWeight().getType().getDimSize(0);
+  auto names = dimNames(input);
+  names.back() = dimNames(getWeight().getType())[0];
+  Value logits = LinearOp::create(
+      b, getLoc(), namedTensor(shape, input.getElementType(), names, getContext()),
+      getInput(), getWeight());
+  SmallVector<Type> types((*this)->getResultTypes());
+  auto loss = CrossEntropyOp::create(b, getLoc(), getLoss().getType(),
+                                     types.size() > 1 ? types[1] : Type(), logits,
+                                     getLabels(), getIgnoreAttr(), getReductionAttr());
+  results.push_back(loss.getLoss());
+  if (getLse())
+    results.push_back(loss.getLse());
+  return success();
+}

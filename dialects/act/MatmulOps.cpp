@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs and gradients of the contractions.
+#include "dialects/act/Types.h"
+
+using namespace mlir;
+using namespace act;
+
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
+
+int64_t MatmulOp::getFlops() {
+  auto lhs = getLhs().getType();
+  int64_t k = lhs.getShape()[lhs.getRank() - (getTransposeLhs() ? 2 : 1)];
+  return ShapedType::isDynamic(k) ? 0 : 2 * k * elementCount(getResult().getType());
+}
+CostClass MatmulOp::getCostClass() { return CostClass::Gemm; }
+
+int64_t LinearOp::getFlops() {
+  int64_t n = elementCount(getInput().getType()), out = elementCount(getResult().getType());
+  int64_t flops = 2 * n * getResult().getType().getShape().back();
+  if (getBias())
+    flops += out;
+  if (getLoraA()) {
+    int64_t r = getLoraA().getType().getDimSize(0);
+    flops += 2 * n * r + 2 * out * r + 2 * out;
+  }
+  return n ? flops : 0;
+}
+CostClass LinearOp::getCostClass() { return CostClass::Gemm; }
+
+int64_t DequantizeOp::getFlops() { return elementCount(getResult().getType()); }
+CostClass DequantizeOp::getCostClass() { return CostClass::Cheap; }
+
+// lhs and rhs with their transposes undone are [.., m, k] and [.., k, n]:
+//   dL = dY R^T,  dR = L^T dY,
+// each written so that no operand needs a transpose of its own.
+LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                      ArrayRef<bool> needed,
+                                      SmallVectorImpl<Value> &dx) {
+  Value lhs = getLhs(), rhs = getRhs(), grad = dy[0];
+  bool tl = getTransposeLhs(), tr = getTransposeRhs();
+  bool shared = typeOf(rhs).getRank() < typeOf(lhs).getRank();
+  if (needed[0]) {
+    // not transposed: dL = dY R^T ; transposed: dL = R dY^T
+    if (!tl)
+      dx[0] = MatmulOp::create(b, getLoc(), lhs.getType(), grad, rhs, false, !tr);
+    else if (!shared)
+      dx[0] = MatmulOp::create(b, getLoc(), lhs.getType(), rhs, grad, tr, true);
+    else
+      return emitOpError("has no gradient for a transposed lhs with a shared rhs");
+  }
+  if (needed[1]) {
+    if (shared) {
+      if (tl)
+        return emitOpError("has no gradient for a transposed lhs with a shared rhs");
+      lhs = reshapeTo(b, lhs, flattenLeading(typeOf(lhs), 1));
+      grad = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
+    }
+    if (!tr)
+      dx[1] = MatmulOp::create(b, getLoc(), rhs.getType(), lhs, grad, !tl, false);
+    else
+      dx[1] = MatmulOp::create(b, getLoc(), rhs.getType(), grad, lhs, true, tl);
+  }
+  return success();
+}
+
+// The gradient of a bias: the sum over all but the last dimension.
+static Value biasGradient(OpBuilder &b, Value grad, RankedTensorType bias) {
+  return sumToType(b, reshapeTo(b, grad, flattenLeading(typeOf(grad), 1)), bias);
+}
+
+LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                      ArrayRef<bool> needed,
+                                      SmallVectorImpl<Value> &dx) {
+  if (getLoraA())
+    return emitOpError("with lora is decomposed before it is differentiated");
+  Value x = getInput(), w = getWeight(), grad = dy[0];
+  if (needed[0]) {
+    Value weight = w;
+    if (isa<NF4Type>(typeOf(w).getElementType()))
+      weight = DequantizeOp::create(
+          b, getLoc(), withElement(typeOf(w), typeOf(x).getElementType()), w);
+    dx[0] = MatmulOp::create(b, getLoc(), x.getType(), grad, weight, false, getInOut());
+  }
+  if (needed[1]) {
+    Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
+    Value flatDy = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
+    dx[1] = getInOut()
+                ? MatmulOp::create(b, getLoc(), w.getType(), flatX, flatDy, true, false)
+                : MatmulOp::create(b, getLoc(), w.getType(), flatDy, flatX, true, false);
+  }
+  if (getBias() && needed[2])
+    dx[2] = biasGradient(b, grad, getBias().getType());
+  return success();
+}
+
+LogicalResult LinearOp::decompose(OpBuilder &b, SmallVectorImpl<Value> &results) {
+  if (!getLoraA())
+    return failure();
+  auto loc = getLoc();
+  Value base = LinearOp::create(b, loc, getResult().getType(), getInput(), getWeight(),
+                                getBias(), Value(), Value(), FloatAttr(), getInOutAttr());
+  auto names = dimNames(getInput().getType());
+  SmallVector<int64_t> shape(getInput().getType().getShape());
+  shape.back() = getLoraA().getType().getDimSize(0);
+  names.back() = dimNames(getLoraA().getType())[0];
+  auto lowType = namedTensor(shape, getInput().getType().getElementType(), names,
+                             getContext());
+  Value low = LinearOp::create(b, loc, lowType, getInput(), getLoraA());
+  Value up = LinearOp::create(b, loc, getResult().getType(), low, getLoraB());
+  Value scaled = ScaleOp::create(b, loc, up, getLoraScaleAttr());
+  results.push_back(AddOp::create(b, loc, getResult().getType(), base, scaled));
+  return success();
+}

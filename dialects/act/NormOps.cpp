@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs and gradients of the normalisations.
+#include "dialects/act/Types.h"
+
+using namespace mlir;
+using namespace act;
+
+#define NORM_COST(OP, VALUE, PER_ELEMENT, CLASS)                               \
+  int64_t OP::getFlops() { return PER_ELEMENT * elementCount(VALUE().getType()); } \
+  CostClass OP::getCostClass() { return CostClass::CLASS; }
+NORM_COST(RmsNormOp, getInput, 4, Statistic)
+NORM_COST(LayerNormOp, getInput, 7, Statistic)
+NORM_COST(RmsNormGradOp, getInput, 7, Cheap)
+NORM_COST(LayerNormGradOp, getInput, 10, Cheap)
+NORM_COST(NormWeightGradOp, getInput, 4, Cheap)
+
+static RankedTensorType statisticType(RankedTensorType input) {
+  return dropBack(input, 1, computeType(input.getElementType()));
+}
+
+Operation *RmsNormOp::withStatistics(OpBuilder &b) {
+  if (getRstd())
+    return *this;
+  auto op = RmsNormOp::create(b, getLoc(), getResult().getType(),
+                              statisticType(getInput().getType()), getInput(),
+                              getWeight(), getEpsAttr());
+  op->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return op;
+}
+
+LogicalResult RmsNormOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                       ArrayRef<bool> needed,
+                                       SmallVectorImpl<Value> &dx) {
+  if (!dy[0])
+    return success();
+  if (needed[0])
+    dx[0] = RmsNormGradOp::create(b, getLoc(), getInput().getType(), dy[0],
+                                  getInput(), getWeight(), getRstd());
+  if (needed[1])
+    dx[1] = NormWeightGradOp::create(b, getLoc(), getWeight().getType(), dy[0],
+                                     getInput(), Value(), getRstd());
+  return success();
+}
+
+Operation *LayerNormOp::withStatistics(OpBuilder &b) {
+  if (getRstd())
+    return *this;
+  auto statistic = statisticType(getInput().getType());
+  auto op = LayerNormOp::create(b, getLoc(), getResult().getType(), statistic,
+                                statistic, getInput(), getWeight(), getBias(),
+                                getEpsAttr());
+  op->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return op;
+}
+
+LogicalResult LayerNormOp::buildGradient(OpBuilder &b, ValueRange dy,
+                                         ArrayRef<bool> needed,
+                                         SmallVectorImpl<Value> &dx) {
+  if (!dy[0])
+    return success();
+  if (needed[0])
+    dx[0] = LayerNormGradOp::create(b, getLoc(), getInput().getType(), dy[0],
+                                    getInput(), getWeight(), getMean(), getRstd());
+  if (needed[1])
+    dx[1] = NormWeightGradOp::create(b, getLoc(), getWeight().getType(), dy[0],
+                                     getInput(), getMean(), getRstd());
+  if (needed[2])
+    dx[2] = sumToType(
+        b,
+        reshapeTo(b, dy[0], flattenLeading(cast<RankedTensorType>(dy[0].getType()), 1)),
+        getBias().getType());
+  return success();
+}

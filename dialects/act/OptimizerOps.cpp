@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs of the optimizer's ops: per element of the parameter's one layer.
+#include "dialects/act/Types.h"
+
+using namespace mlir;
+using namespace act;
+
+static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(op, name);
+  return parameter ? elementCount(cast<RankedTensorType>(parameter.getType())) : 0;
+}
+
+#define UPDATE_COST(OP, PER_ELEMENT)                                           \
+  int64_t OP::getFlops() {                                                     \
+    return PER_ELEMENT * parameterElements(*this, getNameAttr());              \
+  }                                                                            \
+  CostClass OP::getCostClass() { return CostClass::Effect; }
+UPDATE_COST(ZeroGradOp, 0)
+UPDATE_COST(AdamWOp, 15)
+UPDATE_COST(SgdOp, 2)
+UPDATE_COST(GradSquareSumOp, 2)
+
+int64_t ClipOp::getFlops() { return 3; }
+CostClass ClipOp::getCostClass() { return CostClass::Cheap; }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/Dialect.h"
+
+using namespace mlir;
+using namespace act;
+
+int64_t ParamOp::getFlops() { return 0; }
+CostClass ParamOp::getCostClass() { return CostClass::Reference; }
+int64_t SiteOp::getFlops() { return 0; }
+CostClass SiteOp::getCostClass() { return CostClass::Reference; }
+int64_t KeptOp::getFlops() { return 0; }
+CostClass KeptOp::getCostClass() { return CostClass::View; }
+int64_t AccumulateOp::getFlops() {
+  auto type = getValue().getType();
+  return type.hasStaticShape() ? type.getNumElements() : 0;
+}
+CostClass AccumulateOp::getCostClass() { return CostClass::Effect; }

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/Registration.h"
+#include "dialects/act/Dialect.h"
+#include "passes/act/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+void act::registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<ActDialect, mlir::func::FuncDialect>();
+}
+
+void act::registerPasses() { registerActPasses(); }

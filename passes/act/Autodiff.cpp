@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/Differentiate.h"
+#include "passes/act/Passes.h"
+#include "dialects/act/Types.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace act {
+#define GEN_PASS_DEF_AUTODIFFPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+bool act::isReplayed(Operation *op) {
+  if (isa<CausalMaskOp, SegmentMaskOp, PositionsOp, AndOp>(op))
+    return true;
+  auto costed = dyn_cast<CostOpInterface>(op);
+  return costed && (costed.getCostClass() == CostClass::View ||
+                    costed.getCostClass() == CostClass::Reference);
+}
+
+namespace {
+
+bool isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+/// A layer's pair of functions, for one choice of shared arguments that have
+/// gradients.
+struct LayerPair {
+  func::FuncOp forward, backward;
+  unsigned saved = 0;
+  SmallVector<bool> sharedActive;
+};
+
+/// The gradients of one straight-line body. Emits backward ops at `b`, which
+/// may mention any forward value.
+class BodyGradient {
+public:
+  BodyGradient(OpBuilder &b) : b(b) {}
+
+  /// Which values the loss may depend on through something trained.
+  DenseSet<Value> active;
+  llvm::MapVector<Value, Value> grads;
+
+  void add(Value value, Value grad) {
+    if (!grad)
+      return;
+    auto [it, fresh] = grads.insert({value, grad});
+    if (!fresh)
+      it->second = AddOp::create(b, value.getLoc(), value.getType(), it->second, grad);
+  }
+  Value take(Value value) {
+    auto it = grads.find(value);
+    return it == grads.end() ? Value() : it->second;
+  }
+
+  LogicalResult visit(Operation *op) {
+    if (auto param = dyn_cast<ParamOp>(op)) {
+      if (Value g = take(param.getResult()))
+        AccumulateOp::create(b, op->getLoc(), param.getNameAttr(), g);
+      return success();
+    }
+    SmallVector<Value> dy;
+    bool any = false;
+    for (Value r : op->getResults()) {
+      dy.push_back(take(r));
+      any |= bool(dy.back());
+    }
+    if (!any)
+      return success();
+    SmallVector<bool> needed;
+    for (Value v : op->getOperands())
+      needed.push_back(active.contains(v));
+    if (llvm::none_of(needed, [](bool n) { return n; }))
+      return success();
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+    if (!differentiable)
+      return op->emitOpError("has no gradient, but the loss depends on trained "
+                             "parameters through it");
+    SmallVector<Value> dx(op->getNumOperands());
+    if (failed(differentiable.buildGradient(b, dy, needed, dx)))
+      return failure();
+    for (auto [v, g, n] : llvm::zip(op->getOperands(), dx, needed)) {
+      if (!n || !g)
+        continue;
+      // Straight into the persistent gradient: a weight's gradient must not
+      // wait for the place where the weight was read.
+      if (auto param = v.getDefiningOp<ParamOp>())
+        AccumulateOp::create(b, op->getLoc(), param.getNameAttr(), g);
+      else
+        add(v, g);
+    }
+    return success();
+  }
+
+private:
+  OpBuilder &b;
+};
+
+class Differentiator {
+public:
+  Differentiator(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult run();
+
+private:
+  void markActive(Block &body, DenseSet<Value> &active);
+  LogicalResult addStatistics(Block &body);
+  FailureOr<LayerPair> layer(RepeatOp repeat, ArrayRef<bool> sharedActive);
+  LogicalResult repeatForward(RepeatOp repeat, const DenseSet<Value> &active);
+  LogicalResult repeatBackward(OpBuilder &b, RepeatOp repeat, BodyGradient &body);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  std::map<std::pair<std::string, SmallVector<bool>>, LayerPair> layers;
+  DenseMap<Operation *, LayerPair> pairOf; // the forward repeat -> its pair
+};
+
+bool trains(Operation *op, StringRef name, SymbolTable &symbols) {
+  auto parameter = symbols.lookup<ParameterOp>(name);
+  return parameter && !parameter.getFrozen() &&
+         isa<FloatType>(cast<RankedTensorType>(parameter.getType()).getElementType());
+}
+
+void Differentiator::markActive(Block &body, DenseSet<Value> &active) {
+  for (Operation &op : body) {
+    bool on = llvm::any_of(op.getOperands(), [&](Value v) { return active.contains(v); });
+    if (auto param = dyn_cast<ParamOp>(op))
+      on = trains(&op, param.getName(), symbols);
+    if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      // A layer with anything trained in it makes its carried values depend
+      // on it; the same function serves every layer, so all are active.
+      if (auto callee = symbols.lookup<func::FuncOp>(repeat.getCallee()))
+        callee.walk([&](ParamOp p) { on |= trains(p, p.getName(), symbols); });
+    }
+    if (on)
+      for (Value r : op.getResults())
+        if (isFloatTensor(r.getType()))
+          active.insert(r);
+  }
+}
+
+LogicalResult Differentiator::addStatistics(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    OpBuilder b(&op);
+    Operation *current = &op;
+    if (auto linear = dyn_cast<LinearOp>(op); linear && linear.getLoraA()) {
+      SmallVector<Value> results;
+      if (failed(linear.decompose(b, results)))
+        return failure();
+      op.replaceAllUsesWith(results);
+      op.erase();
+      continue;
+    }
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(current);
+    if (!differentiable)
+      continue;
+    Operation *full = differentiable.withStatistics(b);
+    if (full == current)
+      continue;
+    current->replaceAllUsesWith(full->getResults().take_front(current->getNumResults()));
+    current->erase();
+  }
+  return success();
+}
+
+/// Lets ops of one function use values of another: brings over what they
+/// mention, as an argument, as a copy of a free op, or as a saved value.
+class Importer {
+public:
+  Importer(func::FuncOp from, func::FuncOp to, IRMapping &known)
+      : to(to), known(known), fromReturn(from.getBody().front().getTerminator()) {}
+
+  SmallVector<Value> saved; // values of `from`, in the order of to's new arguments
+
+  void importInto(Operation *user) {
+    for (OpOperand &operand : user->getOpOperands())
+      if (outside(operand.get()))
+        operand.set(get(operand.get(), user));
+    for (Region &region : user->getRegions())
+      region.walk([&](Operation *inner) {
+        for (OpOperand &operand : inner->getOpOperands())
+          if (outside(operand.get()) &&
+              operand.get().getParentRegion()->getParentOp() == fromReturn->getParentOp())
+            operand.set(get(operand.get(), user));
+      });
+  }
+
+private:
+  bool outside(Value v) {
+    Region *region = v.getParentRegion();
+    return region && !to.getBody().isAncestor(region);
+  }
+
+  Value get(Value v, Operation *user) {
+    // A free op is copied next to each user, so that nothing lives longer.
+    Operation *def = v.getDefiningOp();
+    if (def && isReplayed(def)) {
+      auto [it, fresh] = copies.insert({def, nullptr});
+      if (!fresh && it->second->isBeforeInBlock(user))
+        return it->second->getResult(cast<OpResult>(v).getResultNumber());
+      OpBuilder b(user);
+      Operation *copy = b.clone(*def);
+      copies[def] = copy;
+      importInto(copy);
+      return copy->getResult(cast<OpResult>(v).getResultNumber());
+    }
+    if (Value mapped = known.lookupOrNull(v))
+      return mapped;
+    saved.push_back(v);
+    Value argument = to.getBody().front().addArgument(v.getType(), v.getLoc());
+    known.map(v, argument);
+    return argument;
+  }
+
+  func::FuncOp to;
+  IRMapping &known;
+  Operation *fromReturn;
+  DenseMap<Operation *, Operation *> copies;
+};
+
+void setType(func::FuncOp f) {
+  Block &body = f.getBody().front();
+  f.setType(FunctionType::get(f.getContext(), body.getArgumentTypes(),
+                              body.getTerminator()->getOperandTypes()));
+}
+
+FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat, ArrayRef<bool> sharedActive) {
+  std::pair<std::string, SmallVector<bool>> key(repeat.getCallee().str(),
+                                                SmallVector<bool>(sharedActive));
+  if (auto it = layers.find(key); it != layers.end())
+    return it->second;
+
+  auto callee = symbols.lookup<func::FuncOp>(repeat.getCallee());
+  LayerPair pair;
+  pair.sharedActive.assign(sharedActive.begin(), sharedActive.end());
+  pair.forward = callee.clone();
+  pair.forward.setName(callee.getName().str() + ".fwd");
+  pair.forward.setPrivate();
+  symbols.insert(pair.forward, std::next(callee->getIterator()));
+  Block &fwd = pair.forward.getBody().front();
+  if (failed(addStatistics(fwd)))
+    return failure();
+
+  OpBuilder b(module.getContext());
+  unsigned carried = repeat.getCarried().size(), shared = repeat.getShared().size();
+  bool indexed = fwd.getNumArguments() == carried + shared + 1;
+  auto fwdCarried = fwd.getArguments().drop_front(indexed).take_front(carried);
+  auto fwdShared = fwd.getArguments().drop_front(indexed + carried);
+
+  pair.backward = func::FuncOp::create(repeat.getLoc(), callee.getName().str() + ".bwd",
+                                       FunctionType::get(module.getContext(), {}, {}));
+  pair.backward.setPrivate();
+  symbols.insert(pair.backward, std::next(pair.forward->getIterator()));
+  Block *bwd = pair.backward.addEntryBlock();
+  IRMapping known;
+  if (indexed)
+    known.map(fwd.getArgument(0), bwd->addArgument(b.getI64Type(), repeat.getLoc()));
+  SmallVector<Value> dCarried, dShared;
+  for (Value v : fwdCarried)
+    dCarried.push_back(bwd->addArgument(v.getType(), v.getLoc()));
+  for (auto [v, on] : llvm::zip(fwdShared, sharedActive))
+    if (on)
+      dShared.push_back(bwd->addArgument(v.getType(), v.getLoc()));
+  for (Value v : fwdShared)
+    known.map(v, bwd->addArgument(v.getType(), v.getLoc()));
+
+  b.setInsertionPointToEnd(bwd);
+  BodyGradient body(b);
+  for (Value v : fwdCarried)
+    if (isFloatTensor(v.getType()))
+      body.active.insert(v);
+  for (auto [v, on] : llvm::zip(fwdShared, sharedActive))
+    if (on)
+      body.active.insert(v);
+  markActive(fwd, body.active);
+
+  Operation *ret = fwd.getTerminator();
+  for (auto [v, g] : llvm::zip(ret->getOperands(), dCarried))
+    body.add(v, g);
+  for (Operation &op : llvm::reverse(fwd.without_terminator()))
+    if (failed(body.visit(&op)))
+      return failure();
+
+  SmallVector<Value> results;
+  for (Value v : fwdCarried) {
+    Value g = body.take(v);
+    if (!g)
+      g = ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0);
+    results.push_back(g);
+  }
+  unsigned next = 0;
+  for (auto [v, on] : llvm::zip(fwdShared, sharedActive)) {
+    if (!on)
+      continue;
+    Value sum = dShared[next++];
+    if (Value g = body.take(v))
+      sum = AddOp::create(b, v.getLoc(), v.getType(), sum, g);
+    results.push_back(sum);
+  }
+  func::ReturnOp::create(b, repeat.getLoc(), results);
+
+  Importer importer(pair.forward, pair.backward, known);
+  for (Operation &op : llvm::make_early_inc_range(*bwd))
+    importer.importInto(&op);
+  ret->insertOperands(ret->getNumOperands(), importer.saved);
+  pair.saved = importer.saved.size();
+  setType(pair.forward);
+  setType(pair.backward);
+  return layers[key] = pair;
+}
+
+LogicalResult Differentiator::repeatForward(RepeatOp repeat, const DenseSet<Value> &active) {
+  SmallVector<bool> sharedActive;
+  for (Value v : repeat.getShared())
+    sharedActive.push_back(active.contains(v));
+  auto pair = layer(repeat, sharedActive);
+  if (failed(pair))
+    return failure();
+  unsigned carried = repeat.getCarried().size();
+  if (repeat.getNumResults() != carried || !repeat.getStacked().empty())
+    return repeat.emitOpError("with stacked values has no gradient");
+  SmallVector<Type> types(repeat.getResultTypes());
+  auto results = pair->forward.getFunctionType().getResults().drop_front(carried);
+  for (Type t : results)
+    types.push_back(prepend(cast<RankedTensorType>(t), repeat.getCount(), repeat.getLetter()));
+  OpBuilder b(repeat);
+  auto fwd = RepeatOp::create(b, repeat.getLoc(), types, pair->forward.getName(),
+                              repeat.getLetter(), repeat.getCount(), repeat.getFrom(),
+                              repeat.getReverse(), repeat.getCarried(),
+                              repeat.getShared(), ValueRange());
+  repeat->replaceAllUsesWith(fwd->getResults().take_front(carried));
+  repeat.erase();
+  pairOf[fwd] = *pair;
+  return success();
+}
+
+LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
+                                             BodyGradient &body) {
+  const LayerPair &pair = pairOf[repeat];
+  bool any = false;
+  SmallVector<Value> carry;
+  for (Value v : repeat.getCarriedResults())
+    any |= bool(body.take(v));
+  if (!any)
+    return success();
+  auto gradOrZero = [&](Value v) -> Value {
+    if (Value g = body.take(v))
+      return g;
+    return ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0);
+  };
+  for (Value v : repeat.getCarriedResults())
+    carry.push_back(gradOrZero(v));
+  for (auto [v, on] : llvm::zip(repeat.getShared(), pair.sharedActive))
+    if (on)
+      carry.push_back(ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0));
+  auto bwd = RepeatOp::create(b, repeat.getLoc(), ValueRange(carry).getTypes(),
+                              StringRef(const_cast<LayerPair &>(pair).backward.getName()),
+                              repeat.getLetter(), repeat.getCount(), repeat.getFrom(),
+                              !repeat.getReverse(), carry, repeat.getShared(),
+                              repeat.getStacks());
+  unsigned i = 0;
+  for (Value v : repeat.getCarried()) {
+    if (body.active.contains(v))
+      body.add(v, bwd.getResult(i));
+    ++i;
+  }
+  for (auto [v, on] : llvm::zip(repeat.getShared(), pair.sharedActive))
+    if (on)
+      body.add(v, bwd.getResult(i++));
+  return success();
+}
+
+LogicalResult Differentiator::run() {
+  auto forward = symbols.lookup<func::FuncOp>(forwardName);
+  if (!forward)
+    return module.emitError("has no function @forward to differentiate");
+  if (forward.getBody().empty() || !forward.getBody().hasOneBlock())
+    return forward.emitError("@forward is not one straight block of ops");
+  auto lossType = forward.getNumResults()
+                      ? dyn_cast<RankedTensorType>(forward.getResultTypes()[0])
+                      : RankedTensorType();
+  if (!lossType || lossType.getRank() != 0 || !isa<FloatType>(lossType.getElementType()))
+    return forward.emitError("@forward's first result is no scalar loss (a float tensor of rank 0)");
+
+  func::FuncOp grad = forward.clone();
+  grad.setName(gradName);
+  symbols.insert(grad, std::next(forward->getIterator()));
+  Block &block = grad.getBody().front();
+  if (failed(addStatistics(block)))
+    return failure();
+
+  OpBuilder b(block.getTerminator());
+  BodyGradient body(b);
+  markActive(block, body.active);
+  SmallVector<RepeatOp> repeats(block.getOps<RepeatOp>());
+  for (RepeatOp repeat : repeats) {
+    // The replacement has new result values; carry their activity over.
+    SmallVector<bool> was;
+    for (Value r : repeat.getResults())
+      was.push_back(body.active.contains(r));
+    auto before = repeat->getPrevNode();
+    DenseSet<Value> active = body.active;
+    for (Value r : repeat.getResults())
+      body.active.erase(r);
+    Block::iterator at = before ? std::next(before->getIterator()) : block.begin();
+    (void)at;
+    if (failed(repeatForward(repeat, active)))
+      return failure();
+    Operation *fwd = before ? before->getNextNode() : &block.front();
+    for (auto [i, on] : llvm::enumerate(was))
+      if (on)
+        body.active.insert(fwd->getResult(i));
+  }
+
+  Value loss = block.getTerminator()->getOperand(0);
+  if (!body.active.contains(loss))
+    return forward.emitError("the loss depends on no parameter that is trained");
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  PhaseOp::create(b, grad.getLoc(), "backward");
+  Value seed = ConstantOp::create(b, grad.getLoc(), lossType, 1.0);
+  seed.getDefiningOp()->setAttr("act.loss_scale", b.getUnitAttr());
+  body.add(loss, seed);
+  for (Operation *op : llvm::reverse(ops)) {
+    if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      if (failed(repeatBackward(b, repeat, body)))
+        return failure();
+    } else if (failed(body.visit(op))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+struct Autodiff : act::impl::AutodiffPassBase<Autodiff> {
+  void runOnOperation() override {
+    if (failed(differentiate(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult act::differentiate(ModuleOp module) {
+  if (module.lookupSymbol(gradName))
+    return module.emitError("is differentiated already: it has a @grad");
+  return Differentiator(module).run();
+}

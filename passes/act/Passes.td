@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACT_PASSES_TD
+#define ACT_PASSES_ACT_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def FuseAttentionPass : Pass<"fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "finds attention and the head's loss in primitives and fuses them";
+  let description = [{
+    softmax(Q K^T) V, however it is written, becomes `act.attention`: the scale
+    before or after the product or as a division; masks by `act.select` or by
+    addition, causal, windowed, padding or packed; a cast to f32 around the
+    softmax; keys and values expanded to the query's heads; commuted operands;
+    transposes in any place; dropout of the probabilities. Left alone: a softmax
+    along another axis, probabilities that are used elsewhere, a mask after the
+    softmax.
+
+    A linear layer without bias whose only use is `act.cross_entropy` becomes
+    `act.linear_cross_entropy`, so that the logits are never whole in memory.
+
+    The result may differ in the last bits: the order of summation changes.
+  }];
+  let options = [
+    Option<"chunk", "chunk", "int64_t", "1024",
+           "tokens whose logits exist at once in the fused loss">
+  ];
+}
+
+def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
+  let summary = "writes the function that computes the gradient";
+  let description = [{
+    From `@forward`, whose first result is the loss, makes `@grad`: the forward
+    ops, `act.phase "backward"`, and the backward ops, which add to the
+    gradients of the parameters (`act.accumulate`). A layer of `act.repeat`
+    becomes a pair: `@layer.fwd`, which also returns the values to save, and
+    `@layer.bwd`, which takes them. A value is saved if a gradient mentions it,
+    except what costs nothing to have again: parameters, constants, views and
+    masks.
+  }];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
+  let summary = "decides which saved values are recomputed";
+  let description = [{
+    Policies: `none` keeps every saved value. `selective` recomputes what is
+    cheap and follows from values that are kept anyway: norm outputs,
+    activations, dropout; products, attention and row statistics are kept.
+    `attention` recomputes the whole attention module from its input,
+    `attention-core` only scores, softmax and their product with V. `layer`
+    keeps the input of every layer and recomputes the rest. `sqrt` and
+    `segments=N` cut the L layers into N = round(sqrt(L)) or N segments, at
+    round(i * L / N), and keep the segments' inputs.
+
+    A forward-only module is differentiated first. Recomputed ops carry the
+    attribute `act.recompute`.
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"none\"",
+           "none, selective, attention, attention-core, layer, sqrt or segments=N">
+  ];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
+  let summary = "writes the optimizer's update and the whole training step";
+  let description = [{
+    `@update` updates every parameter that is trained; `@step` zeroes the
+    gradients, runs `@grad` once per micro-batch, clips, and updates. The
+    learning rate (`lr`, f32) and the step's number (`step`, i64, from 1) are
+    arguments.
+
+    Defaults are those of torch.optim.AdamW. The master copy is f32 where a
+    parameter has 16 bits (`master=none` leaves it out); gradients have the
+    parameter's type unless `grad-dtype` names another.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw or sgd">,
+    Option<"master", "master", "std::string", "\"f32\"", "f32 or none">,
+    Option<"gradDtype", "grad-dtype", "std::string", "\"\"", "f32, bf16 or f16; empty: as the parameter">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "gradients added up before an update">,
+    Option<"clip", "clip", "double", "0.0", "largest global norm of the gradient; 0: no clipping">,
+    Option<"beta1", "beta1", "double", "0.9", "decay of AdamW's first moment">,
+    Option<"beta2", "beta2", "double", "0.999", "decay of AdamW's second moment">,
+    Option<"eps", "eps", "double", "1e-8", "AdamW's epsilon">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "AdamW's decoupled weight decay">
+  ];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
+  let summary = "puts ops into groups, one group one kernel";
+  let description = [{
+    Elementwise ops join the kernel that produces their operand; reading through
+    views and adding to a gradient join the kernel that uses them. The fused
+    loss is written out as a loop over chunks of tokens first. Afterwards every
+    op of the step is in an `act.group`, or is a view, a parameter, a repeat or
+    a phase.
+  }];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
+  let summary = "gives every buffer of the step a place in one arena";
+  let description = [{
+    Liveness over groups, every repeat written out, then offsets. The plan is
+    attached to the module as `act.plan`: arena bytes, lower bound, and one
+    entry per buffer. Kernels are formed first if they have not been.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "the function to plan; empty: step, grad or forward, the first there is">
+  ];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
+  let summary = "reports what activation memory the step takes, and where";
+  let description = [{
+    Completes a copy of the module (differentiates, forms kernels, plans) and
+    leaves the module as it is. Parameters, gradients and optimizer state are
+    counted apart from activations.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
+    Option<"file", "file", "std::string", "\"\"", "where to; empty: standard error, -: standard output">,
+    Option<"function", "function", "std::string", "\"\"",
+           "the function to report on; empty: step, grad or forward, the first there is">,
+    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1;s=4096">
+  ];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+
+def InlineRepeatsPass : Pass<"inline-repeats", "::mlir::ModuleOp"> {
+  let summary = "writes repeated layers out, one call after the other";
+  let description = [{
+    For reading and for checking: liveness and plan are those of this form. The
+    parameters of repeated layers become one parameter per layer.
+  }];
+  let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
+}
+#endif

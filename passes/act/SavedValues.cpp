@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/SavedValues.h"
+#include "passes/act/Differentiate.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace act {
+
+SmallVector<SavedPair> findSavedPairs(func::FuncOp grad) {
+  SmallVector<SavedPair> pairs;
+  for (auto forward : grad.getBody().getOps<RepeatOp>()) {
+    if (forward.getStacks().empty())
+      continue;
+    for (Operation *user : forward.getStacks()[0].getUsers())
+      if (auto backward = dyn_cast<RepeatOp>(user)) {
+        pairs.push_back({forward, backward});
+        break;
+      }
+  }
+  return pairs;
+}
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static void setType(func::FuncOp f) {
+  Block &body = f.getBody().front();
+  f.setType(FunctionType::get(f.getContext(), body.getArgumentTypes(),
+                              body.getTerminator()->getOperandTypes()));
+}
+
+LayerRewriter::LayerRewriter(SavedPair &pair, func::FuncOp forward,
+                             func::FuncOp backward, bool rewriteCalls)
+    : pair(pair), forward(forward), backward(backward), rewriteCalls(rewriteCalls) {
+  Block &fwd = forward.getBody().front(), &bwd = backward.getBody().front();
+  unsigned carried = pair.forward.getCarried().size();
+  for (Value v : fwd.getTerminator()->getOperands().drop_front(carried))
+    saved.push_back(v);
+  unsigned n = saved.size();
+  for (unsigned i = 0; i < n; ++i)
+    inBackward[saved[i]] = bwd.getArgument(bwd.getNumArguments() - n + i);
+  // The index and the shared values are arguments of both functions.
+  unsigned shared = pair.forward.getShared().size();
+  bool indexed = fwd.getNumArguments() == carried + shared + 1;
+  if (indexed)
+    inBackward[fwd.getArgument(0)] = bwd.getArgument(0);
+  for (unsigned i = 0; i < shared; ++i)
+    inBackward[fwd.getArgument(indexed + carried + i)] =
+        bwd.getArgument(bwd.getNumArguments() - n - shared + i);
+}
+
+SmallVector<Value> LayerRewriter::savedValues() { return saved; }
+
+Value LayerRewriter::copyOf(Value value, Operation *before) {
+  Operation *def = value.getDefiningOp();
+  bool again = def && chosen->contains(def) &&
+               !(keepStatistics && cast<OpResult>(value).getResultNumber() > 0 &&
+                 llvm::is_contained(saved, value));
+  if (Value known = inBackward.lookup(value)) {
+    if (!again || !isa<BlockArgument>(known))
+      return known;
+  }
+  OpBuilder b(before);
+  if (!again && !(def && isReplayed(def))) {
+    // A leaf that nobody saved yet: save it.
+    saved.push_back(value);
+    return inBackward[value] =
+               backward.getBody().front().addArgument(value.getType(), value.getLoc());
+  }
+  Operation *copy = def->clone();
+  for (OpOperand &operand : copy->getOpOperands())
+    operand.set(copyOf(operand.get(), before));
+  b.insert(copy);
+  if (again)
+    copy->setAttr("act.recompute", b.getUnitAttr());
+  for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults())) {
+    // A statistic that stays saved is read from there.
+    Value known = inBackward.lookup(from);
+    bool stays = keepStatistics && cast<OpResult>(from).getResultNumber() > 0 && known;
+    if (!stays)
+      inBackward[from] = to;
+  }
+  // Views are cheap to repeat and must not keep their source alive.
+  Value result = copy->getResult(cast<OpResult>(value).getResultNumber());
+  if (!again)
+    for (Value r : def->getResults())
+      inBackward.erase(r);
+  return result;
+}
+
+void LayerRewriter::recompute(const DenseSet<Operation *> &ops, bool statistics) {
+  chosen = &ops;
+  keepStatistics = statistics;
+  Block &bwd = backward.getBody().front();
+  // Saved values to drop, by their argument in the backward function.
+  DenseMap<Value, Value> dropped;
+  for (Value v : saved) {
+    Operation *def = v.getDefiningOp();
+    if (def && ops.contains(def) &&
+        !(statistics && cast<OpResult>(v).getResultNumber() > 0))
+      dropped[inBackward[v]] = v;
+  }
+  SmallVector<Operation *> original;
+  for (Operation &op : bwd)
+    original.push_back(&op);
+  for (Operation *op : original)
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value from = dropped.lookup(operand.get()))
+        operand.set(copyOf(from, op));
+
+  // Drop arguments that nobody reads any more, in both functions and calls.
+  unsigned first = bwd.getNumArguments() - saved.size();
+  SmallVector<Value> keep;
+  llvm::BitVector erase(bwd.getNumArguments());
+  for (auto [i, v] : llvm::enumerate(saved)) {
+    if (bwd.getArgument(first + i).use_empty())
+      erase.set(first + i);
+    else
+      keep.push_back(v);
+  }
+  bwd.eraseArguments(erase);
+  unsigned carried = pair.forward.getCarried().size();
+  Operation *ret = forward.getBody().front().getTerminator();
+  SmallVector<Value> results(ret->getOperands().take_front(carried));
+  llvm::append_range(results, keep);
+  ret->setOperands(results);
+  saved = keep;
+  setType(forward);
+  setType(backward);
+  if (!rewriteCalls)
+    return;
+
+  RepeatOp old = pair.forward;
+  OpBuilder b(old);
+  SmallVector<Type> types(old.getCarriedResults().getTypes());
+  for (Value v : saved)
+    types.push_back(prepend(cast<RankedTensorType>(v.getType()), old.getCount(), old.getLetter()));
+  auto fwd = RepeatOp::create(b, old.getLoc(), types, old.getCallee(), old.getLetter(),
+                              old.getCount(), old.getFrom(), old.getReverse(),
+                              old.getCarried(), old.getShared(), ValueRange());
+  fwd->setDiscardableAttrs(old->getDiscardableAttrDictionary());
+  for (unsigned i = 0; i < carried; ++i)
+    old.getResult(i).replaceAllUsesWith(fwd.getResult(i));
+  pair.backward.getStackedMutable().assign(fwd.getStacks());
+  old.erase();
+  pair.forward = fwd;
+}
+
+void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
+  DenseMap<Value, Value> copies, kept;
+  std::function<Value(Value, Operation *)> copyOf = [&](Value v, Operation *before) -> Value {
+    Operation *def = v.getDefiningOp();
+    if (def && (ops.contains(def) || isReplayed(def)) && def->isBeforeInBlock(boundary)) {
+      if (Value known = copies.lookup(v))
+        return known;
+      Operation *copy = def->clone();
+      for (OpOperand &operand : copy->getOpOperands())
+        operand.set(copyOf(operand.get(), before));
+      OpBuilder b(before);
+      b.insert(copy);
+      if (ops.contains(def)) {
+        copy->setAttr("act.recompute", b.getUnitAttr());
+        for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults()))
+          copies[from] = to;
+      }
+      return copy->getResult(cast<OpResult>(v).getResultNumber());
+    }
+    if (!isa<RankedTensorType>(v.getType()) ||
+        (def && boundary->isBeforeInBlock(def)))
+      return v;
+    Value &k = kept[v];
+    if (!k) {
+      OpBuilder b(boundary->getContext());
+      b.setInsertionPointAfter(boundary);
+      k = KeptOp::create(b, v.getLoc(), v);
+    }
+    return k;
+  };
+  SmallVector<Operation *> behind;
+  for (Operation *op = boundary->getNextNode(); op; op = op->getNextNode())
+    behind.push_back(op);
+  for (Operation *op : behind)
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *def = operand.get().getDefiningOp();
+      if (def && ops.contains(def) && cast<OpResult>(operand.get()).getResultNumber() == 0)
+        operand.set(copyOf(operand.get(), op));
+    }
+}
+
+} // namespace act

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values that differentiation saves, and how to recompute some instead.
+//
+// In a differentiated module a layer's saved values are the stacked results of
+// the forward repeat, and operands of the backward repeat:
+//
+//   %y, %s:2 = act.repeat @layer.fwd ... carry(%x)
+//   %dx      = act.repeat @layer.bwd ... carry(%dy) stack(%s#0, %s#1)
+#ifndef ACT_PASSES_ACT_SAVEDVALUES_H
+#define ACT_PASSES_ACT_SAVEDVALUES_H
+#include "dialects/act/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace act {
+
+struct SavedPair {
+  RepeatOp forward, backward;
+};
+
+/// The forward repeats of `grad` with the backward repeats that take their
+/// stacks.
+llvm::SmallVector<SavedPair> findSavedPairs(mlir::func::FuncOp grad);
+
+/// Changes what one pair of layer functions saves.
+class LayerRewriter {
+public:
+  /// With `rewriteCalls` the two repeats follow the functions' new signatures;
+  /// without, only the functions change.
+  LayerRewriter(SavedPair &pair, mlir::func::FuncOp forward,
+                mlir::func::FuncOp backward, bool rewriteCalls = true);
+
+  /// The values of the forward function that are saved now, in stack order.
+  llvm::SmallVector<mlir::Value> savedValues();
+
+  /// Stops saving what `ops` of the forward function produce and runs copies
+  /// of them in the backward function, each just before its first use. Values
+  /// that the copies read and that are no result of `ops` are saved instead.
+  /// With `keepStatistics`, results after an op's first stay saved.
+  void recompute(const llvm::DenseSet<mlir::Operation *> &ops, bool keepStatistics);
+
+private:
+  mlir::Value copyOf(mlir::Value value, mlir::Operation *before);
+
+  SavedPair &pair;
+  mlir::func::FuncOp forward, backward;
+  bool rewriteCalls;
+  llvm::SmallVector<mlir::Value> saved;
+  llvm::DenseMap<mlir::Value, mlir::Value> inBackward;
+  const llvm::DenseSet<mlir::Operation *> *chosen = nullptr;
+  bool keepStatistics = false;
+};
+
+/// Recomputes `ops`, which stand before `boundary`, for their users behind it.
+void recomputeAcross(mlir::Operation *boundary,
+                     const llvm::DenseSet<mlir::Operation *> &ops);
+
+/// Erases ops without effects whose results nobody uses.
+void eraseDead(mlir::Block &block);
+
+} // namespace act
+#endif
