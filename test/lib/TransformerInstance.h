@@ -25,6 +25,11 @@ class TransformerInstance {
 public:
   explicit TransformerInstance(const Shape &shape) : s(shape) { build(); }
   Problem problem;
+  /// One per point of time.
+  struct Op {
+    std::vector<size_t> operands, results;
+  };
+  std::vector<Op> ops;
 
 private:
   // A value lives from the op that defines it to its last use.
@@ -45,6 +50,7 @@ private:
       use(v);
     for (const auto &[name, bytes] : rs)
       results.push_back(define(name, bytes));
+    ops.push_back({operands, results});
     if (workspace)
       define("workspace", workspace);
     ++now;
@@ -139,8 +145,7 @@ private:
 
   void build() {
     int64_t t = s.tokens, H = 2 * t * s.h;
-    Value x = define("tokens", 8 * t);
-    ++now;
+    Value x = op({}, {{"tokens", 8 * t}})[0];
     x = op({x}, {{"embedding", H}})[0];
     std::vector<Layer> layers(s.layers);
     std::vector<Value> inputs;

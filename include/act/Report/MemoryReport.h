@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a training step does with memory, as plain data, and how it is told: as
+// text for a terminal, as JSON for programs, as one HTML page for people.
+//
+// Every field means one thing. In view "act", retained, peak and arena bytes are
+// activations, their gradients, temporaries and workspace; parameters, their
+// gradients and the optimizer's state have fields of their own; totalPeak is all
+// of it.
+//
+//   bytes
+//     |                     peak
+//     |                  .-'|'-.          temporaries, gradients, workspace
+//     |           .-''''   | <- retained: what forward hands to backward
+//     |     .-''''         |     ''''-.
+//     | .-''   saved       |           ''''-.
+//     +--------------------+-----------------> operations (the timeline)
+//       forward                backward
+//
+// Whoever fills this in gives the totals, the timeline (one point per operation
+// that runs) and the buffers with their lifetimes in points of the timeline.
+// complete() derives the rest: the bytes per category at each point, the peak and
+// who is alive there. check() recomputes every sum that can be recomputed.
+//
+// Counts of FLOPs are uint64: up to 1.8e19; a step of Llama-3.1-405B at 4096
+// tokens is about 1e16.
+#ifndef ACT_REPORT_MEMORYREPORT_H
+#define ACT_REPORT_MEMORYREPORT_H
+#include "act/Result.h"
+#include "act/Symbolic/Expr.h"
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace act::report {
+
+/// What a buffer is for. Saved: written by forward, read by backward.
+enum class Category : uint8_t {
+  Saved,
+  Gradient,  // of an activation
+  Temporary, // dies in the phase that made it
+  Workspace, // inside one operation
+  Input,     // tokens, labels, masks
+  Output,    // loss, logits
+};
+constexpr size_t categoryCount = 6;
+const char *name(Category category); // "saved", "gradient", ...
+
+enum class Phase : uint8_t { Forward, Backward, Update };
+const char *name(Phase phase);
+
+/// Bytes per category, indexed by size_t(Category).
+using CategoryBytes = std::array<int64_t, categoryCount>;
+
+constexpr int noLayer = -1; // JSON: null
+
+/// A tensor with a place in memory for some time.
+struct Buffer {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string dtype;
+  int64_t bytes = 0;
+  int layer = noLayer;
+  Category category = Category::Temporary;
+  /// Alive at the points [first, last) of the timeline.
+  int64_t first = 0, last = 0;
+  int64_t offset = -1; // in the arena; -1: not planned
+};
+
+/// A value that forward keeps for backward.
+struct SavedValue {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string dtype;
+  int64_t bytes = 0;
+  int layer = noLayer;
+  std::string formula; // bytes in letters; may be empty
+};
+
+struct TimelinePoint {
+  std::string op;  // attention
+  std::string loc; // model.mlir:12:8 or layer.3/attention
+  int64_t liveBytes = 0;
+  Phase phase = Phase::Forward;
+  int layer = noLayer;
+  CategoryBytes categories{}; // filled in by complete()
+};
+
+struct Peak {
+  int64_t index = -1; // point of the timeline
+  std::vector<Buffer> alive; // largest first
+};
+
+/// A formula in unpadded bytes. What alignment adds at these sizes is a number
+/// of its own: formula(letters) + alignmentBytes is the exact figure.
+struct Formula {
+  symbolic::Expr bytes;
+  int64_t alignmentBytes = 0;
+  bool known = false; // false: not derived, printed as "-"
+};
+
+struct Layer {
+  std::string name; // model.layers
+  int index = 0;
+  std::string variant; // remat policy of this layer, or empty
+  int64_t retainedBytes = 0;
+  uint64_t recomputedFlops = 0;
+  uint64_t flops = 0;
+  Formula retained, peak;
+};
+
+/// The graph of one layer: operations, and tensors as edges.
+struct GraphNode {
+  std::string id, label;
+  Phase phase = Phase::Forward;
+};
+struct GraphEdge {
+  std::string from, to; // node ids
+  std::string label;
+  int64_t bytes = 0;
+  bool saved = false; // crosses from forward to backward
+};
+struct LayerGraph {
+  std::string name;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
+};
+
+struct MemoryReport {
+  std::string view = "act";
+  std::string model, function;
+  symbolic::Letters letters;
+  int64_t retainedBytes = 0, peakBytes = 0, totalPeakBytes = 0, arenaBytes = 0,
+          lowerBoundBytes = 0, parametersBytes = 0, gradientsBytes = 0,
+          optimizerBytes = 0, inputsBytes = 0;
+  uint64_t recomputedFlops = 0, flops = 0;
+  Formula retained, peak;
+  std::vector<Layer> layers;
+  std::vector<SavedValue> saved;
+  std::vector<TimelinePoint> timeline;
+  std::vector<Buffer> buffers;
+  Peak peakAt;
+  std::vector<LayerGraph> graphs;
+  std::vector<std::string> notes; // what the reader should know, a line each
+};
+
+/// Derives from the buffers: liveBytes of points that have none, categories of
+/// every point, and the peak (the first point with the most live bytes).
+Status complete(MemoryReport &report);
+
+/// Recomputes what can be: live bytes of each point from the buffers, the peak
+/// from the timeline, retained from the saved values, graph edges to nodes,
+/// formulas at the letters. The error names the field and both numbers.
+Status check(const MemoryReport &report);
+
+/// For a terminal, at most about 100 columns wide.
+std::string toText(const MemoryReport &report);
+/// The fields under the names that DESIGN documents, and everything else.
+std::string toJson(const MemoryReport &report);
+/// One self-contained page.
+std::string toHtml(const MemoryReport &report);
+
+/// "1.50 GiB" (1024-based) and "1.23e+16" for counts.
+std::string humanBytes(int64_t bytes);
+std::string humanCount(uint64_t count);
+
+} // namespace act::report
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page holds the report as JSON and draws it in the browser. Everything that
+// the user named goes through JSON into textContent, so nothing of it is ever
+// parsed as markup.
+#include "lib/Report/Json.h"
+#include "Page.h"
+#include <unordered_map>
+
+namespace act::report {
+namespace {
+
+/// Strings by number: op names and shapes repeat thousands of times.
+class StringTable {
+public:
+  size_t add(const std::string &s) {
+    auto [it, isNew] = numbers.emplace(s, strings.size());
+    if (isNew)
+      strings.push_back(s);
+    return it->second;
+  }
+  std::vector<std::string> strings;
+
+private:
+  std::unordered_map<std::string, size_t> numbers;
+};
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text;
+  for (int64_t d : shape)
+    text += (text.empty() ? "" : "×") + std::to_string(d);
+  return text;
+}
+
+/// Rows instead of objects: a third of the size.
+Json pageData(const MemoryReport &r) {
+  StringTable table;
+  Json points = Json::array(), buffers = Json::array();
+  for (const TimelinePoint &p : r.timeline) {
+    Json row = {table.add(p.op), table.add(p.loc), p.liveBytes,
+                size_t(p.phase), p.layer};
+    if (r.buffers.empty())
+      row.push_back(p.categories);
+    points.push_back(std::move(row));
+  }
+  for (const Buffer &b : r.buffers)
+    buffers.push_back({table.add(b.name), table.add(shapeText(b.shape)),
+                       table.add(b.dtype), b.bytes, b.layer,
+                       size_t(b.category), b.first, b.last, b.offset});
+  Json data = summaryJson(r);
+  data["peak_index"] = r.peakAt.index;
+  Json names = Json::array();
+  for (size_t c = 0; c < categoryCount; ++c)
+    names.push_back(name(Category(c)));
+  data["category_names"] = names;
+  data["points"] = points;
+  data["buffers"] = buffers;
+  data["strings"] = table.strings;
+  return data;
+}
+
+/// Inside a script element only "<" can end it or begin a comment.
+std::string scriptSafe(const std::string &json) {
+  std::string out;
+  for (char c : json)
+    out += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return out;
+}
+
+std::string escaped(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&': out += "&amp;"; break;
+    case '<': out += "&lt;"; break;
+    case '>': out += "&gt;"; break;
+    case '"': out += "&quot;"; break;
+    default: out += c;
+    }
+  return out;
+}
+
+/// One pass, so that a value that looks like a mark stays a value.
+std::string
+fill(std::string_view page,
+     const std::vector<std::pair<std::string, std::string>> &values) {
+  std::string out;
+  while (!page.empty()) {
+    size_t mark = page.find("{{");
+    out += page.substr(0, mark);
+    if (mark == std::string_view::npos)
+      break;
+    page.remove_prefix(mark);
+    bool found = false;
+    for (const auto &[key, value] : values)
+      if (page.substr(0, key.size()) == key) {
+        out += value;
+        page.remove_prefix(key.size());
+        found = true;
+        break;
+      }
+    if (!found) {
+      out += page[0];
+      page.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+std::string toHtml(const MemoryReport &report) {
+  return fill(pageHtml,
+              {{"{{title}}", escaped(report.model)},
+               {"{{css}}", pageCss},
+               {"{{js}}", pageJs},
+               {"{{data}}", scriptSafe(dump(pageData(report), -1))}});
+}
+
+} // namespace act::report

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/Report/Json.h"
+
+namespace act::report {
+namespace {
+
+Json layerJson(int layer) {
+  return layer == noLayer ? Json(nullptr) : Json(layer);
+}
+
+Json toJson(const Formula &formula) {
+  if (!formula.known)
+    return nullptr;
+  Json candidates = Json::array();
+  for (const auto &p : formula.bytes.candidates())
+    candidates.push_back(p.str());
+  return {{"bytes", formula.bytes.str()},
+          {"candidates", candidates},
+          {"alignment_bytes", formula.alignmentBytes}};
+}
+
+Json toJson(const CategoryBytes &bytes) {
+  Json j = Json::object();
+  for (size_t c = 0; c < categoryCount; ++c)
+    if (bytes[c] != 0)
+      j[name(Category(c))] = bytes[c];
+  return j;
+}
+
+Json toJson(const Buffer &b) {
+  Json j = {{"name", b.name},
+            {"shape", b.shape},
+            {"dtype", b.dtype},
+            {"bytes", b.bytes},
+            {"layer", layerJson(b.layer)},
+            {"category", name(b.category)},
+            {"first", b.first},
+            {"last", b.last}};
+  j["offset"] = b.offset < 0 ? Json(nullptr) : Json(b.offset);
+  return j;
+}
+
+Json toJson(const SavedValue &v) {
+  Json j = {{"name", v.name},
+            {"shape", v.shape},
+            {"dtype", v.dtype},
+            {"bytes", v.bytes},
+            {"layer", layerJson(v.layer)}};
+  if (!v.formula.empty())
+    j["formula"] = v.formula;
+  return j;
+}
+
+Json toJson(const Layer &l) {
+  return {{"name", l.name},
+          {"index", l.index},
+          {"variant", l.variant},
+          {"retained_bytes", l.retainedBytes},
+          {"recomputed_flops", l.recomputedFlops},
+          {"flops", l.flops},
+          {"formula", l.retained.known ? Json(l.retained.bytes.str())
+                                       : Json(nullptr)},
+          {"retained_formula", toJson(l.retained)},
+          {"peak_formula", toJson(l.peak)}};
+}
+
+Json toJson(const LayerGraph &g) {
+  Json nodes = Json::array(), edges = Json::array();
+  for (const GraphNode &n : g.nodes)
+    nodes.push_back(
+        {{"id", n.id}, {"label", n.label}, {"phase", name(n.phase)}});
+  for (const GraphEdge &e : g.edges)
+    edges.push_back({{"from", e.from},
+                     {"to", e.to},
+                     {"label", e.label},
+                     {"bytes", e.bytes},
+                     {"saved", e.saved}});
+  return {{"name", g.name}, {"nodes", nodes}, {"edges", edges}};
+}
+
+Json toJson(const TimelinePoint &p) {
+  return {{"op", p.op},
+          {"loc", p.loc},
+          {"live_bytes", p.liveBytes},
+          {"phase", name(p.phase)},
+          {"layer", layerJson(p.layer)},
+          {"categories", toJson(p.categories)}};
+}
+
+template <typename T> Json list(const std::vector<T> &items) {
+  Json j = Json::array();
+  for (const T &item : items)
+    j.push_back(toJson(item));
+  return j;
+}
+
+Json peakJson(const MemoryReport &r) {
+  if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
+    return nullptr;
+  const TimelinePoint &p = r.timeline[r.peakAt.index];
+  return {{"index", r.peakAt.index},
+          {"op", p.op},
+          {"loc", p.loc},
+          {"phase", name(p.phase)},
+          {"live_bytes", p.liveBytes},
+          {"alive", list(r.peakAt.alive)}};
+}
+
+} // namespace
+
+Json summaryJson(const MemoryReport &r) {
+  return {{"view", r.view},
+          {"model", r.model},
+          {"function", r.function},
+          {"letters", r.letters},
+          {"retained_bytes", r.retainedBytes},
+          {"peak_bytes", r.peakBytes},
+          {"total_peak_bytes", r.totalPeakBytes},
+          {"arena_bytes", r.arenaBytes},
+          {"lower_bound_bytes", r.lowerBoundBytes},
+          {"parameters_bytes", r.parametersBytes},
+          {"gradients_bytes", r.gradientsBytes},
+          {"optimizer_bytes", r.optimizerBytes},
+          {"inputs_bytes", r.inputsBytes},
+          {"recomputed_flops", r.recomputedFlops},
+          {"flops", r.flops},
+          {"formulas",
+           {{"retained", toJson(r.retained)}, {"peak", toJson(r.peak)}}},
+          {"notes", r.notes},
+          {"layers", list(r.layers)},
+          {"saved", list(r.saved)},
+          {"graphs", list(r.graphs)}};
+}
+
+Json reportJson(const MemoryReport &r) {
+  Json j = summaryJson(r);
+  j["peak"] = peakJson(r);
+  j["timeline"] = list(r.timeline);
+  j["buffers"] = list(r.buffers);
+  return j;
+}
+
+std::string dump(const Json &json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string toJson(const MemoryReport &report) {
+  return dump(reportJson(report), 1) + "\n";
+}
+
+} // namespace act::report

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Report/MemoryReport.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace act::report {
+
+std::string humanBytes(int64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB",
+                                      "EiB"};
+  double value = double(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 || value <= -1024; value /= 1024)
+    ++unit;
+  return unit == 0 ? fmt::format("{} B", bytes)
+                   : fmt::format("{:.2f} {}", value, units[unit]);
+}
+
+std::string humanCount(uint64_t count) {
+  return count < 100'000 ? fmt::format("{}", count)
+                         : fmt::format("{:.3g}", double(count));
+}
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Terminal columns of UTF-8 text, one per code point.
+size_t columns(const std::string &s) {
+  return std::count_if(s.begin(), s.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  });
+}
+
+/// A name from a file must not move the cursor or end the line.
+std::string printable(std::string s) {
+  for (char &c : s)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return s;
+}
+
+/// First row is the head. `align` has '<' or '>' per column.
+std::string table(const Rows &rows, const std::string &align) {
+  std::vector<size_t> widths(align.size());
+  for (const auto &row : rows)
+    for (size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], columns(row[c]));
+  std::string out;
+  auto line = [&](const std::vector<std::string> &row) {
+    std::string text = " ";
+    for (size_t c = 0; c < row.size(); ++c) {
+      std::string pad(widths[c] - columns(row[c]), ' ');
+      text += " " + (align[c] == '>' ? pad + row[c] : row[c] + pad) + " ";
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + "\n";
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    line(rows[i]);
+    if (i > 0)
+      continue;
+    std::vector<std::string> rule;
+    for (size_t w : widths) {
+      rule.emplace_back();
+      for (size_t k = 0; k < w; ++k)
+        rule.back() += "─";
+    }
+    line(rule);
+  }
+  return out;
+}
+
+std::string exact(int64_t bytes) {
+  std::string digits = std::to_string(bytes);
+  for (int at = int(digits.size()) - 3; at > (bytes < 0 ? 1 : 0); at -= 3)
+    digits.insert(at, ",");
+  return digits;
+}
+
+std::string shapeText(const std::vector<int64_t> &shape,
+                      const std::string &dtype) {
+  std::string text;
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + dtype;
+}
+
+std::string formulaText(const Formula &f) {
+  if (!f.known)
+    return "-";
+  std::string text = f.bytes.str();
+  if (f.alignmentBytes)
+    text += " + " + exact(f.alignmentBytes) + " (alignment)";
+  return text;
+}
+
+std::string totals(const MemoryReport &r) {
+  Rows rows = {{"memory", "", "bytes", ""}};
+  auto add = [&](const char *what, int64_t bytes, const std::string &note) {
+    rows.push_back({what, humanBytes(bytes), exact(bytes), note});
+  };
+  add("retained for backward", r.retainedBytes, "");
+  add("peak of activations", r.peakBytes, "");
+  std::string over;
+  if (r.lowerBoundBytes > 0)
+    over = fmt::format("{:.2f} % above the bound",
+                       100.0 * double(r.arenaBytes - r.lowerBoundBytes) /
+                           double(r.lowerBoundBytes));
+  add("arena (planned)", r.arenaBytes, over);
+  add("lower bound", r.lowerBoundBytes, "");
+  add("parameters", r.parametersBytes, "");
+  add("parameter gradients", r.gradientsBytes, "");
+  add("optimizer state", r.optimizerBytes, "");
+  add("inputs", r.inputsBytes, "");
+  add("total peak", r.totalPeakBytes, "");
+  std::string text = table(rows, "<>><");
+  std::string share =
+      r.flops == 0 ? ""
+                   : fmt::format(" ({:.1f} %)", 100.0 *
+                                                    double(r.recomputedFlops) /
+                                                    double(r.flops));
+  return text + fmt::format("\n  FLOPs of a step {}, recomputed {}{}\n",
+                            humanCount(r.flops), humanCount(r.recomputedFlops),
+                            share);
+}
+
+bool sameRow(const Layer &x, const Layer &y) {
+  return x.name == y.name && x.variant == y.variant &&
+         x.retainedBytes == y.retainedBytes &&
+         x.recomputedFlops == y.recomputedFlops &&
+         formulaText(x.retained) == formulaText(y.retained);
+}
+
+/// Equal consecutive layers are one row.
+std::string layerTable(const MemoryReport &r) {
+  Rows rows = {{"layers", "policy", "retained each", "all", "recomputed FLOPs",
+                "retained formula"}};
+  for (size_t i = 0; i < r.layers.size();) {
+    size_t j = i + 1;
+    while (j < r.layers.size() && sameRow(r.layers[i], r.layers[j]))
+      ++j;
+    const Layer &l = r.layers[i];
+    std::string which =
+        j - i == 1 ? fmt::format("{}", l.index)
+                   : fmt::format("{}..{}", l.index, r.layers[j - 1].index);
+    int64_t all = 0;
+    for (size_t k = i; k < j; ++k)
+      all += r.layers[k].retainedBytes;
+    rows.push_back({printable(l.name) + " " + which, printable(l.variant),
+                    humanBytes(l.retainedBytes), humanBytes(all),
+                    humanCount(l.recomputedFlops), formulaText(l.retained)});
+    i = j;
+  }
+  return table(rows, "<<>>><");
+}
+
+/// The layer whose saved values stand for the others: the one keeping most.
+int typicalLayer(const MemoryReport &r) {
+  const Layer *most = nullptr;
+  for (const Layer &l : r.layers)
+    if (!most || l.retainedBytes > most->retainedBytes)
+      most = &l;
+  return most ? most->index : noLayer;
+}
+
+std::string savedTable(const MemoryReport &r, int layer) {
+  Rows rows = {{"value", "type", "", "bytes", "formula"}};
+  std::vector<const SavedValue *> values;
+  for (const SavedValue &v : r.saved)
+    if (v.layer == layer)
+      values.push_back(&v);
+  if (values.empty())
+    return "";
+  std::sort(values.begin(), values.end(), [](auto *x, auto *y) {
+    return x->bytes != y->bytes ? x->bytes > y->bytes : x < y;
+  });
+  for (const SavedValue *v : values)
+    rows.push_back({printable(v->name), shapeText(v->shape, v->dtype),
+                    humanBytes(v->bytes), exact(v->bytes),
+                    printable(v->formula)});
+  return table(rows, "<<>><");
+}
+
+/// The name with the layer's number, where it stands first, as "#".
+std::string withoutLayer(const Buffer &b) {
+  auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::string number = std::to_string(b.layer);
+  if (b.layer == noLayer)
+    return b.name;
+  for (size_t at = 0; (at = b.name.find(number, at)) != std::string::npos;
+       ++at) {
+    size_t end = at + number.size();
+    if ((at == 0 || !isDigit(b.name[at - 1])) &&
+        (end == b.name.size() || !isDigit(b.name[end])))
+      return b.name.substr(0, at) + "#" + b.name.substr(end);
+  }
+  return b.name;
+}
+
+/// Values of the same kind in different layers are one row: "x 32".
+std::string peakTable(const MemoryReport &r, size_t limit) {
+  struct Group {
+    const Buffer *example;
+    size_t count = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Group> groups;
+  std::map<std::string, size_t> byKey;
+  for (const Buffer &b : r.peakAt.alive) {
+    std::string stem = withoutLayer(b);
+    std::string key = fmt::format("{}\n{}\n{}\n{}", stem, b.bytes,
+                                  name(b.category), b.layer == noLayer);
+    auto [it, isNew] = byKey.emplace(key, groups.size());
+    if (isNew)
+      groups.push_back({&b});
+    ++groups[it->second].count;
+    groups[it->second].bytes += b.bytes;
+  }
+  std::sort(groups.begin(), groups.end(), [](const Group &x, const Group &y) {
+    return x.bytes != y.bytes ? x.bytes > y.bytes : x.example < y.example;
+  });
+  Rows rows = {{"alive there", "type", "", "count", "sum", "for"}};
+  size_t shown = std::min(limit, groups.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const Group &g = groups[i];
+    rows.push_back({printable(g.example->name),
+                    shapeText(g.example->shape, g.example->dtype),
+                    humanBytes(g.example->bytes),
+                    g.count == 1 ? "" : fmt::format("x {}", g.count),
+                    humanBytes(g.bytes), name(g.example->category)});
+  }
+  std::string text = table(rows, "<<>>><");
+  int64_t rest = 0;
+  for (size_t i = shown; i < groups.size(); ++i)
+    rest += groups[i].bytes;
+  if (rest)
+    text += fmt::format("  and {} more, {}\n", groups.size() - shown,
+                        humanBytes(rest));
+  return text;
+}
+
+std::string formulas(const MemoryReport &r) {
+  std::string text;
+  if (r.retained.known)
+    text += "  retained = " + formulaText(r.retained) + "\n";
+  if (r.peak.known) {
+    text += "  peak     = " + formulaText(r.peak) + "\n";
+    auto winner = r.peak.bytes.winner(r.letters);
+    if (winner && !r.peak.bytes.isPolynomial())
+      text += fmt::format("             here the candidate {} is the largest\n",
+                          r.peak.bytes.candidates()[*winner].str());
+  }
+  if (!text.empty() && !r.letters.empty()) {
+    text += "  with";
+    symbolic::Letters left = r.letters;
+    for (const std::string &letter : symbolic::defaultOrder())
+      if (auto it = left.find(letter); it != left.end()) {
+        text += fmt::format(" {} = {}", letter, it->second);
+        left.erase(it);
+      }
+    for (const auto &[letter, value] : left)
+      text += fmt::format(" {} = {}", letter, value);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string peakLine(const MemoryReport &r) {
+  if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
+    return "";
+  const TimelinePoint &p = r.timeline[r.peakAt.index];
+  return fmt::format("Peak: {} at point {} of {}, {} ({}){}\n",
+                     humanBytes(p.liveBytes), r.peakAt.index,
+                     r.timeline.size(), printable(p.op), name(p.phase),
+                     p.loc.empty() ? "" : ", " + printable(p.loc));
+}
+
+} // namespace
+
+std::string toText(const MemoryReport &r) {
+  std::string text =
+      fmt::format("{} @{}, view {}\n\n{}", printable(r.model),
+                  printable(r.function), printable(r.view), totals(r));
+  if (std::string f = formulas(r); !f.empty())
+    text += "\nFormulas, in bytes\n" + f;
+  if (!r.layers.empty())
+    text += "\n" + layerTable(r);
+  int layer = typicalLayer(r);
+  if (layer != noLayer)
+    if (std::string s = savedTable(r, layer); !s.empty())
+      text += fmt::format("\nSaved for backward in layer {}\n{}", layer, s);
+  if (std::string s = savedTable(r, noLayer); !s.empty())
+    text += "\nSaved for backward outside of the layers\n" + s;
+  if (std::string p = peakLine(r); !p.empty())
+    text += "\n" + p + (r.peakAt.alive.empty() ? "" : peakTable(r, 12));
+  for (const std::string &note : r.notes)
+    text += "\nnote: " + printable(note);
+  return text + (r.notes.empty() ? "" : "\n");
+}
+
+} // namespace act::report
