@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on an #include that points against the order of the layers.
+
+    include+lib -> dialects -> passes => artifact => runtime
+
+Includes of our own headers are written from the root, so a line names the layer
+it reaches into; one that names a neighbour only ("Json.h") hides it.
+"""
+import pathlib
+import re
+import sys
+
+# layer -> the layers whose headers it may include
+MAY = {
+    "include": {"act", "act-c"},
+    "lib": {"act", "act-c", "lib"},
+    "dialects": {"act", "dialects"},
+    "passes": {"act", "dialects", "passes"},
+    "runtime": {"act", "act-c", "runtime"},
+    "examples": {"act-c"},
+}
+OURS = {"act", "act-c", "lib", "dialects", "passes", "runtime", "tools", "test", "bench"}
+WITHOUT_MLIR = {"include", "lib", "runtime"}
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def problem(path, line):
+    """What is wrong with this line of the file at this path, or None."""
+    match = INCLUDE.match(line)
+    layer = path.parts[0]
+    if not match or layer not in MAY:
+        return None
+    quote, name = match.groups()
+    first = name.split("/")[0]
+    if first in OURS:
+        return None if first in MAY[layer] else f"{layer} may not include {first}"
+    if first in ("mlir", "llvm", "lld", "mlir-c", "llvm-c") and layer in WITHOUT_MLIR:
+        return f"{layer} may not use {first}"
+    if quote == '"' and (ROOT / path).parent.joinpath(name).exists() and layer != "examples":
+        return "expected the path from the root"
+    return None
+
+
+def self_test():
+    """A check that cannot fail would be worse than none."""
+    P = pathlib.PurePosixPath
+    assert problem(P("lib/Plan/A.cpp"), '#include "passes/act/Passes.h"')
+    assert problem(P("runtime/A.cpp"), '#include "dialects/act/Dialect.h"')
+    assert problem(P("runtime/A.cpp"), "#include <llvm/ADT/StringRef.h>")
+    assert problem(P("passes/act/A.cpp"), '#  include "runtime/Executor.h"')
+    assert problem(P("dialects/act/A.cpp"), '#include "Dialect.h"')
+    assert problem(P("include/act/A.h"), '#include "lib/Plan/B.h"')
+    assert not problem(P("passes/act/A.cpp"), '#include "act/Plan/Problem.h"')
+    assert not problem(P("passes/act/A.cpp"), '#include "mlir/Pass/Pass.h"')
+    assert not problem(P("tools/act-run/A.cpp"), '#include "passes/Pipelines.h"')
+
+
+def main():
+    self_test()
+    bad = seen = 0
+    for layer in MAY:
+        for path in sorted((ROOT / layer).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".c", ".inc", ".def"):
+                continue
+            relative = path.relative_to(ROOT)
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                seen += INCLUDE.match(line) is not None
+                message = problem(relative, line)
+                if message:
+                    bad += 1
+                    print(f"{relative}:{number}: {message}: {line.strip()}")
+    if not seen:
+        sys.exit("expected include lines, found none")
+    print(f"{seen} include lines, {bad} against the order of the layers")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

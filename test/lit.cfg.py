@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lit for the tests that are text: IR through act-opt, commands through a shell.
+
+  %plugin    the plugin for stock mlir-opt
+  %examples  the folder examples/
+  %python    the tests' virtual environment, or the system's Python without one
+
+`REQUIRES: python-packages` asks for numpy, torch and the others in the
+virtual environment.
+"""
+import os
+import pathlib
+
+import lit.formats
+
+build = pathlib.Path(config.act_build)
+source = pathlib.Path(config.act_source)
+venv = build / "venv/bin/python"
+plugins = [build / "lib" / name for name in ("libActPlugin.so", "ActPlugin.so")]
+
+config.name = f"act-{config.act_suite}"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.test_source_root = str(source / config.act_suite)
+config.test_exec_root = str(build / config.act_suite)
+# Folders whose tests are executables or have a harness of their own.
+config.excludes = ["Inputs", "lib", "python", "install", "fuzz"]
+
+config.substitutions += [
+    ("%plugin", str(next((p for p in plugins if p.exists()), plugins[0]))),
+    ("%examples", str(source / "examples")),
+    ("%python", str(venv) if venv.exists() else config.host_python),
+]
+if (build / "venv/requirements.txt").exists():
+    config.available_features.add("python-packages")
+
+# The build's own tools come first. The only variable that act reads is passed on.
+config.environment["PATH"] = os.pathsep.join(
+    [str(build / "bin"), config.llvm_tools, os.environ.get("PATH", "")])
+if "ACT_DEVICE" in os.environ:
+    config.environment["ACT_DEVICE"] = os.environ["ACT_DEVICE"]
