@@ -90,7 +90,7 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>,
   let summary = "cosines and sines of rotary embedding";
   let description = [{
     For position p and pair i of a head of d elements the angle is
-    p * f_i, f_i = theta^(-2i/d) (Su et al. 2021). `llama3(factor, low, high, original)`
+    p * f_i, f_i = theta^(-2i/d) (Su et al. 2021). `llama3 [factor, low, high, original]`
     rescales f_i as Llama 3.1 does: with wavelength w = 2 pi / f_i, f_i / factor
     where w > original / low, unchanged where w < original / high, and a linear
     blend between. `linear(factor)` divides every f_i. Angles are f32.
@@ -158,6 +158,8 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
     heads, d] with `cu_seqlens` (i32 [max_sequences + 1], boundaries at run
     time): a token sees only its own sequence. The mask: `causal`, `window` (keys
     with i - j < window), `mask` (i1 [b, s_kv], true for tokens to attend to).
+    The region is called with the score (f32; f64 for f64) and b, n, i, j of type
+    index, and yields the new score.
     A query that may see nothing gives zeros. `sinks` (f32 [heads]) enter the
     denominator only. Dropout's element index is ((b * heads + n) * s + i) * s_kv + j.
 

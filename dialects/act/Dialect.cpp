@@ -2,7 +2,9 @@
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace act;
@@ -91,10 +93,11 @@ Attribute DimsAttr::parse(AsmParser &p, Type) {
       if (number.has_value()) {
         if (failed(*number))
           return failure();
-        if (n < 1)
+        std::optional<int64_t> product = llvm::checkedMul(factor, n);
+        if (n < 1 || !product)
           return p.emitError(p.getCurrentLocation(),
-                             "expected a positive dimension factor");
-        factor *= n;
+                             "expected a positive dimension factor below 2^63");
+        factor = *product;
         continue;
       }
       std::string letter;

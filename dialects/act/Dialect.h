@@ -3,6 +3,7 @@
 // The act dialect: the one header its users include.
 #ifndef ACT_DIALECTS_ACT_DIALECT_H
 #define ACT_DIALECTS_ACT_DIALECT_H
+#include "dialects/act/NamedDimensions.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,6 +13,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"

@@ -6,6 +6,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 
 def Act_Dialect : Dialect {
   let name = "act";
@@ -50,12 +51,14 @@ def Act_NF4Type : Act_Type<"NF4", "nf4"> {
   let genVerifyDecl = 1;
 }
 
-def Act_DimsAttr : Act_Attr<"Dims", "dims"> {
+def Act_DimsAttr : Act_Attr<"Dims", "dims",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "names for the dimensions of a tensor";
   let description = [{
     One monomial per dimension: a product of letters and positive integers, or
     an integer alone for a dimension without a name. The encoding of a tensor
-    type; analyses answer in these letters. A dynamic dimension must be named.
+    type; analyses answer in these letters. A dynamic dimension must be named;
+    a static size is a multiple of its name's integer factor.
 
     Example: `tensor<1x4096x3072xbf16, #act.dims<b, s, a*d>>`
   }];

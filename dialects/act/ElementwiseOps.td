@@ -4,15 +4,14 @@
 include "dialects/act/OpBase.td"
 
 class Act_ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : Act_Op<mnemonic, !listconcat([Pure, Costed, LowerableToLinalg, ScalarBody], traits)> {
-  let hasVerifier = 1;
-}
+    : Act_Op<mnemonic, !listconcat([Pure, Costed, LowerableToLinalg, ScalarBody], traits)>;
 
 class Act_BinaryOp<string mnemonic, list<Trait> traits = []>
     : Act_ElementwiseOp<mnemonic, !listconcat([Differentiable], traits)> {
   let arguments = (ins Act_FloatTensor:$lhs, Act_FloatTensor:$rhs);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Act_AddOp : Act_BinaryOp<"add", [Commutative]> {
@@ -74,6 +73,7 @@ def Act_ScaleOp : Act_ElementwiseOp<"scale", [Differentiable, SameOperandsAndRes
   let arguments = (ins Act_FloatTensor:$input, F64Attr:$factor);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
+  let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
 }
@@ -92,6 +92,7 @@ def Act_CastOp : Act_ElementwiseOp<"cast", [Differentiable]> {
   let arguments = (ins RankedTensorOf<[F64, F32, BF16, F16, F8E4M3FN, I1, I32, I64]>:$input);
   let results = (outs RankedTensorOf<[F64, F32, BF16, F16, F8E4M3FN, I32, I64]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -108,6 +109,7 @@ def Act_SelectOp : Act_ElementwiseOp<"select", [Differentiable]> {
   let arguments = (ins Act_BoolTensor:$condition, Act_FloatTensor:$if_true, Act_FloatTensor:$if_false);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$condition `,` $if_true `,` $if_false attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Act_AndOp : Act_ElementwiseOp<"and", [Commutative]> {
@@ -121,6 +123,7 @@ def Act_AndOp : Act_ElementwiseOp<"and", [Commutative]> {
   let arguments = (ins Act_BoolTensor:$lhs, Act_BoolTensor:$rhs);
   let results = (outs Act_BoolTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 class Act_ActivationOp<string mnemonic, string meaning>

@@ -137,4 +137,5 @@ def Act_LabelCountOp : Act_Op<"label_count", [Pure, Costed, LowerableToLinalg]> 
   let arguments = (ins Act_IndexTensor:$labels, I64Attr:$ignore);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$labels `ignore` $ignore attr-dict `:` type($labels) `->` type($result)";
+  let hasVerifier = 1;
 }

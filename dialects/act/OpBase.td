@@ -11,8 +11,13 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
+// Every dimension of every operand and result has a size or a name.
+def NamedDimensions : NativeOpTrait<"NamedDimensions"> {
+  let cppNamespace = "::act";
+}
+
 class Act_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Act_Dialect, mnemonic, traits>;
+    : Op<Act_Dialect, mnemonic, !listconcat([NamedDimensions], traits)>;
 
 def Differentiable : DeclareOpInterfaceMethods<Act_DifferentiableOpInterface>;
 def DifferentiableWithStatistics

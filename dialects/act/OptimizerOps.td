@@ -34,6 +34,7 @@ def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameOperandsAndResultType, 
   let arguments = (ins FlatSymbolRefAttr:$name, RankedTensorOf<[F32]>:$sum);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "$name `,` $sum attr-dict `:` type($sum)";
+  let hasVerifier = 1;
 }
 
 def Act_ClipOp : Act_Op<"clip", [Pure, SameOperandsAndResultType, Costed, LowerableToLinalg]> {
@@ -49,6 +50,7 @@ def Act_ClipOp : Act_Op<"clip", [Pure, SameOperandsAndResultType, Costed, Lowera
   let arguments = (ins RankedTensorOf<[F32]>:$square_sum, F64Attr:$max_norm);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "$square_sum `max_norm` $max_norm attr-dict `:` type($square_sum)";
+  let hasVerifier = 1;
 }
 
 def Act_AdamWOp : Act_UpdateOp<"adamw"> {
@@ -77,6 +79,7 @@ def Act_AdamWOp : Act_UpdateOp<"adamw"> {
     $name `lr` `(` $lr `)` `step` `(` $step `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
     `betas` $betas `eps` $eps `weight_decay` $weight_decay (`master` $master^)? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def Act_SgdOp : Act_UpdateOp<"sgd"> {
@@ -94,4 +97,5 @@ def Act_SgdOp : Act_UpdateOp<"sgd"> {
   let assemblyFormat = [{
     $name `lr` `(` $lr `)` (`clip` `(` $clip^ `:` type($clip) `)`)? (`master` $master^)? attr-dict
   }];
+  let hasVerifier = 1;
 }

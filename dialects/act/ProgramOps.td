@@ -59,7 +59,7 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
     The result is that of the calls written out one after the other; memory and
     cost are those of the calls written out, too.
 
-    `letter` names the count in formulas.
+    `letter` names the count in formulas; `count(28)` means `count(L = 28)`.
 
     Example:
     ```mlir
@@ -189,4 +189,5 @@ def Act_PhaseOp : Act_Op<"phase", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins StrAttr:$name);
   let assemblyFormat = "$name attr-dict";
+  let hasVerifier = 1;
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/ShapeCheck.h"
+
+using namespace mlir;
+using namespace act;
+
+// Verifies that
+// - the table is a matrix;
+// - `rows` has the shape of ids with the table's columns last, and its element
+//   type.
+static LogicalResult verifyLookup(Operation *op, StringRef tableName,
+                                  RankedTensorType table, StringRef rowsName,
+                                  RankedTensorType rows, RankedTensorType ids) {
+  if (failed(checkRank(op, tableName, table, 2, "for a table")))
+    return failure();
+  Dims expected = dimsOf(ids);
+  expected.push_back(dimsOf(table).back());
+  if (failed(checkShape(op, rowsName, rows, expected,
+                        "for ids of shape " + shapeText(ids) + " and " +
+                            tableName + " of shape " + shapeText(table))))
+    return failure();
+  return checkElement(op, rowsName, rows, table.getElementType(),
+                      "as in " + tableName);
+}
+
+LogicalResult EmbeddingOp::verify() {
+  return verifyLookup(*this, "table", getTable().getType(), "result", getType(),
+                      getIds().getType());
+}
+
+LogicalResult EmbeddingGradOp::verify() {
+  return verifyLookup(*this, "result", getType(), "grad", getGrad().getType(),
+                      getIds().getType());
+}
+
+// Verifies that
+// - `loss` is a scalar, or has one element per label for `none`, in the type in
+//   which logits are computed;
+// - `lse` has one element per label, in the same type.
+static LogicalResult verifyLoss(Operation *op, StringRef lossName,
+                                RankedTensorType loss, Value lse,
+                                RankedTensorType labels, Reduction reduction,
+                                Type element) {
+  Dims tokens = dimsOf(labels);
+  Type compute = computeType(element);
+  std::string why = ("for reduction " + stringifyReduction(reduction) +
+                     " over labels of shape " + shapeText(labels))
+                        .str();
+  if (failed(checkShape(op, lossName, loss,
+                        reduction == Reduction::None ? tokens : Dims(), why)) ||
+      failed(checkElement(op, lossName, loss, compute, "for a loss")))
+    return failure();
+  if (!lse)
+    return success();
+  auto type = cast<RankedTensorType>(lse.getType());
+  if (failed(checkShape(op, "lse", type, tokens, "as in labels")))
+    return failure();
+  return checkElement(op, "lse", type, compute, "for statistics");
+}
+
+// Verifies that
+// - logits have the shape of the labels and a last dimension.
+static LogicalResult verifyLogits(Operation *op, StringRef name,
+                                  RankedTensorType logits,
+                                  RankedTensorType labels) {
+  if (logits.getRank() < 1)
+    return op->emitOpError() << name << " has rank 0, expected 1 or more";
+  return checkShape(op, "labels", labels, withoutLast(dimsOf(logits)),
+                    "for " + name + " of shape " + shapeText(logits));
+}
+
+// Verifies that
+// - logits have the shape of the labels and a last dimension;
+// - loss and lse fit the labels and the reduction.
+LogicalResult CrossEntropyOp::verify() {
+  RankedTensorType logits = getLogits().getType(),
+                   labels = getLabels().getType();
+  if (failed(verifyLogits(*this, "logits", logits, labels)))
+    return failure();
+  return verifyLoss(*this, "loss", getLoss().getType(), getLse(), labels,
+                    getReduction(), logits.getElementType());
+}
+
+// Verifies that
+// - as in cross_entropy, grad standing for the loss;
+// - the result is like the logits.
+LogicalResult CrossEntropyGradOp::verify() {
+  RankedTensorType logits = getLogits().getType(),
+                   labels = getLabels().getType();
+  if (failed(verifyLogits(*this, "logits", logits, labels)) ||
+      failed(verifyLoss(*this, "grad", getGrad().getType(), getLse(), labels,
+                        getReduction(), logits.getElementType())))
+    return failure();
+  return checkLike(*this, "result", getType(), "logits", logits);
+}
+
+// Verifies that
+// - the input has the shape of the labels and a last dimension;
+// - the weight is a matrix with as many columns, of the input's element type;
+// - chunk is positive.
+static LogicalResult verifyHead(Operation *op, RankedTensorType input,
+                                RankedTensorType weight,
+                                RankedTensorType labels, int64_t chunk) {
+  if (failed(verifyLogits(op, "input", input, labels)) ||
+      failed(checkRank(op, "weight", weight, 2, "for a linear layer")))
+    return failure();
+  Dim in = dimsOf(input).back(), columns = dimsOf(weight).back();
+  if (in != columns)
+    return op->emitOpError()
+           << "contracts " << in.text() << " columns of input with "
+           << columns.text() << " inputs of weight of shape "
+           << shapeText(weight);
+  if (chunk < 1)
+    return op->emitOpError() << "chunk is " << chunk << ", expected 1 or more";
+  return checkElement(op, "weight", weight, input.getElementType(),
+                      "as in input");
+}
+
+// Verifies that
+// - input, weight, labels and chunk fit together;
+// - loss and lse fit the labels and the reduction.
+LogicalResult LinearCrossEntropyOp::verify() {
+  RankedTensorType input = getInput().getType(), labels = getLabels().getType();
+  if (failed(
+          verifyHead(*this, input, getWeight().getType(), labels, getChunk())))
+    return failure();
+  return verifyLoss(*this, "loss", getLoss().getType(), getLse(), labels,
+                    getReduction(), input.getElementType());
+}
+
+// Verifies that
+// - as in linear_cross_entropy, grad standing for the loss;
+// - d_input is like input and d_weight like weight.
+LogicalResult LinearCrossEntropyGradOp::verify() {
+  RankedTensorType input = getInput().getType(), labels = getLabels().getType();
+  if (failed(verifyHead(*this, input, getWeight().getType(), labels,
+                        getChunk())) ||
+      failed(verifyLoss(*this, "grad", getGrad().getType(), getLse(), labels,
+                        getReduction(), input.getElementType())) ||
+      failed(
+          checkLike(*this, "d_input", getDInput().getType(), "input", input)))
+    return failure();
+  return getDWeight() ? checkLike(*this, "d_weight", getDWeight().getType(),
+                                  "weight", getWeight().getType())
+                      : success();
+}
+
+// Verifies that
+// - the result is a scalar.
+LogicalResult LabelCountOp::verify() {
+  return checkRank(*this, "result", getType(), 0, "for a count");
+}

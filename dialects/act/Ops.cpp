@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The generated op classes, the assembly that is written by hand, and builders.
+#include "dialects/act/Types.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace act;
+
+// `L = 28`, or `28` for the letter L.
+static ParseResult parseCount(OpAsmParser &p, StringAttr &letter,
+                              IntegerAttr &count) {
+  StringRef name = "L";
+  int64_t n = 0;
+  if (succeeded(p.parseOptionalKeyword(&name)) && p.parseEqual())
+    return failure();
+  if (p.parseInteger(n))
+    return failure();
+  letter = p.getBuilder().getStringAttr(name);
+  count = p.getBuilder().getI64IntegerAttr(n);
+  return success();
+}
+
+static void printCount(OpAsmPrinter &p, Operation *, StringAttr letter,
+                       IntegerAttr count) {
+  p << letter.getValue() << " = " << count.getInt();
+}
+
+// `init(normal, 2.000000e-02)` or `init(zeros)`; nothing for the default.
+static ParseResult parseInit(OpAsmParser &p, InitKindAttr &init,
+                             FloatAttr &std) {
+  init = InitKindAttr::get(p.getContext(), InitKind::Normal);
+  std = p.getBuilder().getF64FloatAttr(0.02);
+  if (failed(p.parseOptionalKeyword("init")))
+    return success();
+  StringRef word;
+  if (p.parseLParen())
+    return failure();
+  SMLoc loc = p.getCurrentLocation();
+  if (p.parseKeyword(&word))
+    return failure();
+  auto kind = symbolizeInitKind(word);
+  if (!kind)
+    return p.emitError(loc) << "expected normal, zeros or ones, got " << word;
+  init = InitKindAttr::get(p.getContext(), *kind);
+  if (succeeded(p.parseOptionalComma()) &&
+      p.parseAttribute(std, p.getBuilder().getF64Type()))
+    return failure();
+  return p.parseRParen();
+}
+
+static void printInit(OpAsmPrinter &p, Operation *, InitKindAttr init,
+                      FloatAttr std) {
+  bool normal = init.getValue() == InitKind::Normal;
+  bool usual = std.getValueAsDouble() == 0.02;
+  if (normal && usual)
+    return;
+  p << "init(" << stringifyInitKind(init.getValue());
+  if (!usual) {
+    p << ", ";
+    p.printAttributeWithoutType(std);
+  }
+  p << ")";
+}
+
+static ParseResult parseConstantValue(OpAsmParser &p, ElementsAttr &value,
+                                      Type &type) {
+  SMLoc loc = p.getCurrentLocation();
+  if (p.parseAttribute(value))
+    return failure();
+  type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return p.emitError(loc)
+           << "expected a constant of tensor type, got " << value.getType();
+  return success();
+}
+
+static void printConstantValue(OpAsmPrinter &p, Operation *, ElementsAttr value,
+                               Type) {
+  p.printAttribute(value);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/act/Ops.cpp.inc"
+
+// act.group "name" (%a = %x : type, ...) workspace(N) inplace [0, -1]
+//     -> types attributes {...} { body }
+ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
+  Builder &b = p.getBuilder();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SMLoc loc = p.getCurrentLocation();
+  auto &properties = result.getOrAddProperties<Properties>();
+  std::string name;
+  if (p.parseString(&name))
+    return failure();
+  properties.name = b.getStringAttr(name);
+  auto binding = [&]() -> ParseResult {
+    return failure(p.parseArgument(arguments.emplace_back()) ||
+                   p.parseEqual() || p.parseOperand(operands.emplace_back()) ||
+                   p.parseColonType(arguments.back().type));
+  };
+  if (p.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, binding))
+    return failure();
+  int64_t workspace = 0;
+  if (succeeded(p.parseOptionalKeyword("workspace")) &&
+      (p.parseLParen() || p.parseInteger(workspace) || p.parseRParen()))
+    return failure();
+  properties.workspace = b.getI64IntegerAttr(workspace);
+  properties.inplace = b.getDenseI64ArrayAttr({});
+  if (succeeded(p.parseOptionalKeyword("inplace"))) {
+    properties.inplace = dyn_cast_or_null<DenseI64ArrayAttr>(
+        DenseI64ArrayAttr::parse(p, Type()));
+    if (!properties.inplace)
+      return failure();
+  }
+  SMLoc attributesLoc;
+  if (p.parseOptionalArrowTypeList(result.types) ||
+      (attributesLoc = p.getCurrentLocation(),
+       p.parseOptionalAttrDictWithKeyword(result.attributes)))
+    return failure();
+  for (StringRef inherent : {"name", "workspace", "inplace"})
+    if (result.attributes.get(inherent))
+      return p.emitError(attributesLoc)
+             << "'" << inherent << "' is written before the results";
+  SmallVector<Type> types;
+  for (const OpAsmParser::Argument &argument : arguments)
+    types.push_back(argument.type);
+  if (p.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  return p.parseRegion(*result.addRegion(), arguments);
+}
+
+void GroupOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  p.printAttributeWithoutType(getNameAttr());
+  p << " (";
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()),
+                        p, [&](auto pair) {
+                          auto [argument, input] = pair;
+                          p.printRegionArgument(argument, /*argAttrs=*/{},
+                                                /*omitType=*/true);
+                          p << " = " << input << " : " << input.getType();
+                        });
+  p << ")";
+  if (getWorkspace())
+    p << " workspace(" << getWorkspace() << ")";
+  if (!getInplace().empty()) {
+    p << " inplace ";
+    p.printStrippedAttrOrType(getInplaceAttr());
+  }
+  p.printOptionalArrowTypeList(getResultTypes());
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                     {"name", "workspace", "inplace"});
+  p << ' ';
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+void ConstantOp::build(OpBuilder &b, OperationState &state,
+                       RankedTensorType type, double splat) {
+  Type element = type.getElementType();
+  Attribute value = isa<FloatType>(element)
+                        ? Attribute(b.getFloatAttr(element, splat))
+                        : Attribute(b.getIntegerAttr(element, int64_t(splat)));
+  build(b, state, type,
+        cast<ElementsAttr>(DenseElementsAttr::get(type, value)));
+}
+
+void TransposeOp::build(OpBuilder &b, OperationState &state, Value input,
+                        ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(input.getType());
+  auto names = dimNames(type);
+  SmallVector<int64_t> shape;
+  SmallVector<std::string> permuted;
+  for (int64_t p : permutation) {
+    shape.push_back(type.getDimSize(p));
+    permuted.push_back(names[p]);
+  }
+  build(b, state,
+        namedTensor(shape, type.getElementType(), permuted, b.getContext()),
+        input, permutation);
+}
+
+void LinearOp::build(OpBuilder &b, OperationState &state, Type result,
+                     Value input, Value weight) {
+  build(b, state, result, input, weight, /*bias=*/Value(), /*lora_a=*/Value(),
+        /*lora_b=*/Value(), /*lora_scale=*/FloatAttr(), /*in_out=*/UnitAttr());
+}

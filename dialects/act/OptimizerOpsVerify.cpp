@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/ParameterUse.h"
+#include "dialects/act/ShapeCheck.h"
+
+using namespace mlir;
+using namespace act;
+
+// Verify that
+// - the name is that of a parameter that is not frozen.
+LogicalResult ZeroGradOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return lookupTrained(*this, getNameAttr(), symbols);
+}
+LogicalResult
+GradSquareSumOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return lookupTrained(*this, getNameAttr(), symbols);
+}
+LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return lookupTrained(*this, getNameAttr(), symbols);
+}
+LogicalResult SgdOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return lookupTrained(*this, getNameAttr(), symbols);
+}
+
+// Verifies that
+// - the sum is a scalar.
+LogicalResult GradSquareSumOp::verify() {
+  return checkRank(*this, "sum", getType(), 0, "for a sum");
+}
+
+// Verifies that
+// - the sum is a scalar;
+// - max_norm is positive.
+LogicalResult ClipOp::verify() {
+  if (failed(checkRank(*this, "square_sum", getType(), 0, "for a sum")))
+    return failure();
+  if (!getMaxNorm().isFinite() || getMaxNorm().isNegative() ||
+      getMaxNorm().isZero())
+    return emitOpError() << "max_norm is " << getMaxNorm().convertToDouble()
+                         << ", expected a finite number above 0";
+  return success();
+}
+
+static LogicalResult verifyFactor(Operation *op,
+                                  TypedValue<RankedTensorType> clip) {
+  return clip ? checkRank(op, "clip", clip.getType(), 0, "for a factor")
+              : success();
+}
+
+static LogicalResult verifyNotNegative(Operation *op, StringRef name,
+                                       APFloat x) {
+  if (x.isFinite() && !x.isNegative())
+    return success();
+  return op->emitOpError() << name << " is " << x.convertToDouble()
+                           << ", expected a finite number of 0 or more";
+}
+
+// Verifies that
+// - there are two betas, each in [0, 1);
+// - eps and weight_decay are finite and not negative;
+// - clip is a scalar.
+LogicalResult AdamWOp::verify() {
+  if (getBetas().size() != 2)
+    return emitOpError() << "has " << getBetas().size() << " betas, expected 2";
+  for (double beta : getBetas())
+    if (!(beta >= 0 && beta < 1))
+      return emitOpError() << "has a beta of " << beta
+                           << ", expected 0 <= beta < 1";
+  if (failed(verifyNotNegative(*this, "eps", getEps())) ||
+      failed(verifyNotNegative(*this, "weight_decay", getWeightDecay())))
+    return failure();
+  return verifyFactor(*this, getClip());
+}
+
+// Verifies that
+// - clip is a scalar.
+LogicalResult SgdOp::verify() { return verifyFactor(*this, getClip()); }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How an op that names a parameter finds and checks it.
+#ifndef ACT_DIALECTS_ACT_PARAMETERUSE_H
+#define ACT_DIALECTS_ACT_PARAMETERUSE_H
+#include "dialects/act/Dialect.h"
+
+namespace act {
+
+/// The act.parameter called `name`, or an error at `op`.
+llvm::FailureOr<ParameterOp>
+lookupParameter(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
+                mlir::SymbolTableCollection &symbols);
+
+/// The same, for an op that reads or changes its gradient: it is not frozen.
+llvm::FailureOr<ParameterOp>
+lookupTrained(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
+              mlir::SymbolTableCollection &symbols);
+
+} // namespace act
+#endif
