@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a matrix product is: an operation with one result, whose body is
+//
+//   acc + f(a...) * g(b...)        or  acc + g(b...) * f(a...)
+//
+// where f reads only operands without the N dimensions and g only operands
+// without the M dimensions (casts, scales and so on are allowed in f and g).
+// Every iteration dimension is of one kind:
+//
+//   batch  in f, in g and in the result        M  in f and the result
+//   N      in g and the result                 K  in f and g only
+#ifndef ACT_PASSES_GROUPSTOHOST_CONTRACTIONMATCH_H
+#define ACT_PASSES_GROUPSTOHOST_CONTRACTIONMATCH_H
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace act {
+
+struct Contraction {
+  llvm::SmallVector<unsigned> batch, m, n, k;
+  mlir::Value lhs, rhs; // the factors, values of the body
+  mlir::Operation *multiply, *add;
+};
+
+/// Decided by the operation's own maps and body, never by its surroundings, so
+/// that an order of additions does not depend on what is fused.
+std::optional<Contraction> matchContraction(mlir::linalg::LinalgOp op);
+
+} // namespace act
+#endif
