@@ -8,10 +8,10 @@
 //                     /          |           \.
 //                  host/       cuda/         sim/
 //
-// An Executor is one device. It owns memory, loads modules (an ELF shared object
-// on the host, PTX on the others) and makes streams. All methods may be called
-// from any thread; one Stream is used by one thread at a time. Nothing here
-// throws; every failure is an Error with a message.
+// An Executor is one device. It owns memory, loads modules (an ELF shared
+// object on the host, PTX on the others) and makes streams. All methods may be
+// called from any thread; one Stream is used by one thread at a time. Nothing
+// here throws; every failure is an Error with a message.
 #ifndef ACT_RUNTIME_EXECUTOR_H
 #define ACT_RUNTIME_EXECUTOR_H
 #include "act/Result.h"
@@ -102,9 +102,8 @@ public:
   virtual Status checkRange(const void *address, uint64_t bytes) const = 0;
   virtual MemoryStatistics statistics() const = 0;
   virtual void resetPeak() = 0;
-  virtual Result<std::unique_ptr<Module>> loadModule(const void *data,
-                                                     size_t bytes,
-                                                     bool allowNative) = 0;
+  virtual Result<std::unique_ptr<Module>>
+  loadModule(const void *data, size_t bytes, bool allowNative) = 0;
   virtual std::unique_ptr<Stream> createStream() = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
   /// Makes sure that launches with up to so much scratch allocate nothing.

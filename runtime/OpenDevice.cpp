@@ -26,10 +26,8 @@ runtime::openDevice(const std::string &name, const DeviceOptions &options) {
   }
   std::string kind = name.substr(0, name.find(':'));
   if (kind == "cuda" || kind == "sim")
-    return Error{"device '" + name + "': backend " + kind +
-                     " is not in this build",
-                 ""};
-  return Error{"unknown device '" + name +
-                   "', expected host, cuda:N or sim:sm_XX",
-               ""};
+    return Error{
+        "device '" + name + "': backend " + kind + " is not in this build", ""};
+  return Error{
+      "unknown device '" + name + "', expected host, cuda:N or sim:sm_XX", ""};
 }

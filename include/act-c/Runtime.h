@@ -29,10 +29,10 @@
  *
  * Versions. The interface has a number, major.minor. Within a major number
  * functions, enumerators and fields at the end of structs are only added; a
- * struct that can grow starts with its size, set by the caller, and fields beyond
- * it are neither read nor written. actrt_version() is what the library was built
- * as; a program checks that the major number is ACTRT_VERSION_MAJOR and the
- * minor one at least ACTRT_VERSION_MINOR.
+ * struct that can grow starts with its size, set by the caller, and fields
+ * beyond it are neither read nor written. actrt_version() is what the library
+ * was built as; a program checks that the major number is ACTRT_VERSION_MAJOR
+ * and the minor one at least ACTRT_VERSION_MINOR.
  */
 #ifndef ACT_C_RUNTIME_H
 #define ACT_C_RUNTIME_H
@@ -244,8 +244,8 @@ typedef struct actrt_entity_info {
   const char *name; /* valid as long as the step */
   actrt_type type;  /* of a function: rank 0 */
   uint64_t bytes;
-  uint32_t frozen;      /* parameters */
-  actrt_role role;      /* states */
+  uint32_t frozen;       /* parameters */
+  actrt_role role;       /* states */
   const char *parameter; /* states: the parameter's name, else null */
 } actrt_entity_info;
 

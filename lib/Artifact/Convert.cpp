@@ -98,8 +98,8 @@ void act::artifact::storeFloat(DType type, void *data, size_t i, double value) {
   }
   case DType::BF16:
   case DType::F16: {
-    auto v = static_cast<uint16_t>(
-        encode(type == DType::BF16 ? bf16 : f16, value));
+    auto v =
+        static_cast<uint16_t>(encode(type == DType::BF16 ? bf16 : f16, value));
     std::memcpy(p, &v, 2);
     break;
   }

@@ -6,15 +6,24 @@ using namespace act::artifact;
 
 const char *artifact::dtypeName(DType dtype) {
   switch (dtype) {
-  case DType::F64: return "f64";
-  case DType::F32: return "f32";
-  case DType::BF16: return "bf16";
-  case DType::F16: return "f16";
-  case DType::F8E4M3FN: return "f8E4M3FN";
-  case DType::I1: return "i1";
-  case DType::I32: return "i32";
-  case DType::I64: return "i64";
-  case DType::NF4: return "nf4";
+  case DType::F64:
+    return "f64";
+  case DType::F32:
+    return "f32";
+  case DType::BF16:
+    return "bf16";
+  case DType::F16:
+    return "f16";
+  case DType::F8E4M3FN:
+    return "f8E4M3FN";
+  case DType::I1:
+    return "i1";
+  case DType::I32:
+    return "i32";
+  case DType::I64:
+    return "i64";
+  case DType::NF4:
+    return "nf4";
   }
   return "?";
 }
@@ -22,14 +31,19 @@ const char *artifact::dtypeName(DType dtype) {
 uint64_t artifact::elementBytes(DType dtype) {
   switch (dtype) {
   case DType::F64:
-  case DType::I64: return 8;
+  case DType::I64:
+    return 8;
   case DType::F32:
-  case DType::I32: return 4;
+  case DType::I32:
+    return 4;
   case DType::BF16:
-  case DType::F16: return 2;
+  case DType::F16:
+    return 2;
   case DType::F8E4M3FN:
-  case DType::I1: return 1;
-  case DType::NF4: return 0;
+  case DType::I1:
+    return 1;
+  case DType::NF4:
+    return 0;
   }
   return 0;
 }

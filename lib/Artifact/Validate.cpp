@@ -51,9 +51,9 @@ class Validator {
 public:
   explicit Validator(const Step &step) : step(step) {}
   Status run() {
-    for (auto check : {&Validator::header, &Validator::kernels,
-                       &Validator::parameters, &Validator::states,
-                       &Validator::scalars, &Validator::functions})
+    for (auto check :
+         {&Validator::header, &Validator::kernels, &Validator::parameters,
+          &Validator::states, &Validator::scalars, &Validator::functions})
       if (auto s = (this->*check)(); !s)
         return s;
     return ok();
@@ -132,8 +132,8 @@ private:
       if (s.role == Role::Master &&
           (s.type.shape != p.shape || !isFloat(s.type.dtype) ||
            !isFloat(p.dtype)))
-        return error(owner + " is " + typeName(s.type) +
-                     ", a master copy of " + typeName(p) + " cannot be");
+        return error(owner + " is " + typeName(s.type) + ", a master copy of " +
+                     typeName(p) + " cannot be");
     }
     return ok();
   }
@@ -230,9 +230,8 @@ private:
     case Space::Parameter:
       if (auto s = tensor(o, "parameter", step.parameters); !s)
         return s;
-      return step.parameters[o.index].frozen
-                 ? readOnly(o, "a frozen parameter")
-                 : ok();
+      return step.parameters[o.index].frozen ? readOnly(o, "a frozen parameter")
+                                             : ok();
     case Space::State:
       return tensor(o, "state", step.states);
     case Space::Input:

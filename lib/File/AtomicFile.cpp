@@ -116,7 +116,8 @@ Status AtomicFile::commit() {
   temporary.clear();
   // The rename itself must survive a power cut. Some file systems refuse to
   // flush a folder; the file is whole all the same.
-  int folder = ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int folder =
+      ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     (void)fsync(folder);
     ::close(folder);

@@ -11,10 +11,14 @@ size_t npy::elementBytes(const std::string &d) {
   if (d.size() != 2 || std::string_view("buif").find(d[0]) == std::string::npos)
     return 0;
   switch (d[1]) {
-  case '1': return d[0] != 'f';
-  case '2': return d[0] != 'b' ? 2 : 0;
-  case '4': return d[0] != 'b' ? 4 : 0;
-  case '8': return d[0] != 'b' ? 8 : 0;
+  case '1':
+    return d[0] != 'f';
+  case '2':
+    return d[0] != 'b' ? 2 : 0;
+  case '4':
+    return d[0] != 'b' ? 4 : 0;
+  case '8':
+    return d[0] != 'b' ? 8 : 0;
   }
   return 0;
 }
@@ -45,11 +49,12 @@ public:
                   : *key == "shape"         ? 2
                                             : -1;
       if (which < 0 || seen[which])
-        return Error{"the header has the unknown or repeated key '" + *key +
-                         "'",
-                     ""};
+        return Error{
+            "the header has the unknown or repeated key '" + *key + "'", ""};
       seen[which] = true;
-      Status s = which == 0 ? readDescr() : which == 1 ? readOrder() : readShape();
+      Status s = which == 0   ? readDescr()
+                 : which == 1 ? readOrder()
+                              : readShape();
       if (!s)
         return s;
       if (!eat(',') && peek() != '}')
@@ -165,8 +170,8 @@ Result<Array> npy::parse(const uint8_t *bytes, size_t size) {
     return Error{"the header claims " + std::to_string(length) +
                      " bytes, the file has " + std::to_string(size - start),
                  ""};
-  HeaderReader header(
-      {reinterpret_cast<const char *>(bytes + start), static_cast<size_t>(length)});
+  HeaderReader header({reinterpret_cast<const char *>(bytes + start),
+                       static_cast<size_t>(length)});
   if (auto s = header.run(); !s)
     return s.error();
 
@@ -206,9 +211,8 @@ Result<Array> npy::read(const std::string &path) {
 
 Result<std::vector<int64_t>> npy::integers(const Array &a) {
   if (a.dtype[0] == 'f')
-    return Error{"the array holds floats ('" + a.dtype +
-                     "'), expected integers",
-                 ""};
+    return Error{
+        "the array holds floats ('" + a.dtype + "'), expected integers", ""};
   size_t width = elementBytes(a.dtype);
   bool isSigned = a.dtype[0] == 'i';
   std::vector<int64_t> out(a.elements());

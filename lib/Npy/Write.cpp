@@ -13,7 +13,8 @@ Status npy::write(const std::string &path, const std::string &dtype,
   uint64_t bytes = element;
   std::string dims;
   for (int64_t d : shape) {
-    if (d < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes))
+    if (d < 0 ||
+        __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes))
       return Error{"cannot write: the shape is impossible", path};
     dims += std::to_string(d) + ", ";
   }

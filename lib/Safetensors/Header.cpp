@@ -47,9 +47,8 @@ public:
                   std::to_string(v) + ", which exceeds 2^63 - 1");
     list.push_back(v);
     // Nothing needs more: offsets are two, ranks are small.
-    return list.size() <= 64 ||
-           fail("tensor '" + current.name + "': " + key_ +
-                " holds more than 64 numbers");
+    return list.size() <= 64 || fail("tensor '" + current.name + "': " + key_ +
+                                     " holds more than 64 numbers");
   }
 
   bool string(string_t &v) override {
@@ -212,12 +211,11 @@ Result<Header> safetensors::parse(const uint8_t *bytes, size_t size) {
   uint64_t at = 0;
   for (const Tensor &t : header.tensors) {
     if (t.begin != at)
-      return Error{"tensor '" + t.name + "' begins at byte " +
-                       std::to_string(t.begin) + " of the data, expected " +
-                       std::to_string(at) +
-                       (t.begin < at ? " (it overlaps another)"
-                                     : " (there is a hole)"),
-                   ""};
+      return Error{
+          "tensor '" + t.name + "' begins at byte " + std::to_string(t.begin) +
+              " of the data, expected " + std::to_string(at) +
+              (t.begin < at ? " (it overlaps another)" : " (there is a hole)"),
+          ""};
     at = t.end;
   }
   if (at != dataBytes)

@@ -10,11 +10,11 @@ using namespace act::safetensors;
 static Result<uint64_t> bytesOf(const Source &t) {
   uint64_t bytes = elementBytes(t.dtype);
   if (bytes == 0)
-    return Error{"tensor '" + t.name + "' has the unknown dtype '" + t.dtype +
-                     "'",
-                 ""};
+    return Error{
+        "tensor '" + t.name + "' has the unknown dtype '" + t.dtype + "'", ""};
   for (int64_t d : t.shape)
-    if (d < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes))
+    if (d < 0 ||
+        __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes))
       return Error{"tensor '" + t.name + "' has an impossible shape", ""};
   return bytes;
 }

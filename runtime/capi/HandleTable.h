@@ -43,8 +43,7 @@ void *addHandle(Kind kind, std::shared_ptr<void> object);
 std::shared_ptr<void> findHandle(Kind kind, const void *handle);
 actrt_status releaseHandle(Kind kind, const void *handle);
 
-template <typename T>
-std::shared_ptr<T> find(Kind kind, const void *handle) {
+template <typename T> std::shared_ptr<T> find(Kind kind, const void *handle) {
   return std::static_pointer_cast<T>(findHandle(kind, handle));
 }
 inline std::shared_ptr<Executor> findDevice(actrt_device h) {

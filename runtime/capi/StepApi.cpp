@@ -103,13 +103,13 @@ static Status checkType(const std::string &name, const TensorType &have,
   t.dtype = static_cast<DType>(given->dtype);
   t.shape.assign(given->shape, given->shape + given->rank);
   if (t.shape != have.shape || (sameType && t.dtype != have.dtype))
-    return Error{"'" + name + "' is " + typeName(have) + ", given " +
-                     typeName(t),
-                 ""};
+    return Error{
+        "'" + name + "' is " + typeName(have) + ", given " + typeName(t), ""};
   return ok();
 }
 
-// ---- Listing -----------------------------------------------------------------
+// ---- Listing
+// -----------------------------------------------------------------
 
 actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
                               const char *function, size_t *count) {
@@ -121,10 +121,18 @@ actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
       return invalid("the place for the count is null");
     const Step &d = s->step();
     switch (entity) {
-    case ACTRT_PARAMETER: *count = d.parameters.size(); return ACTRT_SUCCESS;
-    case ACTRT_STATE: *count = d.states.size(); return ACTRT_SUCCESS;
-    case ACTRT_SCALAR: *count = d.scalars.size(); return ACTRT_SUCCESS;
-    case ACTRT_FUNCTION: *count = d.functions.size(); return ACTRT_SUCCESS;
+    case ACTRT_PARAMETER:
+      *count = d.parameters.size();
+      return ACTRT_SUCCESS;
+    case ACTRT_STATE:
+      *count = d.states.size();
+      return ACTRT_SUCCESS;
+    case ACTRT_SCALAR:
+      *count = d.scalars.size();
+      return ACTRT_SUCCESS;
+    case ACTRT_FUNCTION:
+      *count = d.functions.size();
+      return ACTRT_SUCCESS;
     case ACTRT_INPUT:
     case ACTRT_OUTPUT:
       if (auto f = indexOf(d.functions, function)) {
@@ -178,15 +186,15 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
       full.name = d.functions[index].name.c_str();
     } else {
       const Function &f = d.functions[*indexOf(d.functions, function)];
-      const Port &p =
-          (entity == ACTRT_INPUT ? f.inputs : f.outputs)[index];
+      const Port &p = (entity == ACTRT_INPUT ? f.inputs : f.outputs)[index];
       describe(full, p.name, p.type);
     }
     return fillStruct(info, full);
   });
 }
 
-// ---- Values --------------------------------------------------------------------
+// ---- Values
+// --------------------------------------------------------------------
 
 actrt_status actrt_step_initialise(actrt_step step, uint64_t seed) {
   return guarded([&]() -> actrt_status {
@@ -213,8 +221,8 @@ static actrt_status onTensor(actrt_step step, actrt_entity entity,
       return notFound(isState ? "state" : "parameter", name);
     if (!data)
       return invalid(std::string("the memory for '") + name + "' is null");
-    const TensorType &have = isState ? s->step().states[*i].type
-                                     : s->step().parameters[*i].type;
+    const TensorType &have =
+        isState ? s->step().states[*i].type : s->step().parameters[*i].type;
     if (auto c = checkType(name, have, type, false); !c)
       return invalid(c.error().message);
     auto r = body(*s, isState, *i, static_cast<DType>(type->dtype));
@@ -265,7 +273,8 @@ actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
   return setScalar(step, scalar, value);
 }
 
-// ---- Running -------------------------------------------------------------------
+// ---- Running
+// -------------------------------------------------------------------
 
 actrt_status actrt_step_bind(actrt_step step, const char *function,
                              actrt_entity entity, const char *port,

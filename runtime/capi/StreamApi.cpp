@@ -43,9 +43,8 @@ static actrt_status onStream(actrt_stream stream, Body body) {
 }
 
 actrt_status actrt_stream_synchronize(actrt_stream stream) {
-  return onStream(stream, [](StreamObject &s) {
-    return finish(s.stream->synchronize());
-  });
+  return onStream(
+      stream, [](StreamObject &s) { return finish(s.stream->synchronize()); });
 }
 
 actrt_status actrt_stream_wait(actrt_stream stream, actrt_event event) {
@@ -209,9 +208,8 @@ actrt_status actrt_launch(actrt_function function, actrt_stream stream,
     }
     if (auto r = s.device->reserveScratch(launch->scratchBytes); !r)
       return fail(ACTRT_FAILED, r.error().str());
-    return finish(s.stream->launch(
-        *f->kernel, *launch,
-        {addresses.data(), scalarBytes.data(),
-         static_cast<uint32_t>(argument_count)}));
+    return finish(s.stream->launch(*f->kernel, *launch,
+                                   {addresses.data(), scalarBytes.data(),
+                                    static_cast<uint32_t>(argument_count)}));
   });
 }

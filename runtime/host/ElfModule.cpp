@@ -37,8 +37,7 @@ static Status checkElf(const void *data, size_t bytes) {
     return Error{"the host code's program headers lie beyond its end", ""};
   for (unsigned i = 0; i < h.e_phnum; ++i) {
     Elf64_Phdr p;
-    std::memcpy(&p,
-                static_cast<const char *>(data) + h.e_phoff + i * sizeof p,
+    std::memcpy(&p, static_cast<const char *>(data) + h.e_phoff + i * sizeof p,
                 sizeof p);
     if (p.p_offset > bytes || p.p_filesz > bytes - p.p_offset)
       return Error{"the host code's segment " + std::to_string(i) +

@@ -54,8 +54,7 @@ Status runtime::initialise(const Parameter &p, uint64_t seed, void *target) {
     else
       values[i] = static_cast<float>(v);
   }
-  return plain ? ok()
-               : storeValues(p.type, DType::F32, values.data(), target);
+  return plain ? ok() : storeValues(p.type, DType::F32, values.data(), target);
 }
 
 Status runtime::storeValues(const TensorType &type, DType from,

@@ -114,7 +114,9 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
     auto kernel = module->kernel(k.symbol);
     if (!kernel)
       return kernel.error();
-    Launch l{*kernel, {}, static_cast<uint32_t>(p.arguments.size()),
+    Launch l{*kernel,
+             {},
+             static_cast<uint32_t>(p.arguments.size()),
              static_cast<uint32_t>(launch.args.size())};
     l.shape.grid[0] = k.grid;
     l.shape.scratchBytes = k.scratchBytes;

@@ -41,8 +41,8 @@ static Status checkConvertible(const std::string &name, const TensorType &have,
                                DType given) {
   if (given == have.dtype)
     return ok();
-  bool floats = isFloat(given) &&
-                (isFloat(have.dtype) || have.dtype == DType::NF4);
+  bool floats =
+      isFloat(given) && (isFloat(have.dtype) || have.dtype == DType::NF4);
   return floats ? ok()
                 : Status(Error{"'" + name + "' is " + typeName(have) +
                                    ", it cannot be exchanged as " +
@@ -196,7 +196,8 @@ Status LoadedStep::run(size_t function) {
                    ""};
     // While measuring, a poisoned buffer would count as written.
     if (options.debug && !options.measure)
-      for (; dead < p.deaths.size() && f.plan[p.deaths[dead]].last <= i; ++dead) {
+      for (; dead < p.deaths.size() && f.plan[p.deaths[dead]].last <= i;
+           ++dead) {
         const Buffer &b = f.plan[p.deaths[dead]];
         std::memset(arena + b.offset, 0xff, b.bytes);
       }

@@ -4,9 +4,9 @@
 //
 // Loading allocates everything a run can need: each parameter and state, one
 // arena as large as the largest function's, scratch for each thread, and the
-// argument list of every launch with all addresses filled in but those of inputs
-// and outputs. Binding fills those in. A run walks the list and allocates
-// nothing.
+// argument list of every launch with all addresses filled in but those of
+// inputs and outputs. Binding fills those in. A run walks the list and
+// allocates nothing.
 //
 // Two modes for checking a compiler, both off by default:
 // - debug: the arena is filled with 0xff (a NaN in every float type) before a
@@ -29,8 +29,8 @@ struct StepOptions {
 
 struct StepStatistics {
   uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0;
-  uint64_t arenaBytes = 0;          // of the function asked about
-  uint64_t arenaHighWater = 0;      // measure mode: highest byte written + 1
+  uint64_t arenaBytes = 0;     // of the function asked about
+  uint64_t arenaHighWater = 0; // measure mode: highest byte written + 1
   uint64_t scratchBytesPerThread = 0;
   uint64_t scratchBytes = 0; // all threads
   uint64_t runs = 0;

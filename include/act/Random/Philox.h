@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
-// as 1, 2, 3, SC 2011): four 32-bit random words as a pure function of a 128-bit
-// counter and a 64-bit key. There is no state, so any element of any tensor can
-// be drawn by any thread in any order and comes out the same.
+// as 1, 2, 3, SC 2011): four 32-bit random words as a pure function of a
+// 128-bit counter and a 64-bit key. There is no state, so any element of any
+// tensor can be drawn by any thread in any order and comes out the same.
 //
 //   auto w = act::philox({0, 0, 0, 0}, {0, 0});  // w[0] == 0x6627e8d5
 #ifndef ACT_RANDOM_PHILOX_H

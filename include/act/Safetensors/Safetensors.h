@@ -8,10 +8,10 @@
 //
 // Offsets count from the start of the data. The reader maps the file and
 // believes nothing in the header: it must fit the file, its tensors must tile
-// the data without hole or overlap, shape and dtype must give exactly the bytes,
-// names must be unique. The writer sorts by name within falling element size,
-// pads the header to a multiple of 8 so that the data is aligned, and replaces
-// the file atomically.
+// the data without hole or overlap, shape and dtype must give exactly the
+// bytes, names must be unique. The writer sorts by name within falling element
+// size, pads the header to a multiple of 8 so that the data is aligned, and
+// replaces the file atomically.
 #ifndef ACT_SAFETENSORS_SAFETENSORS_H
 #define ACT_SAFETENSORS_SAFETENSORS_H
 #include "act/File/MappedFile.h"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a training step eats, as a pure function of (seed, step): so a resumed
+// run sees what the uninterrupted one would have seen.
+//
+// A batch is a table of tokens, `rows` by `length`, which for a model with N
+// micro-batches holds those N one after the other. Its inputs are made from it:
+//
+//   tokens, labels     the table; a label of -100 is not counted
+//   cu_seqlens         packed models: per group (micro-batch) the starts of its
+//                      sequences, then its token count in all remaining places
+//   position_ids       places within the sequence
+//   attention_mask     1 for every token
+//
+// A sequence begins at each row and wherever the segment number changes.
+#ifndef ACT_TOOLS_ACTRUN_BATCHES_H
+#define ACT_TOOLS_ACTRUN_BATCHES_H
+#include "tools/act-run/Model.h"
+#include "tools/act-run/Vocabulary.h"
+
+namespace act::run {
+
+constexpr int64_t ignoredLabel = -100;
+
+/// The table a function's inputs ask for.
+struct BatchShape {
+  int64_t rows = 1, length = 0;
+  int64_t groups = 1;       // micro-batches of a packed model
+  int64_t maxSequences = 0; // per group; 0 when the model is not packed
+  int64_t tokens() const { return rows * length; }
+};
+/// From the inputs `tokens` and `cu_seqlens`. `rowLength` cuts the flat tokens
+/// of a packed model into rows; 0 takes each group as one row.
+Result<BatchShape> batchShape(const Ports &ports, int64_t rowLength = 0);
+
+struct Batch {
+  std::vector<int64_t> tokens, labels;
+  std::vector<int64_t> segments; // empty, or one number per token
+};
+
+/// Sets every input of the function from the batch; an input that nobody knows
+/// how to make is an error.
+Status feed(Ports &ports, const BatchShape &shape, const Batch &batch);
+
+class BatchSource {
+public:
+  virtual ~BatchSource() = default;
+  /// The batch of step 1, 2, ...
+  virtual Result<Batch> batch(uint64_t step) = 0;
+  /// How many steps there is data for; 0: any number.
+  virtual uint64_t steps() const { return 0; }
+  /// Where rows end in the source's own batches; 0: as the model says.
+  virtual int64_t rowLength() const { return 0; }
+  /// Held-out batches.
+  virtual uint64_t evaluationBatches() const { return 0; }
+  virtual Batch evaluationBatch(uint64_t) { return {}; }
+  virtual const Vocabulary *vocabulary() const { return nullptr; }
+  /// Lines about the data, for the user.
+  virtual std::string summary() const { return ""; }
+};
+
+Result<std::unique_ptr<BatchSource>> openText(const std::string &path,
+                                              const BatchShape &shape,
+                                              uint64_t seed,
+                                              int64_t modelVocabulary);
+/// `labels` and `segments` may be empty.
+Result<std::unique_ptr<BatchSource>> openTokenFiles(const std::string &tokens,
+                                                    const std::string &labels,
+                                                    const std::string &segments,
+                                                    const Ports &ports,
+                                                    int64_t modelVocabulary);
+/// JSON lines of {"tokens": [...], "labels": [...]}; the labels stand at their
+/// own tokens, as in Hugging Face's data sets, and are shifted here.
+Result<std::unique_ptr<BatchSource>> openPack(const std::string &path,
+                                              const BatchShape &shape,
+                                              int64_t modelVocabulary);
+
+/// Labels that ask each token for its successor, -100 at the end of each row
+/// and segment.
+std::vector<int64_t> shiftedLabels(const std::vector<int64_t> &tokens,
+                                   const std::vector<int64_t> &segments,
+                                   int64_t rowLength);
+Status checkTokens(const std::vector<int64_t> &tokens, int64_t vocabulary,
+                   bool labels);
+
+} // namespace act::run
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/Checkpoint.h"
+#include "tools/act-run/Weights.h"
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::run;
+
+namespace {
+
+/// FNV-1a over 8-byte words: the identifier need not resist an adversary, only
+/// tell two checkpoints apart.
+class Hash {
+public:
+  void add(const void *data, size_t n) {
+    auto *p = static_cast<const uint8_t *>(data);
+    for (; n >= 8; n -= 8, p += 8) {
+      uint64_t w;
+      std::memcpy(&w, p, 8);
+      mix(w);
+    }
+    uint64_t last = n;
+    for (size_t i = 0; i < n; ++i)
+      last = last << 8 | p[i];
+    mix(last);
+  }
+  std::string hex() const {
+    char text[17];
+    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(h));
+    return text;
+  }
+
+private:
+  uint64_t h = 0xcbf29ce484222325ull;
+  void mix(uint64_t w) {
+    h = (h ^ w) * 0x100000001b3ull;
+    h ^= h >> 29;
+  }
+};
+
+// Gradients are rebuilt in every step.
+bool isSaved(const Entity &state) { return state.role != ACTRT_ROLE_GRADIENT; }
+
+Result<uint64_t> number(const safetensors::Metadata &m, const char *key) {
+  auto it = m.find(key);
+  uint64_t v = 0;
+  if (it != m.end()) {
+    const std::string &s = it->second;
+    auto r = std::from_chars(s.data(), s.data() + s.size(), v);
+    if (r.ec == std::errc() && r.ptr == s.data() + s.size())
+      return v;
+  }
+  return Error{std::string("the state has no number '") + key + "'", ""};
+}
+
+std::string metadataOf(const safetensors::File &f, const char *key) {
+  auto it = f.metadata().find(key);
+  return it == f.metadata().end() ? "" : it->second;
+}
+
+} // namespace
+
+Status run::saveCheckpoint(Model &model, const std::string &path,
+                           const TrainingPosition &position,
+                           const std::string &vocabulary) {
+  Hash hash;
+  hash.add(&position, sizeof position);
+  for (const Entity &p : model.parameters) {
+    auto bytes = model.get(ACTRT_PARAMETER, p, p.type.dtype);
+    if (!bytes)
+      return bytes.error();
+    hash.add(bytes->data(), bytes->size());
+  }
+  std::vector<std::vector<uint8_t>> data;
+  std::vector<safetensors::Source> tensors;
+  for (const Entity &s : model.states) {
+    if (!isSaved(s))
+      continue;
+    auto bytes = model.get(ACTRT_STATE, s, s.type.dtype);
+    if (!bytes)
+      return bytes.error();
+    hash.add(bytes->data(), bytes->size());
+    data.push_back(std::move(*bytes));
+    tensors.push_back(
+        {s.name, safetensorsName(s.type.dtype), s.shape(), data.back().data()});
+  }
+  std::string id = hash.hex();
+  std::string next = path + ".state.next", state = path + ".state";
+  if (auto s = safetensors::write(next, std::move(tensors),
+                                  {{"checkpoint", id},
+                                   {"step", std::to_string(position.step)},
+                                   {"seed", std::to_string(position.seed)},
+                                   {"optimizer", model.optimizer}});
+      !s)
+    return s;
+  safetensors::Metadata metadata{{"format", "pt"}, {"checkpoint", id}};
+  if (!vocabulary.empty())
+    metadata["vocab"] = vocabulary;
+  if (auto s = saveWeights(model, path, metadata); !s)
+    return s;
+  if (std::rename(next.c_str(), state.c_str()) != 0)
+    return Error{std::string("cannot write: ") + std::strerror(errno), state};
+  return ok();
+}
+
+static Result<safetensors::File> openState(const std::string &path,
+                                           const std::string &id) {
+  std::string problem;
+  for (std::string candidate : {path + ".state", path + ".state.next"}) {
+    auto f = safetensors::File::open(candidate);
+    if (!f) {
+      problem = problem.empty() ? f.error().str() : problem;
+      continue;
+    }
+    if (metadataOf(*f, "checkpoint") == id)
+      return f;
+    problem = candidate + ": belongs to other weights than " + path;
+  }
+  return Error{problem, ""};
+}
+
+Result<TrainingPosition> run::loadCheckpoint(Model &model,
+                                             const std::string &path) {
+  auto weights = safetensors::File::open(path);
+  if (!weights)
+    return weights.error();
+  std::string id = metadataOf(*weights, "checkpoint");
+  if (id.empty())
+    return Error{"the file holds weights but is no checkpoint of a training "
+                 "run (--init reads weights)",
+                 path};
+  auto state = openState(path, id);
+  if (!state)
+    return state.error();
+  auto fail = [&](const std::string &m) -> Error {
+    return {m, path + ".state"};
+  };
+  if (metadataOf(*state, "optimizer") != model.optimizer)
+    return fail("the checkpoint was made with optimizer '" +
+                metadataOf(*state, "optimizer") + "', the step has '" +
+                model.optimizer + "'");
+  auto step = number(state->metadata(), "step");
+  auto seed = number(state->metadata(), "seed");
+  if (!step || !seed)
+    return fail((step ? seed : step).error().message);
+  // Everything is checked before anything is set.
+  size_t wanted = 0;
+  for (const Entity &s : model.states) {
+    if (!isSaved(s))
+      continue;
+    ++wanted;
+    const safetensors::Tensor *t = state->find(s.name);
+    if (!t || t->shape != s.shape() ||
+        t->dtype != safetensorsName(s.type.dtype))
+      return fail("there is no state '" + describe(s) + "'");
+  }
+  if (wanted != state->tensors().size())
+    return fail("there are " + std::to_string(state->tensors().size()) +
+                " states, the step has " + std::to_string(wanted));
+  std::vector<std::string> notes;
+  if (auto s = loadWeights(model, *weights, path, notes); !s)
+    return s.error();
+  // After the weights, whose setting also resets the master copies.
+  for (const Entity &s : model.states)
+    if (isSaved(s))
+      if (auto r = model.set(ACTRT_STATE, s.name,
+                             state->data(*state->find(s.name)), s.type);
+          !r)
+        return fail(r.error().message);
+  return TrainingPosition{*step, *seed};
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one door from act-run to the compiler. Compile.cpp implements it where
+// the compiler is part of the build; CompileUnavailable.cpp says so where it is
+// not.
+#ifndef ACT_TOOLS_ACTRUN_COMPILE_H
+#define ACT_TOOLS_ACTRUN_COMPILE_H
+#include "act/Artifact/Step.h"
+#include "act/Result.h"
+#include <string>
+
+namespace act::run {
+
+struct CompileOptions {
+  std::string device = "host";
+  std::string wants = "train"; // "train": step (and eval); "infer": forward
+  std::string optimizer;       // adamw, sgd, or empty: as the module says
+  unsigned threads = 0;        // 0: one per core
+};
+
+/// Compiles a .mlir file of any stage to a step.
+Result<artifact::Step> compileModule(const std::string &path,
+                                     const CompileOptions &options);
+
+} // namespace act::run
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/Compile.h"
+
+using namespace act;
+
+Result<artifact::Step> run::compileModule(const std::string &path,
+                                          const CompileOptions &) {
+  return Error{"this act-run was built without the compiler and runs artifacts "
+               "only (make one with act-opt --emit)",
+               path};
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/MeasureTable.h"
+#include "act/File/AtomicFile.h"
+#include <nlohmann/json.hpp>
+#include <optional>
+
+using namespace act;
+using namespace act::run;
+
+namespace {
+struct Row {
+  const char *name;
+  std::optional<uint64_t> predicted, measured;
+};
+} // namespace
+
+static std::optional<uint64_t> field(const nlohmann::json &report,
+                                     const char *name) {
+  if (report.is_object() && report.contains(name) &&
+      report[name].is_number_unsigned())
+    return report[name].get<uint64_t>();
+  return std::nullopt;
+}
+
+Status run::printMeasurement(Model &model, const std::string &function,
+                             const measure::Obtained &o,
+                             const std::string &jsonPath) {
+  auto s = model.statistics(function);
+  if (!s)
+    return s.error();
+  auto report = nlohmann::json::parse(model.report, nullptr, false);
+  uint64_t obtained = o.bytes + o.mapBytes;
+  std::vector<Row> rows = {
+      {"retained_bytes", field(report, "retained_bytes"), std::nullopt},
+      {"peak_bytes", field(report, "peak_bytes"), std::nullopt},
+      {"lower_bound_bytes", field(report, "lower_bound_bytes"), std::nullopt},
+      {"arena_bytes", s->arena_bytes, s->arena_high_water},
+      {"scratch_bytes", s->scratch_bytes, s->scratch_bytes},
+      {"obtained_bytes", 0, obtained},
+      {"parameters_bytes", field(report, "parameters_bytes"),
+       s->parameter_bytes},
+      {"gradients_bytes", field(report, "gradients_bytes"), s->gradient_bytes},
+      {"optimizer_bytes", field(report, "optimizer_bytes"),
+       s->optimizer_bytes}};
+  printf("%-20s %20s %20s\n", "bytes", "predicted", "measured");
+  auto cell = [](std::optional<uint64_t> v) {
+    return v ? std::to_string(*v) : std::string("-");
+  };
+  nlohmann::ordered_json json;
+  json["function"] = function;
+  for (const Row &r : rows) {
+    printf("%-20s %20s %20s\n", r.name, cell(r.predicted).c_str(),
+           cell(r.measured).c_str());
+    if (r.predicted)
+      json["predicted"][r.name] = *r.predicted;
+    if (r.measured)
+      json["measured"][r.name] = *r.measured;
+  }
+  json["measured"]["obtained_calls"] = o.calls + o.mapCalls;
+  if (!jsonPath.empty())
+    if (auto w = file::writeFile(jsonPath, json.dump(2) + "\n"); !w)
+      return w;
+  if (!measure::available())
+    return Error{"allocations cannot be counted in this build", ""};
+  if (obtained > 0 || o.calls + o.mapCalls > 0)
+    return Error{"the step obtained " + std::to_string(obtained) +
+                     " bytes in " + std::to_string(o.calls + o.mapCalls) +
+                     " calls while it ran, expected none",
+                 ""};
+  if (s->arena_high_water > s->arena_bytes)
+    return Error{"the step wrote byte " + std::to_string(s->arena_high_water) +
+                     " of an arena of " + std::to_string(s->arena_bytes),
+                 ""};
+  return ok();
+}

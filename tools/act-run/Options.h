@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_TOOLS_ACTRUN_OPTIONS_H
+#define ACT_TOOLS_ACTRUN_OPTIONS_H
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace act::run {
+
+/// What the command line says. Options that a command does not have keep their
+/// defaults.
+struct Options {
+  std::string file, device = "host", init;
+  unsigned threads = 0;
+  bool allowNative = false, debug = false, measure = false;
+  std::string measureJson;
+  std::optional<uint64_t> seed;
+  // train
+  std::string data, tokens, labels, segments, pack, optimizer, log, save,
+      resume, dumpGradients;
+  uint64_t steps = 0, evalEvery = 0, saveEvery = 0;
+  int64_t packLength = 0;
+  double learningRate = 0;
+  bool logTimes = false;
+  // infer
+  std::string attentionMask, out;
+  // generate
+  std::string prompt;
+  uint64_t count = 0;
+  double temperature = 0;
+  uint64_t topK = 0;
+};
+
+int train(const Options &options);
+int infer(const Options &options);
+int generate(const Options &options);
+
+/// Prints "act-run: error: MESSAGE" and returns 1.
+int fail(const std::string &message);
+
+} // namespace act::run
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/StepSource.h"
+#include "act/Artifact/Format.h"
+#include "act/File/MappedFile.h"
+
+using namespace act;
+using namespace act::run;
+
+namespace {
+class ArtifactFile : public StepSource {
+public:
+  explicit ArtifactFile(std::string path) : path(std::move(path)) {}
+  Result<artifact::Step> load() override { return artifact::readFile(path); }
+  bool compiledHere() const override { return false; }
+
+private:
+  std::string path;
+};
+
+class ModuleFile : public StepSource {
+public:
+  ModuleFile(std::string path, CompileOptions options)
+      : path(std::move(path)), options(std::move(options)) {}
+  Result<artifact::Step> load() override {
+    return compileModule(path, options);
+  }
+  bool compiledHere() const override { return true; }
+
+private:
+  std::string path;
+  CompileOptions options;
+};
+} // namespace
+
+Result<std::unique_ptr<StepSource>>
+run::openStepSource(const std::string &path, const CompileOptions &options) {
+  auto file = file::MappedFile::open(path);
+  if (!file)
+    return file.error();
+  std::unique_ptr<StepSource> source;
+  if (artifact::looksLikeArtifact(file->data(), file->size()))
+    source = std::make_unique<ArtifactFile>(path);
+  else
+    source = std::make_unique<ModuleFile>(path, options);
+  return source;
+}

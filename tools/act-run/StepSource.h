@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a step comes from: an artifact file, or a module that is compiled now.
+#ifndef ACT_TOOLS_ACTRUN_STEPSOURCE_H
+#define ACT_TOOLS_ACTRUN_STEPSOURCE_H
+#include "tools/act-run/Compile.h"
+#include <memory>
+
+namespace act::run {
+
+class StepSource {
+public:
+  virtual ~StepSource() = default;
+  virtual Result<artifact::Step> load() = 0;
+  /// Code made by this process may run; code from a file needs permission.
+  virtual bool compiledHere() const = 0;
+};
+
+/// Tells an artifact from a module by the file's first bytes, not by its name.
+Result<std::unique_ptr<StepSource>>
+openStepSource(const std::string &path, const CompileOptions &options);
+
+} // namespace act::run
+#endif

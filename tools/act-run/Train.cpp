@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/Batches.h"
+#include "tools/act-run/Checkpoint.h"
+#include "tools/act-run/MeasureTable.h"
+#include "tools/act-run/Options.h"
+#include "tools/act-run/Progress.h"
+#include "tools/act-run/TrainingLog.h"
+#include "tools/act-run/Weights.h"
+#include <cmath>
+#include <csignal>
+#include <optional>
+
+using namespace act;
+using namespace act::run;
+
+// A first interrupt lets the current step end; files are replaced atomically,
+// so a second one, which ends the process at once, leaves none half-written.
+static volatile std::sig_atomic_t interrupted = 0;
+static void onInterrupt(int) {
+  interrupted = 1;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+namespace {
+
+class Training {
+public:
+  explicit Training(const Options &options) : o(options) {}
+  Status run();
+
+private:
+  const Options &o;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Ports> ports, evaluation;
+  BatchShape shape;
+  std::unique_ptr<BatchSource> source;
+  TrainingPosition position;
+  measure::Obtained obtained;
+
+  Status load();
+  Status initialise();
+  Status openData();
+  Status loop();
+  Status oneStep(uint64_t step);
+  Result<std::optional<double>> evaluate(uint64_t step);
+  Status save();
+  Status dumpGradients();
+};
+
+} // namespace
+
+Status Training::load() {
+  CompileOptions c;
+  c.device = o.device.substr(0, o.device.find(':'));
+  c.wants = "train";
+  c.optimizer = o.optimizer;
+  c.threads = o.threads;
+  auto step = openStepSource(o.file, c);
+  if (!step)
+    return step.error();
+  ModelOptions m;
+  m.device = o.device;
+  m.threads = o.threads;
+  m.allowNative = o.allowNative;
+  m.debug = o.debug;
+  m.measure = o.measure;
+  auto loaded = Model::load(**step, m);
+  if (!loaded)
+    return loaded.error();
+  model = std::move(*loaded);
+  if (!model->hasFunction("step"))
+    return Error{"the file has no function 'step' and so cannot be trained",
+                 o.file};
+  if (!o.optimizer.empty() && o.optimizer != model->optimizer)
+    return Error{"--optimizer=" + o.optimizer +
+                     " contradicts the step, which was compiled with '" +
+                     model->optimizer + "'",
+                 o.file};
+  auto p = model->bindPorts("step");
+  if (!p)
+    return p.error();
+  ports = std::move(*p);
+  if (!ports->output("loss"))
+    return Error{"the function 'step' has no output 'loss'", o.file};
+  if (model->hasFunction("eval")) {
+    auto e = model->bindPorts("eval");
+    if (!e)
+      return e.error();
+    evaluation = std::move(*e);
+  }
+  return ok();
+}
+
+Status Training::initialise() {
+  position.seed = o.seed.value_or(0);
+  if (!o.resume.empty()) {
+    auto p = loadCheckpoint(*model, o.resume);
+    if (!p)
+      return p.error();
+    if (o.seed && *o.seed != p->seed)
+      return Error{"--seed " + std::to_string(*o.seed) +
+                       " contradicts the checkpoint's seed " +
+                       std::to_string(p->seed),
+                   o.resume};
+    if (p->step >= o.steps)
+      return Error{"the checkpoint has done " + std::to_string(p->step) +
+                       " steps, --steps " + std::to_string(o.steps) +
+                       " asks for no more (it counts from the first)",
+                   o.resume};
+    position = *p;
+    return ok();
+  }
+  if (auto s = model->initialise(position.seed); !s)
+    return s;
+  if (o.init.empty())
+    return ok();
+  auto file = safetensors::File::open(o.init);
+  if (!file)
+    return file.error();
+  std::vector<std::string> notes;
+  if (auto s = loadWeights(*model, *file, o.init, notes); !s)
+    return s;
+  for (const std::string &n : notes)
+    fprintf(stderr, "%s\n", n.c_str());
+  return ok();
+}
+
+Status Training::openData() {
+  int64_t vocabulary = model->vocabularySize();
+  auto s = batchShape(*ports, o.pack.empty() ? 0 : o.packLength);
+  if (!s)
+    return s.error();
+  shape = *s;
+  Result<std::unique_ptr<BatchSource>> r =
+      !o.data.empty() ? openText(o.data, shape, position.seed, vocabulary)
+      : !o.pack.empty()
+          ? openPack(o.pack, shape, vocabulary)
+          : openTokenFiles(o.tokens, o.labels, o.segments, *ports, vocabulary);
+  if (!r)
+    return r.error();
+  source = std::move(*r);
+  if (source->rowLength() > 0) {
+    auto cut = batchShape(*ports, source->rowLength());
+    if (!cut)
+      return cut.error();
+    shape = *cut;
+  }
+  if (source->steps() > 0 && o.steps > source->steps())
+    return Error{"there are tokens for " + std::to_string(source->steps()) +
+                     " steps, --steps asks for " + std::to_string(o.steps),
+                 o.tokens};
+  if (!source->summary().empty())
+    fprintf(stderr, "%s\n", source->summary().c_str());
+  return ok();
+}
+
+Status Training::oneStep(uint64_t step) {
+  auto batch = source->batch(step);
+  if (!batch)
+    return batch.error();
+  if (auto s = feed(*ports, shape, *batch); !s)
+    return s;
+  if (auto s = model->setScalar("step", static_cast<int64_t>(step)); !s)
+    return s;
+  if (o.measure)
+    measure::start();
+  auto s = model->run("step");
+  if (o.measure) {
+    measure::Obtained m = measure::stop();
+    obtained.calls += m.calls;
+    obtained.bytes += m.bytes;
+    obtained.mapCalls += m.mapCalls;
+    obtained.mapBytes += m.mapBytes;
+  }
+  return s;
+}
+
+Result<std::optional<double>> Training::evaluate(uint64_t step) {
+  uint64_t batches = source->evaluationBatches();
+  bool last = step == o.steps;
+  if (!evaluation || batches == 0 ||
+      !(last || (o.evalEvery > 0 && step % o.evalEvery == 0)))
+    return std::optional<double>();
+  auto evalShape = batchShape(*evaluation);
+  if (!evalShape)
+    return evalShape.error();
+  if (evalShape->tokens() != shape.tokens())
+    return Error{"the functions 'step' and 'eval' take different batches", ""};
+  if (!evaluation->output("loss"))
+    return Error{"the function 'eval' has no output 'loss'", ""};
+  double sum = 0;
+  for (uint64_t i = 0; i < batches; ++i) {
+    if (auto s = feed(*evaluation, *evalShape, source->evaluationBatch(i)); !s)
+      return s.error();
+    if (auto s = model->run("eval"); !s)
+      return s.error();
+    sum += evaluation->value("loss");
+  }
+  return std::optional<double>(sum / static_cast<double>(batches));
+}
+
+Status Training::save() {
+  if (o.save.empty())
+    return ok();
+  const Vocabulary *v = source->vocabulary();
+  return saveCheckpoint(*model, o.save, position, v ? v->toJson() : "");
+}
+
+Status Training::loop() {
+  TrainingLog log;
+  if (auto s = log.open(o.log, position.step); !s)
+    return s;
+  if (auto s = model->setScalar("lr", o.learningRate); !s)
+    return s;
+  if (auto s = model->setScalar("seed", static_cast<int64_t>(position.seed));
+      !s)
+    return s;
+  Progress progress(position.step, o.steps,
+                    static_cast<uint64_t>(shape.tokens()));
+  std::signal(SIGINT, onInterrupt);
+  std::optional<double> val;
+  while (position.step < o.steps && !interrupted) {
+    uint64_t step = position.step + 1;
+    if (auto s = oneStep(step); !s)
+      return s;
+    position.step = step;
+    double loss = ports->value("loss");
+    progress.step(step, loss);
+    auto v = evaluate(step);
+    if (!v)
+      return v.error();
+    val = *v;
+    if (val)
+      progress.note("step " + std::to_string(step) + "  held-out loss " +
+                    std::to_string(*val));
+    std::optional<double> rate;
+    if (o.logTimes)
+      rate = progress.tokensPerSecond();
+    if (auto s = log.add(step, loss, rate, val); !s)
+      return s;
+    if (!std::isfinite(loss))
+      return Error{"the loss of step " + std::to_string(step) +
+                       " is not finite; nothing was saved",
+                   ""};
+    if (o.saveEvery > 0 && step % o.saveEvery == 0 && step != o.steps)
+      if (auto s = save(); !s)
+        return s;
+  }
+  return save();
+}
+
+Status Training::dumpGradients() {
+  std::vector<std::vector<uint8_t>> data;
+  std::vector<safetensors::Source> tensors;
+  for (const Entity &s : model->states) {
+    if (s.role != ACTRT_ROLE_GRADIENT)
+      continue;
+    auto bytes = model->get(ACTRT_STATE, s, s.type.dtype);
+    if (!bytes)
+      return bytes.error();
+    data.push_back(std::move(*bytes));
+    tensors.push_back({s.parameter, safetensorsName(s.type.dtype), s.shape(),
+                       data.back().data()});
+  }
+  return safetensors::write(o.dumpGradients, std::move(tensors));
+}
+
+Status Training::run() {
+  if (auto s = load(); !s)
+    return s;
+  if (auto s = initialise(); !s)
+    return s;
+  if (auto s = openData(); !s)
+    return s;
+  if (auto s = loop(); !s)
+    return s;
+  if (!o.dumpGradients.empty())
+    if (auto s = dumpGradients(); !s)
+      return s;
+  if (o.measure)
+    return printMeasurement(*model, "step", obtained, o.measureJson);
+  return ok();
+}
+
+int run::train(const Options &options) {
+  Training training(options);
+  if (auto s = training.run(); !s)
+    return fail(s.error().str());
+  // As a shell reports a process that an interrupt ended.
+  return interrupted ? 130 : 0;
+}

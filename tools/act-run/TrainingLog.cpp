@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/TrainingLog.h"
+#include "act/File/MappedFile.h"
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::run;
+
+TrainingLog::~TrainingLog() {
+  if (file)
+    fclose(file);
+}
+
+static Error failure(const std::string &path) {
+  return {std::string("cannot write: ") + std::strerror(errno), path};
+}
+
+static std::string linesUpTo(const std::string &path, uint64_t step) {
+  std::string kept;
+  auto old = file::MappedFile::open(path);
+  if (!old)
+    return kept;
+  std::string_view text = old->text();
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos;
+       text = text.substr(end + 1)) {
+    auto line = nlohmann::json::parse(text.substr(0, end), nullptr, false);
+    if (line.is_object() && line.contains("step") &&
+        line["step"].is_number_unsigned() &&
+        line["step"].get<uint64_t>() <= step)
+      kept += text.substr(0, end + 1);
+  }
+  return kept;
+}
+
+Status TrainingLog::open(const std::string &p, uint64_t resumedAt) {
+  if (p.empty())
+    return ok();
+  path = p;
+  std::string kept = resumedAt > 0 ? linesUpTo(path, resumedAt) : "";
+  file = fopen(path.c_str(), "we");
+  if (!file || fwrite(kept.data(), 1, kept.size(), file) != kept.size() ||
+      fflush(file) != 0)
+    return failure(path);
+  return ok();
+}
+
+static nlohmann::ordered_json number(double v) {
+  // JSON has no NaN; a reader sees that there is no value.
+  return std::isfinite(v) ? nlohmann::ordered_json(v)
+                          : nlohmann::ordered_json(nullptr);
+}
+
+Status TrainingLog::add(uint64_t step, double loss,
+                        std::optional<double> tokensPerSecond,
+                        std::optional<double> valLoss) {
+  if (!file)
+    return ok();
+  nlohmann::ordered_json line;
+  line["step"] = step;
+  line["loss"] = number(loss);
+  if (tokensPerSecond)
+    line["tokens_per_second"] = number(*tokensPerSecond);
+  if (valLoss)
+    line["val_loss"] = number(*valLoss);
+  std::string text = line.dump() + "\n";
+  if (fwrite(text.data(), 1, text.size(), file) != text.size() ||
+      fflush(file) != 0)
+    return failure(path);
+  return ok();
+}
