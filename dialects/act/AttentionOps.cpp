@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of attention and its parts.
 #include "dialects/act/Types.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace act;
