@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page holds the report as JSON and draws it in the browser. Everything that
-// the user named goes through JSON into textContent, so nothing of it is ever
-// parsed as markup.
-#include "lib/Report/Json.h"
+// The page holds the report as JSON and draws it in the browser. Everything
+// that the user named goes through JSON into textContent, so nothing of it is
+// ever parsed as markup.
 #include "Page.h"
+#include "lib/Report/Json.h"
 #include <unordered_map>
 
 namespace act::report {
@@ -37,16 +37,16 @@ Json pageData(const MemoryReport &r) {
   StringTable table;
   Json points = Json::array(), buffers = Json::array();
   for (const TimelinePoint &p : r.timeline) {
-    Json row = {table.add(p.op), table.add(p.loc), p.liveBytes,
-                size_t(p.phase), p.layer};
+    Json row = {table.add(p.op), table.add(p.loc), p.liveBytes, size_t(p.phase),
+                p.layer};
     if (r.buffers.empty())
       row.push_back(p.categories);
     points.push_back(std::move(row));
   }
   for (const Buffer &b : r.buffers)
     buffers.push_back({table.add(b.name), table.add(shapeText(b.shape)),
-                       table.add(b.dtype), b.bytes, b.layer,
-                       size_t(b.category), b.first, b.last, b.offset});
+                       table.add(b.dtype), b.bytes, b.layer, size_t(b.category),
+                       b.first, b.last, b.offset});
   Json data = summaryJson(r);
   data["peak_index"] = r.peakAt.index;
   Json names = Json::array();
@@ -71,11 +71,20 @@ std::string escaped(const std::string &text) {
   std::string out;
   for (char c : text)
     switch (c) {
-    case '&': out += "&amp;"; break;
-    case '<': out += "&lt;"; break;
-    case '>': out += "&gt;"; break;
-    case '"': out += "&quot;"; break;
-    default: out += c;
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += c;
     }
   return out;
 }
@@ -110,11 +119,10 @@ fill(std::string_view page,
 } // namespace
 
 std::string toHtml(const MemoryReport &report) {
-  return fill(pageHtml,
-              {{"{{title}}", escaped(report.model)},
-               {"{{css}}", pageCss},
-               {"{{js}}", pageJs},
-               {"{{data}}", scriptSafe(dump(pageData(report), -1))}});
+  return fill(pageHtml, {{"{{title}}", escaped(report.model)},
+                         {"{{css}}", pageCss},
+                         {"{{js}}", pageJs},
+                         {"{{data}}", scriptSafe(dump(pageData(report), -1))}});
 }
 
 } // namespace act::report

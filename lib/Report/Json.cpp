@@ -58,8 +58,8 @@ Json toJson(const Layer &l) {
           {"retained_bytes", l.retainedBytes},
           {"recomputed_flops", l.recomputedFlops},
           {"flops", l.flops},
-          {"formula", l.retained.known ? Json(l.retained.bytes.str())
-                                       : Json(nullptr)},
+          {"formula",
+           l.retained.known ? Json(l.retained.bytes.str()) : Json(nullptr)},
           {"retained_formula", toJson(l.retained)},
           {"peak_formula", toJson(l.peak)}};
 }
@@ -67,8 +67,10 @@ Json toJson(const Layer &l) {
 Json toJson(const LayerGraph &g) {
   Json nodes = Json::array(), edges = Json::array();
   for (const GraphNode &n : g.nodes)
-    nodes.push_back(
-        {{"id", n.id}, {"label", n.label}, {"phase", name(n.phase)}});
+    nodes.push_back({{"id", n.id},
+                     {"label", n.label},
+                     {"phase", name(n.phase)},
+                     {"recomputed", n.recomputed}});
   for (const GraphEdge &e : g.edges)
     edges.push_back({{"from", e.from},
                      {"to", e.to},

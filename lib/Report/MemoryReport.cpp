@@ -31,10 +31,9 @@ Status checkLifetimes(const MemoryReport &r) {
   for (const Buffer &b : r.buffers)
     if (b.first < 0 || b.first >= b.last || b.last > points || b.bytes < 0)
       return Error{"buffer '" + b.name + "' of " + std::to_string(b.bytes) +
-                       " bytes is alive in [" + std::to_string(b.first) +
-                       ", " + std::to_string(b.last) +
-                       "), the timeline has " + std::to_string(points) +
-                       " points",
+                       " bytes is alive in [" + std::to_string(b.first) + ", " +
+                       std::to_string(b.last) + "), the timeline has " +
+                       std::to_string(points) + " points",
                    ""};
   return ok();
 }
@@ -98,11 +97,11 @@ Status complete(MemoryReport &r) {
         r.timeline[t].liveBytes = total(sums[t]);
     }
   }
-  auto highest = std::max_element(
-      r.timeline.begin(), r.timeline.end(),
-      [](const TimelinePoint &x, const TimelinePoint &y) {
-        return x.liveBytes < y.liveBytes;
-      });
+  auto highest =
+      std::max_element(r.timeline.begin(), r.timeline.end(),
+                       [](const TimelinePoint &x, const TimelinePoint &y) {
+                         return x.liveBytes < y.liveBytes;
+                       });
   if (highest == r.timeline.end())
     return ok();
   r.peakAt.index = highest - r.timeline.begin();
@@ -144,8 +143,7 @@ Status check(const MemoryReport &r) {
                               r.retainedBytes);
       !s)
     return s;
-  if (Status s = checkFormula("peak_bytes", r.peak, r.letters, r.peakBytes);
-      !s)
+  if (Status s = checkFormula("peak_bytes", r.peak, r.letters, r.peakBytes); !s)
     return s;
   for (const Layer &l : r.layers)
     if (Status s = checkFormula("layer " + std::to_string(l.index), l.retained,

@@ -18,6 +18,11 @@ function bytes(n) {
   while (Math.abs(v) >= 1024 && u < 6) { v /= 1024; u++; }
   return u ? v.toFixed(2) + " " + units[u] : n + " B";
 }
+/// Three digits: for labels in drawings.
+function brief(n) {
+  const [v, unit] = bytes(n).split(" ");
+  return `${unit === "B" ? v : +Number(v).toPrecision(3)} ${unit}`;
+}
 const exact = n => n.toLocaleString("en-US");
 const count = n => n < 1e5 ? exact(n) : n.toExponential(2).replace("e+", "e");
 const color = name => getComputedStyle(document.documentElement)
@@ -63,7 +68,8 @@ function drawHead() {
   const tiles = [
     ["retained for backward", data.retained_bytes, "", true],
     ["peak of activations", data.peak_bytes, "", true],
-    ["arena", data.arena_bytes, `${over.toFixed(2)} % above the lower bound`],
+    ["arena", data.arena_bytes, data.lower_bound_bytes
+      ? `${over.toFixed(2)} % above the lower bound` : ""],
     ["parameters", data.parameters_bytes],
     ["parameter gradients", data.gradients_bytes],
     ["optimizer state", data.optimizer_bytes],
@@ -324,13 +330,15 @@ function paint(g) {
   }
   if (chart.mode === "stack") paintStack(g); else paintArena(g);
   paintPhases(g, floor);
-  g.setLineDash([5, 4]);
-  g.strokeStyle = color("soft");
-  g.beginPath();
-  g.moveTo(margin.left, yOf(data.arena_bytes));
-  g.lineTo(width - margin.right, yOf(data.arena_bytes));
-  g.stroke();
-  g.setLineDash([]);
+  if (data.arena_bytes) {
+    g.setLineDash([5, 4]);
+    g.strokeStyle = color("soft");
+    g.beginPath();
+    g.moveTo(margin.left, yOf(data.arena_bytes));
+    g.lineTo(width - margin.right, yOf(data.arena_bytes));
+    g.stroke();
+    g.setLineDash([]);
+  }
   if (peak >= 0) paintPeak(g);
 }
 
@@ -493,7 +501,7 @@ function drawLegend() {
     "outputs"];
   for (const c of [0, 1, 2, 3, 4, 5])
     if (present.has(c)) entry(swatch(colorOf(c)), meaning[c]);
-  entry(el("i", {class: "swatch line"}), "arena");
+  if (data.arena_bytes) entry(el("i", {class: "swatch line"}), "arena");
 }
 
 function setupTimeline() {
@@ -572,6 +580,7 @@ function alike(list) {
 
 function drawAlive() {
   const t = chart.pinned;
+  if (!$("alive")) return; // removed: there are no buffers to list
   if (t < 0 || !buffers.length) {
     $("alive").closest("section").remove();
     return;
@@ -606,6 +615,7 @@ function svg(tag, attributes, text) {
   if (text !== undefined) e.textContent = text;
   return e;
 }
+const shorten = s => s.length > 30 ? s.slice(0, 14) + "…" + s.slice(-14) : s;
 const nodeHeight = 28, rowHeight = 66, nodeGap = 22;
 const measure = (() => {
   const g = document.createElement("canvas").getContext("2d");
@@ -617,7 +627,7 @@ const measure = (() => {
 /// an order within the rows by the mean of the neighbours (Sugiyama).
 function layered(nodes, edges) {
   const inside = new Map(nodes.map(n => [n.id, {...n, outs: [], ins: [],
-    row: 0, width: Math.max(56, measure(n.label) + 22)}]));
+    row: 0, width: Math.max(56, measure(shorten(n.label)) + 22)}]));
   const order = topological(nodes, edges);
   const own = edges.filter(e => inside.has(e.from) && inside.has(e.to) &&
     order.get(e.from) < order.get(e.to));
@@ -730,50 +740,59 @@ function smooth(list) {
   return d;
 }
 
+/// Columns from left to right: forward (down), what is recomputed (down),
+/// backward (up). Forward and recomputation end at the bottom, where backward
+/// begins, so that a value and its readers stand at about the same height.
 function drawGraph(graph) {
-  const forward = layered(graph.nodes.filter(n => n.phase === "forward"),
-    graph.edges);
-  const backward = layered(graph.nodes.filter(n => n.phase !== "forward"),
-    graph.edges);
-  const rows = Math.max(forward.rows.length, backward.rows.length);
+  const choose = test => layered(graph.nodes.filter(test), graph.edges);
+  const parts = [
+    {...choose(n => n.phase === "forward" && !n.recomputed), down: 1,
+     title: "forward ↓"},
+    {...choose(n => n.recomputed), down: 1, title: "recomputed ↓"},
+    {...choose(n => n.phase !== "forward" && !n.recomputed), down: -1,
+     title: "backward ↑"}].filter(p => p.inside.size);
+  const rows = Math.max(...parts.map(p => p.rows.length));
   const top = 40, height = top + rows * rowHeight;
-  const kept = keptValues(graph, forward, backward);
-  const gutter = kept.length
-    ? 90 + Math.max(...kept.map(k => measure(k.text))) : 40;
-  const shift = forward.width + gutter;
-  // Forward ends at the bottom, where backward begins.
-  const lift = rows - forward.rows.length;
-  for (const n of forward.rows.flat())
-    n.y = top + (n.row + lift) * rowHeight + nodeHeight / 2;
-  for (const n of backward.rows.flat()) {
-    n.y = top + (rows - 1 - n.row) * rowHeight + nodeHeight / 2;
-    n.x += shift;
-  }
-  const width = shift + backward.width + 8;
-  const root = svg("svg", {width, height, viewBox: `-4 0 ${width + 8} ${height}`,
-    role: "img", "aria-label": `Graph of ${graph.name}`});
-  root.append(svg("text", {class: "cap", x: 0, y: 14}, "forward ↓"));
-  if (backward.inside.size)
-    root.append(svg("text", {class: "cap", x: shift, y: 14}, "backward ↑"));
-  const under = svg("g", {}), over = svg("g", {});
+  const crossing = crossingValues(graph, parts);
+  let x = 0;
+  parts.forEach((p, i) => {
+    p.left = x;
+    const lift = rows - p.rows.length;
+    for (const n of p.rows.flat()) {
+      n.y = nodeHeight / 2 + top + rowHeight *
+        (p.down > 0 ? n.row + lift : rows - 1 - n.row);
+      n.x += x;
+    }
+    p.right = x += p.width;
+    const labels = crossing.filter(k => k.part === i);
+    if (i < parts.length - 1)
+      x += labels.length ? 96 + Math.max(...labels.map(k => measure(k.text)))
+                         : 40;
+  });
+  const root = svg("svg", {width: x + 12, height,
+    viewBox: `-4 0 ${x + 12} ${height}`, role: "img",
+    "aria-label": `Graph of ${graph.name}`});
+  const under = svg("g", {}), over = svg("g", {}), lines = [];
   root.append(under, over);
-  const lines = [];
-  drawEdges(forward, 1, under, over, lines);
-  drawEdges(backward, -1, under, over, lines);
-  drawKept(kept, forward.width, gutter, height, under, over, lines);
-  drawAcross(graph, forward, backward, under, lines);
-  for (const part of [forward, backward])
-    for (const n of part.inside.values())
-      over.append(nodeBox(n, part === backward, lines));
+  parts.forEach((p, i) => {
+    root.append(svg("text", {class: "cap", x: p.left, y: 14}, p.title));
+    drawEdges(p, p.down, under, over, lines);
+    drawCrossing(crossing.filter(k => k.part === i), p.right, height, under,
+      over, lines);
+  });
+  for (const p of parts)
+    for (const n of p.inside.values()) over.append(nodeBox(n, p, lines));
   $("graph").replaceChildren(root);
 }
 
-function nodeBox(n, back, lines) {
+function nodeBox(n, part, lines) {
   const box = svg("g", {class: "box"});
-  box.append(svg("rect", {class: back ? "node back" : "node",
+  const kind = part.down < 0 ? " back" : n.recomputed ? " again" : "";
+  box.append(svg("rect", {class: "node" + kind,
     x: n.x - n.width / 2, y: n.y - nodeHeight / 2, width: n.width,
     height: nodeHeight, rx: 6}),
-    svg("text", {x: n.x, y: n.y + 4, "text-anchor": "middle"}, n.label));
+    svg("text", {x: n.x, y: n.y + 4, "text-anchor": "middle"},
+      shorten(n.label)), svg("title", {}, n.label));
   // Pointing at an operation leaves only its own edges.
   box.addEventListener("pointerenter", () => lines.forEach(l =>
     l.element.classList.toggle("faded", !l.ends.includes(n.id))));
@@ -797,74 +816,67 @@ function drawEdges(part, down, under, over, lines) {
     const key = edge.from + "\n" + edge.label;
     if (labelled.has(key) || !edge.bytes) continue;
     labelled.add(key);
-    // Near the source, where neighbouring edges are still apart.
-    const share = path.length > 2 ? 0.5 : 0.36;
+    // Where neighbouring edges are apart: at the reader if the source makes
+    // several values, else at the source.
+    const several = new Set(part.paths.filter(p => p.edge.from === edge.from)
+      .map(p => p.edge.label)).size > 1;
+    const [p, q] = several ? list.slice(-2) : list;
+    const t = several ? 0.72 : 0.28, u = 1 - t;
     const text = svg("text", {class: "bytes", "text-anchor": "middle",
-      x: list[0].x + (list[1].x - list[0].x) * share,
-      y: list[0].y + (list[1].y - list[0].y) * share + 4}, bytes(edge.bytes));
+      x: p.x + (q.x - p.x) * (3 * t * t - 2 * t * t * t),
+      y: p.y + (q.y - p.y) * (1.5 * t * u + t * t * t) + 4},
+      brief(edge.bytes));
     over.append(text);
     lines.push({element: text, ends: [edge.from, edge.to]});
   }
 }
 
-/// Saved values, each once: its source and all its readers.
-function keptValues(graph, forward, backward) {
-  const kept = new Map();
+/// Values read in a later column, each once: its source and all its readers.
+function crossingValues(graph, parts) {
+  const part = new Map(), values = new Map();
+  parts.forEach((p, i) => { for (const id of p.inside.keys()) part.set(id, i); });
   for (const e of graph.edges) {
-    if (!e.saved || !forward.inside.has(e.from) ||
-        !backward.inside.has(e.to)) continue;
-    const key = e.from + "\n" + e.label;
-    if (!kept.has(key))
-      kept.set(key, {source: forward.inside.get(e.from), readers: [],
-        bytes: e.bytes, text: `${e.label}  ${bytes(e.bytes)}`});
-    kept.get(key).readers.push(backward.inside.get(e.to));
+    const from = part.get(e.from), to = part.get(e.to);
+    if (!(from < to)) continue;
+    const key = JSON.stringify([e.from, e.label, e.saved]);
+    if (!values.has(key))
+      values.set(key, {source: parts[from].inside.get(e.from), part: from,
+        saved: e.saved, bytes: e.bytes, label: e.label, readers: [],
+        text: `${shorten(e.label)}  ${brief(e.bytes)}`});
+    values.get(key).readers.push(parts[to].inside.get(e.to));
   }
-  return [...kept.values()];
+  return [...values.values()];
 }
 
-function drawKept(kept, left, gutter, height, under, over, lines) {
+function drawCrossing(values, left, height, under, over, lines) {
   const step = 17;
-  kept.sort((x, y) => x.source.y - y.source.y);
-  kept.forEach((k, i) => { k.y = Math.max(k.source.y,
-    i ? kept[i - 1].y + step : 0); });
+  values.sort((x, y) => x.source.y - y.source.y);
+  values.forEach((k, i) => { k.y = Math.max(k.source.y,
+    i ? values[i - 1].y + step : 0); });
   // What was pushed below the drawing pushes the others back up.
-  for (let i = kept.length - 1, room = height - 12; i >= 0; i--, room -= step)
-    kept[i].y = Math.min(kept[i].y, room);
-  for (const k of kept) {
+  for (let i = values.length - 1, room = height - 12; i >= 0;
+       i--, room = Math.min(room, values[i + 1].y) - step)
+    values[i].y = Math.min(values[i].y, room);
+  for (const k of values) {
     const textAt = left + 34, from = k.source.x + k.source.width / 2;
     const end = textAt + measure(k.text) * 0.93 + 4;
-    const ends = [k.source.id, ...k.readers.map(r => r.id)];
-    const add = (element, who) => {
-      under.append(element);
-      lines.push({element, ends: who});
+    const add = (element, layer, ends) => {
+      layer.append(element);
+      lines.push({element, ends});
     };
     const bend = (x0, y0, x1, y1) => {
       const m = (x0 + x1) / 2;
-      return `M${x0},${y0} C${m},${y0} ${m},${y1} ${x1},${y1}`;
+      return svg("path", {class: k.saved ? "saved" : "edge",
+        d: `M${x0},${y0} C${m},${y0} ${m},${y1} ${x1},${y1}`});
     };
-    add(svg("path", {class: "saved",
-      d: bend(from, k.source.y, textAt - 4, k.y)}), ends);
+    const all = [k.source.id, ...k.readers.map(r => r.id)];
+    add(bend(from, k.source.y, textAt - 4, k.y), under, all);
     for (const r of k.readers)
-      add(svg("path", {class: "saved",
-        d: bend(end, k.y, r.x - r.width / 2, r.y)}), [k.source.id, r.id]);
-    const text = svg("text", {class: "keep", x: textAt, y: k.y + 4}, k.text);
-    text.append(svg("title", {}, `${exact(k.bytes)} bytes`));
-    over.append(text);
-    lines.push({element: text, ends});
-  }
-}
-
-/// Edges from forward to backward that are not saved: the loss's gradient.
-function drawAcross(graph, forward, backward, under, lines) {
-  for (const e of graph.edges) {
-    const a = forward.inside.get(e.from), b = backward.inside.get(e.to);
-    if (!a || !b || e.saved) continue;
-    const x0 = a.x + a.width / 2, x1 = b.x - b.width / 2, m = (x0 + x1) / 2;
-    const line = svg("path", {class: "edge",
-      d: `M${x0},${a.y} C${m},${a.y} ${m},${b.y} ${x1},${b.y}`});
-    line.append(svg("title", {}, `${e.label}: ${exact(e.bytes)} bytes`));
-    under.append(line);
-    lines.push({element: line, ends: [e.from, e.to]});
+      add(bend(end, k.y, r.x - r.width / 2, r.y), under, [k.source.id, r.id]);
+    const text = svg("text", {class: k.saved ? "keep" : "bytes", x: textAt,
+      y: k.y + 4}, k.text);
+    text.append(svg("title", {}, `${k.label}: ${exact(k.bytes)} bytes`));
+    add(text, over, all);
   }
 }
 

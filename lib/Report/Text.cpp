@@ -6,8 +6,8 @@
 namespace act::report {
 
 std::string humanBytes(int64_t bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB",
-                                      "EiB"};
+  static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
+                                      "TiB", "PiB", "EiB"};
   double value = double(bytes);
   size_t unit = 0;
   for (; value >= 1024 || value <= -1024; value /= 1024)
@@ -116,10 +116,10 @@ std::string totals(const MemoryReport &r) {
   add("total peak", r.totalPeakBytes, "");
   std::string text = table(rows, "<>><");
   std::string share =
-      r.flops == 0 ? ""
-                   : fmt::format(" ({:.1f} %)", 100.0 *
-                                                    double(r.recomputedFlops) /
-                                                    double(r.flops));
+      r.flops == 0
+          ? ""
+          : fmt::format(" ({:.1f} %)",
+                        100.0 * double(r.recomputedFlops) / double(r.flops));
   return text + fmt::format("\n  FLOPs of a step {}, recomputed {}{}\n",
                             humanCount(r.flops), humanCount(r.recomputedFlops),
                             share);
@@ -271,8 +271,8 @@ std::string peakLine(const MemoryReport &r) {
     return "";
   const TimelinePoint &p = r.timeline[r.peakAt.index];
   return fmt::format("Peak: {} at point {} of {}, {} ({}){}\n",
-                     humanBytes(p.liveBytes), r.peakAt.index,
-                     r.timeline.size(), printable(p.op), name(p.phase),
+                     humanBytes(p.liveBytes), r.peakAt.index, r.timeline.size(),
+                     printable(p.op), name(p.phase),
                      p.loc.empty() ? "" : ", " + printable(p.loc));
 }
 

@@ -113,7 +113,9 @@ TEST(Plan, RandomProblemsAreValidAndRepeatable) {
   std::mt19937 random(5);
   for (int i = 0; i < 6; ++i) {
     Problem p = randomProblem(random, 200, 300, 5000);
-    Plan plan = solved(p), again = solved(p);
+    SolverOptions options;
+    options.effort = 20'000;
+    Plan plan = solved(p, options), again = solved(p, options);
     EXPECT_EQ(plan.offsets, again.offsets);
     auto verdict = validate(p, plan);
     ASSERT_TRUE(bool(verdict)) << verdict.error().str();

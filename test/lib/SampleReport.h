@@ -16,9 +16,9 @@ public:
       : shape(shape), step(shape) {
     report.model = "llama";
     report.function = "step";
-    report.letters = {{"b", 1},          {"s", shape.tokens},
-                      {"h", shape.h},    {"a", shape.heads},
-                      {"L", shape.layers}, {"V", shape.vocabulary}};
+    report.letters = {
+        {"b", 1},           {"s", shape.tokens}, {"h", shape.h},
+        {"a", shape.heads}, {"L", shape.layers}, {"V", shape.vocabulary}};
     timeline();
     buffers();
     layers();
@@ -91,9 +91,9 @@ private:
                        ? Category::Gradient
                        : Category::Temporary;
       if (crosses) {
-        report.saved.push_back({b.name, b.shape, b.dtype, b.bytes, b.layer,
-                                "2*b*s*" + std::to_string(b.bytes / 2 /
-                                                          shape.tokens)});
+        report.saved.push_back(
+            {b.name, b.shape, b.dtype, b.bytes, b.layer,
+             "2*b*s*" + std::to_string(b.bytes / 2 / shape.tokens)});
         report.retainedBytes += b.bytes;
       }
       report.buffers.push_back(std::move(b));
@@ -128,7 +128,8 @@ private:
       if (layerOf(opName(t)) != 0)
         continue;
       std::string id = "op" + std::to_string(t);
-      g.nodes.push_back({id, opName(t), report.timeline[t].phase});
+      g.nodes.push_back({id, opName(t), report.timeline[t].phase,
+                         opName(t).compare(0, 2, "re") == 0});
       for (size_t v : step.ops[t].operands)
         if (maker.count(v)) {
           const Buffer &b = report.buffers[v];

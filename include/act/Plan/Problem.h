@@ -20,22 +20,23 @@
 //          +--------------------------------------------> time (launches)
 //           forward ............ loss ........ backward
 //
-// What forward saves, backward frees in reverse order, so saved values nest like
-// brackets and stack without loss; what makes planning hard is what does not
-// nest: a chain of temporaries each of which outlives its predecessor by a step,
-// and gradients born under values that are about to die.
+// What forward saves, backward frees in reverse order, so saved values nest
+// like brackets and stack without loss; what makes planning hard is what does
+// not nest: a chain of temporaries each of which outlives its predecessor by a
+// step, and gradients born under values that are about to die.
 //
 // Conventions
 // - Time counts launches. A lifetime is half-open: [first, last). A buffer that
-//   is last read by launch 7 has last = 8, and one born in launch 8 may take its
-//   place; one born in launch 7 may not.
+//   is last read by launch 7 has last = 8, and one born in launch 8 may take
+//   its place; one born in launch 7 may not.
 // - A buffer occupies its bytes rounded up to its alignment, at an offset that
 //   is a multiple of it. Everything (bound, overlap, arena) counts those.
 // - lowerBound() is the largest number of bytes alive at one time. No plan is
 //   smaller. The optimum can be larger, in theory; the plan states both.
 //
 // Example: three launches, a -> b -> c, each 256 bytes.
-//   a [0,2)  b [1,3)  c [2,4): bound 512; c takes the place of a; offsets 0 256 0.
+//   a [0,2)  b [1,3)  c [2,4): bound 512; c takes the place of a; offsets 0 256
+//   0.
 #ifndef ACT_PLAN_PROBLEM_H
 #define ACT_PLAN_PROBLEM_H
 #include "act/Result.h"

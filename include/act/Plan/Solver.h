@@ -4,8 +4,8 @@
 // during its whole lifetime; all the art is in the order.
 //
 // 1. Several orders are tried: long-lived first (right for what nests), large
-//    first, large area first, by birth, and by how crowded their worst moment is;
-//    each with the tightest and with the lowest gap.
+//    first, large area first, by birth, and by how crowded their worst moment
+//    is; each with the tightest and with the lowest gap.
 // 2. If none meets the lower bound, the best order is repaired: buffers that
 //    stick out of the bound, and some that stand in their way, move forward in
 //    the order, and the placement is repeated (squeaky wheel optimisation).

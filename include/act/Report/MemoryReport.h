@@ -3,10 +3,10 @@
 // What a training step does with memory, as plain data, and how it is told: as
 // text for a terminal, as JSON for programs, as one HTML page for people.
 //
-// Every field means one thing. In view "act", retained, peak and arena bytes are
-// activations, their gradients, temporaries and workspace; parameters, their
-// gradients and the optimizer's state have fields of their own; totalPeak is all
-// of it.
+// Every field means one thing. In view "act", retained, peak and arena bytes
+// are activations, their gradients, temporaries and workspace; parameters,
+// their gradients and the optimizer's state have fields of their own; totalPeak
+// is all of it.
 //
 //   bytes
 //     |                     peak
@@ -19,8 +19,8 @@
 //
 // Whoever fills this in gives the totals, the timeline (one point per operation
 // that runs) and the buffers with their lifetimes in points of the timeline.
-// complete() derives the rest: the bytes per category at each point, the peak and
-// who is alive there. check() recomputes every sum that can be recomputed.
+// complete() derives the rest: the bytes per category at each point, the peak
+// and who is alive there. check() recomputes every sum that can be recomputed.
 //
 // Counts of FLOPs are uint64: up to 1.8e19; a step of Llama-3.1-405B at 4096
 // tokens is about 1e16.
@@ -89,7 +89,7 @@ struct TimelinePoint {
 };
 
 struct Peak {
-  int64_t index = -1; // point of the timeline
+  int64_t index = -1;        // point of the timeline
   std::vector<Buffer> alive; // largest first
 };
 
@@ -115,6 +115,7 @@ struct Layer {
 struct GraphNode {
   std::string id, label;
   Phase phase = Phase::Forward;
+  bool recomputed = false; // a forward operation run again for backward
 };
 struct GraphEdge {
   std::string from, to; // node ids
