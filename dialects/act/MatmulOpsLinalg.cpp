@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contractions: one generic that accumulates in f32 (f64 for f64), with the
+// transposes in its maps, then one that rounds (and adds the bias).
+#include "dialects/act/LinalgBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace act;
+
+// sum over k of lhs[lhsLoops] * rhs[rhsLoops], in the computation type.
+static Value contract(LinalgBuilder &l, ArrayRef<int64_t> ranges,
+                      ArrayRef<int64_t> reduced, LinalgBuilder::Input lhs,
+                      LinalgBuilder::Input rhs) {
+  return l.sum(ranges, reduced, {lhs, rhs},
+               [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+}
+
+// lhs [..., m, k] (or [..., k, m]) times a matrix that all of lhs shares; the
+// result, in the computation type, has lhs's leading dimensions collapsed into
+// the rows when lhs is not transposed.
+static Value timesMatrix(LinalgBuilder &l, Value lhs, Value rhs, bool rhsIsNK) {
+  ArrayRef<int64_t> shape = shapeOf(lhs);
+  int64_t k = shape.back(), m = 1, n = shapeOf(rhs)[rhsIsNK ? 0 : 1];
+  for (int64_t size : shape.drop_back())
+    m *= size;
+  SmallVector<int64_t> rhsLoops =
+      rhsIsNK ? SmallVector<int64_t>{1, 2} : SmallVector<int64_t>{2, 1};
+  return contract(l, {m, n, k}, {2}, l.at(l.reshape(lhs, {m, k}), {0, 2}),
+                  l.at(rhs, rhsLoops));
+}
+
+LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                      SmallVectorImpl<Value> &results) {
+  Value lhs = operands[0], rhs = operands[1];
+  auto type = plainTensor(getResult().getType());
+  LinalgBuilder l(b, getLoc(), {lhs.getType(), rhs.getType(), type});
+  int64_t rank = shapeOf(lhs).size(), rhsRank = shapeOf(rhs).size();
+  Value product;
+  if (rhsRank == 2 && !getTransposeLhs()) {
+    product = timesMatrix(l, lhs, rhs, getTransposeRhs());
+  } else {
+    // Loops: the leading dimensions, m, n, k.
+    int64_t lead = rank - 2, m = lead, n = lead + 1, k = lead + 2;
+    SmallVector<int64_t> ranges(type.getShape());
+    ranges.push_back(shapeOf(lhs)[getTransposeLhs() ? rank - 2 : rank - 1]);
+    SmallVector<int64_t> left, right;
+    for (int64_t i = 0; i < lead; ++i) {
+      left.push_back(i);
+      if (rhsRank > 2)
+        right.push_back(i);
+    }
+    left.append({getTransposeLhs() ? k : m, getTransposeLhs() ? m : k});
+    right.append({getTransposeRhs() ? n : k, getTransposeRhs() ? k : n});
+    product = contract(l, ranges, {k}, l.at(lhs, left), l.at(rhs, right));
+  }
+  product = l.rounded(product, type.getElementType());
+  results.push_back(l.reshape(product, type.getShape()));
+  return success();
+}
+
+// The sixteen values of NF4, QLoRA's appendix E (Dettmers et al. 2023).
+static const float kNF4[16] = {-1.0f,
+                               -0.6961928009986877f,
+                               -0.5250730514526367f,
+                               -0.39491748809814453f,
+                               -0.28444138169288635f,
+                               -0.18477343022823334f,
+                               -0.09105003625154495f,
+                               0.0f,
+                               0.07958029955625534f,
+                               0.16093020141124725f,
+                               0.24611230194568634f,
+                               0.33791524171829224f,
+                               0.44070982933044434f,
+                               0.5626170039176941f,
+                               0.7229568362236023f,
+                               1.0f};
+
+// absmax of every block, f32, from the bytes behind the codes.
+static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
+                    int64_t blocks) {
+  Value tail = l.reshape(l.slice(bytes, 0, offset, blocks * 4), {blocks, 4});
+  OpBuilder &b = l.b;
+  return l.reduce(
+      {blocks, 4}, {1}, {l.whole(tail)}, b.getI32IntegerAttr(0),
+      [&](Scalars &s, ValueRange x) -> Value {
+        Value byte = arith::ExtUIOp::create(s.b, s.loc, s.b.getI32Type(), x[0]);
+        Value shift = arith::MulIOp::create(
+            s.b, s.loc,
+            arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), s.loop(1)),
+            s.i32(8));
+        return arith::OrIOp::create(
+            s.b, s.loc, x[1], arith::ShLIOp::create(s.b, s.loc, byte, shift));
+      },
+      b.getI32Type());
+}
+
+// Loops of the result: (block, byte of the block, nibble). A last block that is
+// not full makes whole blocks of what is there, and cuts the rest off.
+static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
+                        ArrayRef<int64_t> shape, Type element) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  int64_t block = nf4.getBlock(), blocks = llvm::divideCeil(count, block);
+  int64_t packed = llvm::alignTo(llvm::divideCeil(count, 2), 64);
+  Value scales = absmax(l, bytes, packed, blocks);
+  Value table = arith::ConstantOp::create(
+      l.b, l.loc,
+      DenseElementsAttr::get(RankedTensorType::get({16}, l.b.getF32Type()),
+                             ArrayRef<float>(kNF4, 16)));
+  int64_t half = block / 2, wanted = blocks * half;
+  bool ragged = count % block != 0;
+  SmallVector<LinalgBuilder::Input> inputs{l.at(scales, {0})};
+  if (!ragged)
+    inputs.push_back(
+        l.at(l.reshape(l.slice(bytes, 0, 0, wanted), {blocks, half}), {0, 1}));
+  Value out =
+      l.map({blocks, half, 2}, inputs, element,
+            [&](Scalars &s, ValueRange x) -> Value {
+              Value byte;
+              if (ragged) {
+                Value at = arith::AddIOp::create(
+                    s.b, s.loc,
+                    arith::MulIOp::create(s.b, s.loc, s.loop(0), s.index(half)),
+                    s.loop(1));
+                at =
+                    arith::MinUIOp::create(s.b, s.loc, at, s.index(packed - 1));
+                byte = tensor::ExtractOp::create(s.b, s.loc, bytes, at);
+              } else {
+                byte = x[1];
+              }
+              byte = arith::ExtUIOp::create(s.b, s.loc, s.b.getI32Type(), byte);
+              Value high = arith::ShRUIOp::create(s.b, s.loc, byte, s.i32(4));
+              Value low = arith::AndIOp::create(s.b, s.loc, byte, s.i32(15));
+              Value first = arith::CmpIOp::create(
+                  s.b, s.loc, arith::CmpIPredicate::eq, s.loop(2), s.index(0));
+              Value code = arith::IndexCastUIOp::create(
+                  s.b, s.loc, s.b.getIndexType(), s.select(first, high, low));
+              Value value = tensor::ExtractOp::create(s.b, s.loc, table, code);
+              Value scale =
+                  arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), x[0]);
+              // The product is one of f32 values, whatever it is rounded to.
+              Value product = arith::MulFOp::create(s.b, s.loc, value, scale);
+              return convertFloat(s.b, s.loc, product, s.compute);
+            });
+  out = l.reshape(out, {blocks * block});
+  if (ragged)
+    out = l.slice(out, 0, 0, count);
+  return l.reshape(out, shape);
+}
+
+LogicalResult DequantizeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                          SmallVectorImpl<Value> &results) {
+  auto type = plainTensor(getResult().getType());
+  LinalgBuilder l(b, getLoc(), {type});
+  auto nf4 = cast<NF4Type>(getInput().getType().getElementType());
+  results.push_back(
+      dequantize(l, operands[0], nf4, type.getShape(), type.getElementType()));
+  return success();
+}
+
+// With LoRA the steps round as act.linear's decomposition does: the base
+// product, the low-rank one, the one of the low-rank result, its multiple, and
+// the sum are each values of the result's type.
+LogicalResult LinearOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                      SmallVectorImpl<Value> &results) {
+  Adaptor in(operands, *this);
+  auto type = plainTensor(getResult().getType());
+  Type element = type.getElementType();
+  Value input = in.getInput(), weight = in.getWeight();
+  SmallVector<Type> types{input.getType(), type};
+  auto nf4 = dyn_cast<NF4Type>(getWeight().getType().getElementType());
+  if (!nf4)
+    types.push_back(weight.getType());
+  LinalgBuilder l(b, getLoc(), TypeRange(types));
+  if (nf4)
+    weight = dequantize(l, weight, nf4, getWeight().getType().getShape(),
+                        elementOf(input));
+  Value product = timesMatrix(l, input, weight, !getInOut());
+  SmallVector<int64_t> rows(shapeOf(product));
+  Value out;
+  if (in.getBias())
+    out = l.map(rows, {l.whole(product), l.at(in.getBias(), {1})}, element,
+                [](Scalars &s, ValueRange x) { return s.add(x[0], x[1]); });
+  else
+    out = l.rounded(product, element);
+  if (in.getLoraA()) {
+    Value low =
+        l.rounded(timesMatrix(l, input, in.getLoraA(), true), elementOf(input));
+    Value up = l.rounded(timesMatrix(l, low, in.getLoraB(), true), element);
+    double scale = getLoraScale()->convertToDouble();
+    out = l.map(rows, {l.whole(out), l.whole(up)}, element,
+                [&](Scalars &s, ValueRange x) {
+                  Value scaled = s.rounded(s.mul(s.f(scale), x[1]), element);
+                  return s.add(x[0], scaled);
+                });
+  }
+  results.push_back(l.reshape(out, type.getShape()));
+  return success();
+}

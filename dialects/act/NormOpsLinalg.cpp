@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms: a row's statistics as reductions, then one elementwise generic.
+// Loops are (row dimensions..., j).
+#include "dialects/act/LinalgBuilder.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+/// Shapes and loop numbers of rows: [..., n].
+struct Rows {
+  explicit Rows(Value tensor) : shape(shapeOf(tensor)) {
+    last = shape.size() - 1;
+    n = shape.back();
+    for (int64_t i = 0; i < last; ++i)
+      lead.push_back(i);
+  }
+  ArrayRef<int64_t> shape;
+  SmallVector<int64_t> lead; // loops of the row's statistics
+  int64_t last, n;
+};
+} // namespace
+
+static Value reciprocalDeviation(LinalgBuilder &l, Rows &r, Value squares,
+                                 double eps) {
+  return l.map(r.shape.drop_back(), {l.whole(squares)}, l.compute,
+               [&](Scalars &s, ValueRange x) {
+                 Value mean = s.div(x[0], s.f(r.n));
+                 return s.div(s.f(1), s.sqrt(s.add(mean, s.f(eps))));
+               });
+}
+
+LogicalResult RmsNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                       SmallVectorImpl<Value> &results) {
+  Value input = operands[0], weight = operands[1];
+  Rows r(input);
+  LinalgBuilder l(b, getLoc(), {input.getType(), weight.getType()});
+  Value squares =
+      l.sum(r.shape, {r.last}, {l.whole(input)},
+            [](Scalars &s, ValueRange x) { return s.mul(x[0], x[0]); });
+  Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
+  results.push_back(l.map(
+      r.shape, {l.whole(input), l.at(rstd, r.lead), l.at(weight, {r.last})},
+      getResult().getType().getElementType(),
+      [](Scalars &s, ValueRange x) { return s.mul(x[2], s.mul(x[0], x[1])); }));
+  if (getRstd())
+    results.push_back(l.rounded(rstd, elementOf(getRstd())));
+  return success();
+}
+
+LogicalResult RmsNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                           SmallVectorImpl<Value> &results) {
+  Value grad = operands[0], input = operands[1], weight = operands[2],
+        rstd = operands[3];
+  Rows r(input);
+  LinalgBuilder l(b, getLoc(), operands.getTypes());
+  SmallVector<LinalgBuilder::Input> in{l.whole(grad), l.whole(input),
+                                       l.at(weight, {r.last}),
+                                       l.at(rstd, r.lead)};
+  Value dot = l.sum(r.shape, {r.last}, in, [](Scalars &s, ValueRange x) {
+    return s.mul(s.mul(x[0], x[2]), s.mul(x[1], x[3]));
+  });
+  in.push_back(l.at(dot, r.lead));
+  results.push_back(l.map(r.shape, in, getResult().getType().getElementType(),
+                          [&](Scalars &s, ValueRange x) {
+                            Value n = s.mul(x[1], x[3]);
+                            Value mean = s.div(x[4], s.f(r.n));
+                            Value g = s.mul(x[0], x[2]);
+                            return s.mul(x[3], s.sub(g, s.mul(n, mean)));
+                          }));
+  return success();
+}
+
+LogicalResult LayerNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                         SmallVectorImpl<Value> &results) {
+  Value input = operands[0], weight = operands[1], bias = operands[2];
+  Rows r(input);
+  LinalgBuilder l(b, getLoc(), operands.getTypes());
+  Value total = l.sum(r.shape, {r.last}, {l.whole(input)},
+                      [](Scalars &, ValueRange x) { return x[0]; });
+  Value mean =
+      l.map(r.shape.drop_back(), {l.whole(total)}, l.compute,
+            [&](Scalars &s, ValueRange x) { return s.div(x[0], s.f(r.n)); });
+  // Two passes over the row: the one-pass formula cancels.
+  Value squares = l.sum(r.shape, {r.last}, {l.whole(input), l.at(mean, r.lead)},
+                        [](Scalars &s, ValueRange x) {
+                          Value centred = s.sub(x[0], x[1]);
+                          return s.mul(centred, centred);
+                        });
+  Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
+  results.push_back(l.map(
+      r.shape,
+      {l.whole(input), l.at(mean, r.lead), l.at(rstd, r.lead),
+       l.at(weight, {r.last}), l.at(bias, {r.last})},
+      getResult().getType().getElementType(), [](Scalars &s, ValueRange x) {
+        Value normal = s.mul(s.sub(x[0], x[1]), x[2]);
+        return s.add(s.mul(x[3], normal), x[4]);
+      }));
+  if (getMean())
+    results.push_back(l.rounded(mean, elementOf(getMean())));
+  if (getRstd())
+    results.push_back(l.rounded(rstd, elementOf(getRstd())));
+  return success();
+}
+
+LogicalResult LayerNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                             SmallVectorImpl<Value> &results) {
+  Value grad = operands[0], input = operands[1], weight = operands[2],
+        mean = operands[3], rstd = operands[4];
+  Rows r(input);
+  LinalgBuilder l(b, getLoc(), operands.getTypes());
+  SmallVector<LinalgBuilder::Input> in{l.whole(grad), l.at(weight, {r.last})};
+  Value total = l.sum(r.shape, {r.last}, in, [](Scalars &s, ValueRange x) {
+    return s.mul(x[0], x[1]);
+  });
+  in.append({l.whole(input), l.at(mean, r.lead), l.at(rstd, r.lead)});
+  Value dot = l.sum(r.shape, {r.last}, in, [](Scalars &s, ValueRange x) {
+    Value normal = s.mul(s.sub(x[2], x[3]), x[4]);
+    return s.mul(s.mul(x[0], x[1]), normal);
+  });
+  in.append({l.at(total, r.lead), l.at(dot, r.lead)});
+  results.push_back(l.map(r.shape, in, getResult().getType().getElementType(),
+                          [&](Scalars &s, ValueRange x) {
+                            Value count = s.f(r.n);
+                            Value normal = s.mul(s.sub(x[2], x[3]), x[4]);
+                            Value g = s.mul(x[0], x[1]);
+                            g = s.sub(g, s.div(x[5], count));
+                            g = s.sub(g, s.mul(normal, s.div(x[6], count)));
+                            return s.mul(x[4], g);
+                          }));
+  return success();
+}
+
+LogicalResult NormWeightGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                              SmallVectorImpl<Value> &results) {
+  Adaptor in(operands, *this);
+  LinalgBuilder l(b, getLoc(), operands.getTypes());
+  int64_t n = shapeOf(in.getInput()).back(), rows = 1;
+  for (int64_t size : shapeOf(in.getInput()).drop_back())
+    rows *= size;
+  SmallVector<LinalgBuilder::Input> inputs{
+      l.whole(l.reshape(in.getGrad(), {rows, n})),
+      l.whole(l.reshape(in.getInput(), {rows, n})),
+      l.at(l.reshape(in.getRstd(), {rows}), {0})};
+  if (in.getMean())
+    inputs.push_back(l.at(l.reshape(in.getMean(), {rows}), {0}));
+  Value total = l.sum({rows, n}, {0}, inputs, [](Scalars &s, ValueRange x) {
+    Value value = x.size() > 3 ? s.sub(x[1], x[3]) : x[1];
+    return s.mul(x[0], s.mul(value, x[2]));
+  });
+  results.push_back(l.rounded(total, getResult().getType().getElementType()));
+  return success();
+}

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles functions of act ops by their linalg forms and upstream's plainest
+lowering (loops, no fusion), and runs them on numpy arrays.
+
+A Case is one function: MLIR text, inputs, and the values expected, which a
+reference computes in f64. `run` makes one shared object of all cases.
+"""
+import ctypes
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import ml_dtypes
+import numpy as np
+
+LLVM = pathlib.Path(os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin"))
+DTYPES = {
+    "f64": np.float64, "f32": np.float32, "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16, "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "i1": np.bool_, "i8": np.int8, "i32": np.int32, "i64": np.int64,
+}
+# A few units in the last place of a sum of some dozens of terms.
+TOLERANCE = {"f64": 1e-12, "f32": 3e-6, "f16": 2e-3, "bf16": 1.6e-2,
+             "f8E4M3FN": 0.13, "i1": 0, "i8": 0, "i32": 0, "i64": 0}
+PIPELINE = [
+    "--one-shot-bufferize=bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map",
+    "--buffer-results-to-out-params=modify-public-functions", "--convert-bufferization-to-memref",
+    "--convert-linalg-to-loops", "--scf-forall-to-for", "--expand-strided-metadata",
+    "--lower-affine", "--arith-expand=include-bf16", "--llvm-request-c-wrappers",
+    "--convert-scf-to-cf", "--convert-math-to-llvm", "--convert-math-to-libm",
+    "--convert-arith-to-llvm", "--convert-index-to-llvm", "--finalize-memref-to-llvm",
+    "--convert-func-to-llvm", "--convert-cf-to-llvm", "--convert-ub-to-llvm",
+    "--reconcile-unrealized-casts",
+]
+
+
+def tensor(shape, dtype):
+    return "tensor<" + "".join(f"{d}x" for d in shape) + dtype + ">"
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    text: str            # body of the function; %0, %1 ... are the inputs
+    inputs: list         # numpy arrays, or (value, "i64") for scalars
+    types: list          # MLIR types of the inputs
+    results: list        # MLIR types of the results
+    returns: str         # "%a, %b"
+    expected: list       # arrays
+    tolerance: float = 0  # relative to the largest expected value; 0: by type
+    preamble: str = ""   # module-level text
+    exact: bool = False
+
+    def function(self):
+        args = ", ".join(f"%{i}: {t}" for i, t in enumerate(self.types))
+        back = f"return {self.returns} : {', '.join(self.results)}"
+        if not self.returns:
+            back = "return"
+        return f"func.func @{self.name}({args}) -> ({', '.join(self.results)}) {{\n{self.text}\n{back}\n}}\n" \
+            if self.returns else f"func.func @{self.name}({args}) {{\n{self.text}\n{back}\n}}\n"
+
+
+def element(type_text):
+    return type_text[:-1].split("x")[-1].removeprefix("tensor<") \
+        if type_text.startswith("tensor") else type_text
+
+
+def shape(type_text):
+    return [int(d) for d in type_text[len("tensor<"):-1].split("x")[:-1]]
+
+
+def descriptor(array):
+    rank = array.ndim
+
+    class Descriptor(ctypes.Structure):
+        _fields_ = [("base", ctypes.c_void_p), ("data", ctypes.c_void_p),
+                    ("offset", ctypes.c_int64)] + (
+                        [("sizes", ctypes.c_int64 * rank),
+                         ("strides", ctypes.c_int64 * rank)] if rank else [])
+    d = Descriptor(array.ctypes.data, array.ctypes.data, 0)
+    if rank:
+        d.sizes = (ctypes.c_int64 * rank)(*array.shape)
+        d.strides = (ctypes.c_int64 * rank)(*[s // array.itemsize for s in array.strides])
+    return d
+
+
+def compile_module(text, lower, folder):
+    source = folder / "cases.mlir"
+    source.write_text(text)
+
+    def step(command, out):
+        with open(folder / out, "w") as f:
+            done = subprocess.run(command, stdout=f, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(map(str, command))}\n{done.stderr[:6000]}")
+        return folder / out
+    linalg = step([lower, source], "linalg.mlir")
+    llvm = step([LLVM / "mlir-opt", linalg, *PIPELINE], "llvm.mlir")
+    ir = step([LLVM / "mlir-translate", "--mlir-to-llvmir", llvm], "cases.ll")
+    library = folder / "cases.so"
+    step(["clang-22", "-O1", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC",
+          ir, "-lm", "-o", library], "log")
+    return ctypes.CDLL(str(library))
+
+
+def call(library, case):
+    keep, args = [], []
+    for value, kind in zip(case.inputs, case.types):
+        if kind.startswith("tensor"):
+            array = np.ascontiguousarray(value)
+            keep.append(array)
+            d = descriptor(array)
+            keep.append(d)
+            args.append(ctypes.byref(d))
+        elif kind == "i64":
+            args.append(ctypes.c_int64(value))
+        elif kind == "f32":
+            args.append(ctypes.c_float(value))
+        else:
+            raise ValueError(kind)
+    outputs = []
+    for kind in case.results:
+        array = np.full(shape(kind), 85, dtype=np.uint8).astype(DTYPES[element(kind)])
+        outputs.append(array)
+        d = descriptor(array)
+        keep.append(d)
+        args.append(ctypes.byref(d))
+    getattr(library, "_mlir_ciface_" + case.name)(*args)
+    return outputs
+
+
+def differences(case, outputs):
+    for i, (got, want, kind) in enumerate(zip(outputs, case.expected, case.results)):
+        want = np.asarray(want)
+        if list(want.shape) != list(got.shape):
+            yield f"result {i}: shape {got.shape}, expected {want.shape}"
+            continue
+        a, b = got.astype(np.float64), want.astype(np.float64)
+        if not np.array_equal(np.isnan(a), np.isnan(b)) or not np.array_equal(
+                np.where(np.isinf(a), a, 0), np.where(np.isinf(b), b, 0)):
+            yield f"result {i}: NaN or infinity where the reference has none, or the reverse\n{got}\n{want}"
+            continue
+        finite = np.isfinite(b)
+        a, b = np.where(finite, a, 0), np.where(finite, b, 0)
+        bound = case.tolerance or TOLERANCE[element(kind)]
+        if case.exact:
+            bound = 0
+        worst = np.max(np.abs(a - b), initial=0)
+        scale = max(np.max(np.abs(b), initial=0), 1e-6)
+        if worst > bound * scale:
+            yield f"result {i}: off by {worst:.3g} of {scale:.3g}, allowed {bound * scale:.3g}"
+
+
+def run(cases, lower, selected=None):
+    if selected:
+        cases = [c for c in cases if selected in c.name]
+    names = [c.name for c in cases]
+    assert len(set(names)) == len(names), "two cases have the same name"
+    text = "\n".join({c.preamble: 0 for c in cases}) + "\n".join(c.function() for c in cases)
+    with tempfile.TemporaryDirectory() as folder:
+        keep = os.environ.get("KEEP")
+        folder = pathlib.Path(keep or folder)
+        folder.mkdir(exist_ok=True)
+        library = compile_module(text, lower, folder)
+        failed = 0
+        for case in cases:
+            for message in differences(case, call(library, case)):
+                failed += 1
+                print(f"{case.name}: {message}")
+        print(f"{len(cases)} cases, {failed} wrong")
+        return 1 if failed or not cases else 0
