@@ -127,7 +127,9 @@ ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
     types.push_back(argument.type);
   if (p.resolveOperands(operands, types, loc, result.operands))
     return failure();
-  return p.parseRegion(*result.addRegion(), arguments);
+  // The printer numbers values anew inside, as nothing is visible from above.
+  return p.parseRegion(*result.addRegion(), arguments,
+                       /*enableNameShadowing=*/true);
 }
 
 void GroupOp::print(OpAsmPrinter &p) {
