@@ -36,7 +36,10 @@ bool split(std::string_view line, std::vector<std::string> &fields) {
   }
 }
 
-std::string quoted(const std::string &s) {
+/// A line break in a name would end the row: it is written as a space.
+std::string quoted(std::string s) {
+  std::replace_if(
+      s.begin(), s.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   if (s.find_first_of(",\"") == std::string::npos)
     return s;
   std::string out = "\"";

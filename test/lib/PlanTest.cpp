@@ -258,6 +258,7 @@ TEST(Csv, RoundTrip) {
   std::mt19937 random(2);
   Problem r = randomProblem(random, 50, 40, 100);
   r.buffers[7].name = "with,comma \"and\" quotes";
+  r.buffers[8].name = "two\nlines";
   Plan plan = solved(r);
   auto back = readCsv(writeCsv(r, &plan));
   ASSERT_TRUE(bool(back)) << back.error().str();
@@ -295,6 +296,38 @@ TEST(Csv, ErrorsNameTheLine) {
     EXPECT_EQ(r.error().where, c.where) << c.text;
     EXPECT_EQ(r.error().message, c.message);
   }
+}
+
+/// Damaged text is read or refused; what is read can be planned and printed.
+TEST(Csv, SurvivesDamage) {
+  std::mt19937 random(13);
+  const std::string whole = writeCsv(randomProblem(random, 12, 20, 100));
+  const std::string alphabet = "0123456789-,\"\r\n ax\0\xff";
+  SolverOptions quick;
+  quick.effort = 100;
+  int read = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = whole;
+    for (unsigned k = 1 + random() % 4; k > 0; --k) {
+      size_t at = random() % text.size();
+      if (random() % 3 == 0)
+        text.erase(at, 1 + random() % 5);
+      else
+        text.insert(at, 1, alphabet[random() % alphabet.size()]);
+    }
+    auto contents = readCsv(text, "f");
+    if (!contents) {
+      EXPECT_EQ(contents.error().where.find("f:"), 0u);
+      continue;
+    }
+    ++read;
+    Plan plan = solved(contents->problem, quick);
+    EXPECT_TRUE(bool(validate(contents->problem, plan)));
+    auto again = readCsv(writeCsv(contents->problem, &plan));
+    ASSERT_TRUE(bool(again)) << text;
+    EXPECT_EQ(again->offsets, plan.offsets);
+  }
+  EXPECT_GT(read, 200);
 }
 
 } // namespace

@@ -111,6 +111,32 @@ TEST(Polynomial, ParserRejectsWithAPlace) {
   EXPECT_EQ(p("b*s*(34*h + 5*a*s) - 2^3"), p("34*b*h*s + 5*a*b*s^2 - 8"));
 }
 
+/// Any text is parsed or refused, and what is parsed survives a round trip.
+TEST(Expr, ParserSurvivesDamage) {
+  std::mt19937 random(17);
+  const std::string whole = "max(b*s*(34*h + 5*a*s) - 2^3, L*(b + 7)^2*V)";
+  const std::string alphabet = "bs9()^*+-, max\0";
+  int parsed = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = whole;
+    for (unsigned k = 1 + random() % 3; k > 0; --k) {
+      size_t at = random() % text.size();
+      if (random() % 2)
+        text.erase(at, 1 + random() % 3);
+      else
+        text.insert(at, 1, alphabet[random() % alphabet.size()]);
+    }
+    auto e = Expr::parse(text);
+    if (!e)
+      continue;
+    ++parsed;
+    auto back = Expr::parse(e->str());
+    ASSERT_TRUE(bool(back)) << e->str();
+    EXPECT_EQ(*back, *e) << e->str();
+  }
+  EXPECT_GT(parsed, 200);
+}
+
 TEST(Expr, KeepsOnlyCandidatesThatMayWin) {
   Expr e = Expr::max({p("b*s*h"), p("b*s*V"), p("b*s"), p("2*b*s*h")});
   EXPECT_EQ(e.candidates().size(), 2u);
