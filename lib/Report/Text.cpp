@@ -224,11 +224,12 @@ std::string peakTable(const MemoryReport &r, size_t limit) {
   size_t shown = std::min(limit, groups.size());
   for (size_t i = 0; i < shown; ++i) {
     const Group &g = groups[i];
-    rows.push_back({printable(g.example->name),
-                    shapeText(g.example->shape, g.example->dtype),
-                    humanBytes(g.example->bytes),
-                    g.count == 1 ? "" : fmt::format("x {}", g.count),
-                    humanBytes(g.bytes), name(g.example->category)});
+    rows.push_back(
+        {printable(g.count == 1 ? g.example->name : withoutLayer(*g.example)),
+         shapeText(g.example->shape, g.example->dtype),
+         humanBytes(g.example->bytes),
+         g.count == 1 ? "" : fmt::format("x {}", g.count), humanBytes(g.bytes),
+         name(g.example->category)});
   }
   std::string text = table(rows, "<<>>><");
   int64_t rest = 0;
