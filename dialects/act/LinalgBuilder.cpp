@@ -52,9 +52,12 @@ AffineMap LinalgBuilder::projection(ArrayRef<int64_t> loops) {
 
 static AffineMap withLoops(OpBuilder &b, const LinalgBuilder::Input &input,
                            int64_t loops) {
-  if (!input.map)
-    return AffineMap::getMultiDimIdentityMap(loops, b.getContext())
-        .getMajorSubMap(shapeOf(input.tensor).size());
+  if (!input.map) {
+    SmallVector<AffineExpr> exprs;
+    for (size_t i = 0; i < shapeOf(input.tensor).size(); ++i)
+      exprs.push_back(b.getAffineDimExpr(i));
+    return AffineMap::get(loops, 0, exprs, b.getContext());
+  }
   return AffineMap::get(loops, 0, input.map.getResults(), b.getContext());
 }
 

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -26,74 +27,92 @@ static Type plain(Type type) {
   return isa<RankedTensorType>(type) ? Type(plainTensor(type)) : type;
 }
 
-// New tensors of an update op's buffers; empty when `op` is none.
+// New values of an update op's buffers; empty when `op` is none.
 static SmallVector<Value> lowerUpdate(OpBuilder &b, Operation *op,
-                                      Block::BlockArgListType args) {
-  SmallVector<Value> buffers(args.begin(), args.end());
-  buffers.append(8, Value());
+                                      ValueRange operands,
+                                      SmallVector<Value> buffers) {
+  Location loc = op->getLoc();
+  auto operand = [&](unsigned i) {
+    return i < operands.size() ? operands[i] : Value();
+  };
   return TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case([&](AdamWOp adam) {
         unsigned at = adam.getMaster() ? 3 : 2;
-        return lowerAdamW(b, adam, buffers[0], buffers[1],
-                          adam.getMaster() ? buffers[2] : Value(), buffers[at],
-                          buffers[at + 1], adam.getLr(), adam.getStep(),
-                          adam.getClip());
+        Value master = adam.getMaster() ? buffers[2] : Value();
+        return lowerAdamW(b, adam, buffers[0], buffers[1], master, buffers[at],
+                          buffers[at + 1], operand(0), operand(1), operand(2));
       })
       .Case([&](SgdOp sgd) {
-        return lowerSgd(b, sgd, buffers[0], buffers[1],
-                        sgd.getMaster() ? buffers[2] : Value(), sgd.getLr(),
-                        sgd.getClip());
+        Value master = sgd.getMaster() ? buffers[2] : Value();
+        return lowerSgd(b, sgd, buffers[0], buffers[1], master, operand(0),
+                        operand(1));
       })
-      .Case([&](AccumulateOp add) {
+      .Case([&](AccumulateOp) {
         return SmallVector<Value>{
-            lowerAccumulate(b, op->getLoc(), buffers[0], add.getValue())};
+            lowerAccumulate(b, loc, buffers[0], operand(0))};
       })
       .Case([&](ZeroGradOp) {
-        return SmallVector<Value>{
-            lowerZeroGrad(b, op->getLoc(), buffers[0].getType())};
+        return SmallVector<Value>{lowerZeroGrad(b, loc, buffers[0].getType())};
       })
-      .Case([&](GradSquareSumOp sum) {
-        Value rows = lowerSquareSumOfRows(b, op->getLoc(), buffers[0]);
+      .Case([&](GradSquareSumOp) {
+        Value rows = lowerSquareSumOfRows(b, loc, buffers[0]);
         return SmallVector<Value>{
-            lowerAddToSquareSum(b, op->getLoc(), sum.getSum(), rows)};
+            lowerAddToSquareSum(b, loc, operand(0), rows)};
       })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
+// Ops keep their operands, so that they know their own types; what an operand
+// became is looked up, as passes do.
 static LogicalResult lower(func::FuncOp func) {
   Block &body = func.getBody().front();
-  for (BlockArgument arg : body.getArguments())
-    arg.setType(plain(arg.getType()));
+  IRMapping converted;
+  unsigned count = body.getNumArguments();
+  for (unsigned i = 0; i < count; ++i) {
+    BlockArgument arg = body.getArgument(i);
+    converted.map(arg, body.addArgument(plain(arg.getType()), arg.getLoc()));
+  }
+  auto lookUp = [&](ValueRange values) {
+    SmallVector<Value> out;
+    for (Value value : values)
+      out.push_back(value ? converted.lookupOrDefault(value) : value);
+    return out;
+  };
+  SmallVector<Operation *> ops;
+  for (Operation &op : body)
+    if (op.getName().getDialectNamespace() == "act")
+      ops.push_back(&op);
   SmallVector<Value> updated;
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (op.getName().getDialectNamespace() != "act")
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    SmallVector<Value> operands = lookUp(op->getOperands()), results;
+    SmallVector<Value> buffers =
+        lookUp(ValueRange(body.getArguments().take_front(count)));
+    updated = lowerUpdate(b, op, operands, buffers);
+    if (!updated.empty())
       continue;
-    OpBuilder b(&op);
-    SmallVector<Value> results = lowerUpdate(b, &op, body.getArguments());
-    if (!results.empty()) {
-      updated = results;
-      op.erase();
-      continue;
-    }
-    auto lowerable = dyn_cast<LinalgOpInterface>(&op);
+    auto lowerable = dyn_cast<LinalgOpInterface>(op);
     if (!lowerable)
-      return op.emitOpError("has no linalg form");
-    if (failed(lowerable.lowerToLinalg(b, op.getOperands(), results)))
+      return op->emitOpError("has no linalg form");
+    if (failed(lowerable.lowerToLinalg(b, operands, results)))
       return failure();
-    if (results.size() != op.getNumResults())
-      return op.emitOpError() << "has " << op.getNumResults()
-                              << " results, its linalg form " << results.size();
-    for (auto [value, result] : llvm::zip(results, op.getResults())) {
+    if (results.size() != op->getNumResults())
+      return op->emitOpError()
+             << "has " << op->getNumResults() << " results, its linalg form "
+             << results.size();
+    for (auto [value, result] : llvm::zip(results, op->getResults())) {
       if (value.getType() != plain(result.getType()))
-        return op.emitOpError() << "result of type " << result.getType()
-                                << " became " << value.getType();
-      result.replaceAllUsesWith(value);
+        return op->emitOpError() << "result of type " << result.getType()
+                                 << " became " << value.getType();
+      converted.map(result, value);
     }
-    op.erase();
   }
   Operation *terminator = body.getTerminator();
-  if (!updated.empty())
-    terminator->setOperands(updated);
+  terminator->setOperands(updated.empty() ? lookUp(terminator->getOperands())
+                                          : updated);
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  body.eraseArguments(0, count);
   func.setFunctionType(FunctionType::get(func.getContext(),
                                          body.getArgumentTypes(),
                                          terminator->getOperandTypes()));

@@ -103,7 +103,8 @@ def compile_module(text, lower, folder):
     ir = step([LLVM / "mlir-translate", "--mlir-to-llvmir", llvm], "cases.ll")
     library = folder / "cases.so"
     step(["clang-22", "-O1", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC",
-          ir, "-lm", "-o", library], "log")
+          ir, "-lm", LLVM.parent / "lib/libmlir_c_runner_utils.so",
+          f"-Wl,-rpath,{LLVM.parent / 'lib'}", "-o", library], "log")
     return ctypes.CDLL(str(library))
 
 

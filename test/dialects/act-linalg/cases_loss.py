@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Embedding and cross entropy."""
+import numpy as np
+
+from cases_elementwise import draw
+from harness import DTYPES, Case, tensor
+
+rng = np.random.default_rng(3)
+wide = lambda x: np.asarray(x).astype(np.float64)
+
+
+def cases():
+    for d in ("f32", "f64", "bf16", "f16"):
+        for i in ("i32", "i64"):
+            table = draw((70, 4), d)
+            ids = rng.integers(0, 70, (2, 9)).astype(DTYPES[i])
+            ids[0, :4] = [69, 0, 64, 69]
+            T = [tensor(table.shape, d), tensor(ids.shape, i)]
+            out = tensor((2, 9, 4), d)
+            yield Case(f"embedding_{d}_{i}", f"%r = act.embedding %0, %1 : ({T[0]}, {T[1]}) -> {out}",
+                       [table, ids], T, [out], "%r", [table[ids]], exact=True)
+            dy = draw((2, 9, 4), d)
+            want = np.zeros((70, 4))
+            np.add.at(want, ids, wide(dy))
+            yield Case(f"embedding_grad_{d}_{i}",
+                       f"%r = act.embedding_grad %0, %1 : ({out}, {T[1]}) -> {T[0]}", [dy, ids],
+                       [out, T[1]], [T[0]], "%r", [want])
+    ids = np.array([-7, 99, 3], np.int32)
+    table = draw((5, 2), "f32")
+    yield Case("embedding_outside",
+               "%r = act.embedding %0, %1 : (tensor<5x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>",
+               [table, ids], ["tensor<5x2xf32>", "tensor<3xi32>"], ["tensor<3x2xf32>"], "%r",
+               [table[[0, 4, 3]]], exact=True)
+    # Many tokens of one row in bf16: the sum is made in f32.
+    ones, same = np.ones((600, 2), DTYPES["bf16"]), np.full(600, 3, np.int32)
+    want = np.zeros((33, 2))
+    want[3] = 600
+    yield Case("embedding_grad_many",
+               "%r = act.embedding_grad %0, %1 : (tensor<600x2xbf16>, tensor<600xi32>) -> tensor<33x2xbf16>",
+               [ones, same], ["tensor<600x2xbf16>", "tensor<600xi32>"], ["tensor<33x2xbf16>"], "%r",
+               [want.astype(DTYPES["bf16"])], exact=True)
+    yield from losses()
+
+
+def losses():
+    for d, stat in (("f32", "f32"), ("f64", "f64"), ("bf16", "f32")):
+        for reduction in ("mean", "sum", "none"):
+            for ignore, few in ((-100, 2), (3, 1), (-100, 6)):
+                logits = draw((2, 3, 9), d, 4)
+                logits[1, 1, 4] = -np.inf
+                labels = rng.integers(0, 3, (2, 3)).astype(np.int32)
+                labels.flat[:few] = ignore
+                keep = labels != ignore
+                X = wide(logits)
+                most = X.max(-1)
+                lse = np.log(np.exp(X - most[..., None]).sum(-1)) + most
+                safe = np.where(keep, labels, 0)
+                each = np.where(keep, lse - np.take_along_axis(X, safe[..., None], -1)[..., 0], 0)
+                count = max(keep.sum(), 1)
+                loss = {"mean": each.sum() / count, "sum": each.sum(), "none": each}[reduction]
+                name = f"{reduction}_{few}_{d}"
+                T = [tensor((2, 3, 9), d), "tensor<2x3xi32>"]
+                shape = (2, 3) if reduction == "none" else ()
+                out, stats = tensor(shape, stat), tensor((2, 3), stat)
+                tail = f"ignore {ignore} reduction {reduction}"
+                yield Case(f"cross_entropy_{name}",
+                           f"%r = act.cross_entropy %0, %1 {tail} : ({', '.join(T)}) -> {out}",
+                           [logits, labels], T, [out], "%r", [loss])
+                yield Case(f"cross_entropy_lse_{name}",
+                           f"%r:2 = act.cross_entropy %0, %1 {tail} : ({', '.join(T)}) -> ({out}, {stats})",
+                           [logits, labels], T, [out, stats], "%r#0, %r#1", [loss, lse])
+                dl = np.asarray(draw(shape, stat), dtype=DTYPES[stat])
+                weight = np.where(keep, wide(dl) / (count if reduction == "mean" else 1), 0)
+                hit = np.arange(9) == labels[..., None]
+                want = weight[..., None] * (np.exp(X - lse[..., None]) - hit)
+                types = [out, T[0], T[1], stats]
+                yield Case(f"cross_entropy_grad_{name}",
+                           f"%r = act.cross_entropy_grad %0, %1, %2, %3 {tail} : ({', '.join(types)}) -> {T[0]}",
+                           [dl, logits, labels, lse.astype(DTYPES[stat])], types, [T[0]], "%r",
+                           [want])
+                yield Case(f"label_count_{name}",
+                           f"%r = act.label_count %0 ignore {ignore} : tensor<2x3xi32> -> tensor<{stat}>",
+                           [labels], ["tensor<2x3xi32>"], [f"tensor<{stat}>"], "%r",
+                           [np.asarray(float(count))], exact=True)

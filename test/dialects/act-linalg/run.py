@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py ACT_LOWER_LINALG [NAME]: values of every act op by its linalg form.
+
+Needs numpy and ml_dtypes. NAME selects the cases whose name contains it. KEEP=DIR
+keeps the intermediate files.
+"""
+import sys
+
+import cases_attention
+import cases_elementwise
+import cases_loss
+import cases_norm
+import cases_optimizer
+import cases_primitives
+import cases_shape
+import harness
+
+if __name__ == "__main__":
+    modules = [cases_elementwise, cases_shape, cases_norm, cases_primitives, cases_loss,
+               cases_optimizer, cases_attention]
+    cases = [case for module in modules for case in module.cases()]
+    sys.exit(harness.run(cases, sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None))
