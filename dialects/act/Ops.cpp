@@ -6,10 +6,58 @@
 using namespace mlir;
 using namespace act;
 
-// `L = 28`, or `28` for the letter L.
+// A number is printed with seven digits when these say it all, otherwise with
+// as many as it takes: MLIR's own printer turns 1e-6
+// into 9.9999999999999995E-7.
+static ParseResult parseNumber(OpAsmParser &p, FloatAttr &number) {
+  return p.parseAttribute(number, p.getBuilder().getF64Type());
+}
+
+static void printNumber(OpAsmPrinter &p, double number) {
+  char text[32];
+  for (int digits = 6; digits < 18; ++digits) {
+    snprintf(text, sizeof text, "%.*e", digits, number);
+    if (strtod(text, nullptr) == number)
+      break;
+  }
+  p << text;
+}
+
+static void printNumber(OpAsmPrinter &p, Operation *, FloatAttr number) {
+  if (number.getValue().isFinite())
+    printNumber(p, number.getValueAsDouble());
+  else
+    p.printAttributeWithoutType(number);
+}
+
+static ParseResult parseNumbers(OpAsmParser &p, DenseF64ArrayAttr &numbers) {
+  SmallVector<double> values;
+  auto parseOne = [&]() -> ParseResult {
+    FloatAttr number;
+    if (parseNumber(p, number))
+      return failure();
+    values.push_back(number.getValueAsDouble());
+    return success();
+  };
+  if (p.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseOne))
+    return failure();
+  numbers = p.getBuilder().getDenseF64ArrayAttr(values);
+  return success();
+}
+
+static void printNumbers(OpAsmPrinter &p, Operation *op,
+                         DenseF64ArrayAttr numbers) {
+  p << '[';
+  llvm::interleaveComma(numbers.asArrayRef(), p, [&](double number) {
+    printNumber(p, op, Builder(op).getF64FloatAttr(number));
+  });
+  p << ']';
+}
+
+// `L = 28`, or `28` where formulas show the number.
 static ParseResult parseCount(OpAsmParser &p, StringAttr &letter,
                               IntegerAttr &count) {
-  StringRef name = "L";
+  StringRef name;
   int64_t n = 0;
   if (succeeded(p.parseOptionalKeyword(&name)) && p.parseEqual())
     return failure();
@@ -22,7 +70,9 @@ static ParseResult parseCount(OpAsmParser &p, StringAttr &letter,
 
 static void printCount(OpAsmPrinter &p, Operation *, StringAttr letter,
                        IntegerAttr count) {
-  p << letter.getValue() << " = " << count.getInt();
+  if (!letter.getValue().empty())
+    p << letter.getValue() << " = ";
+  p << count.getInt();
 }
 
 // `init(normal, 2.000000e-02)` or `init(zeros)`; nothing for the default.
@@ -42,13 +92,12 @@ static ParseResult parseInit(OpAsmParser &p, InitKindAttr &init,
   if (!kind)
     return p.emitError(loc) << "expected normal, zeros or ones, got " << word;
   init = InitKindAttr::get(p.getContext(), *kind);
-  if (succeeded(p.parseOptionalComma()) &&
-      p.parseAttribute(std, p.getBuilder().getF64Type()))
+  if (succeeded(p.parseOptionalComma()) && parseNumber(p, std))
     return failure();
   return p.parseRParen();
 }
 
-static void printInit(OpAsmPrinter &p, Operation *, InitKindAttr init,
+static void printInit(OpAsmPrinter &p, Operation *op, InitKindAttr init,
                       FloatAttr std) {
   bool normal = init.getValue() == InitKind::Normal;
   bool usual = std.getValueAsDouble() == 0.02;
@@ -57,7 +106,7 @@ static void printInit(OpAsmPrinter &p, Operation *, InitKindAttr init,
   p << "init(" << stringifyInitKind(init.getValue());
   if (!usual) {
     p << ", ";
-    p.printAttributeWithoutType(std);
+    printNumber(p, op, std);
   }
   p << ")";
 }

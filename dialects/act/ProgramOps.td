@@ -59,7 +59,8 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
     The result is that of the calls written out one after the other; memory and
     cost are those of the calls written out, too.
 
-    `letter` names the count in formulas; `count(28)` means `count(L = 28)`.
+    `letter` names the count in formulas; without it, `count(28)`, formulas show
+    the number.
 
     Example:
     ```mlir

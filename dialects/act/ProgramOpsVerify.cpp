@@ -97,12 +97,15 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Whether `dim` counts the iterations of `op`.
 static bool countsIterations(RepeatOp op, RankedTensorType stack) {
   return stack && stack.getRank() > 0 &&
-         dimsOf(stack)[0] == Dim(op.getCount(), op.getLetter().str());
+         dimsOf(stack)[0] ==
+             Dim(op.getCount(), op.getLetter().empty()
+                                    ? std::to_string(op.getCount())
+                                    : op.getLetter().str());
 }
 
 // Verifies that
 // - count is positive, from is not negative, and their sum fits in 31 bits;
-// - the letter is an identifier;
+// - the letter is an identifier, or empty;
 // - there is a result of the same type for every carried value;
 // - stacked operands and the other results have a first dimension of `count`.
 LogicalResult RepeatOp::verify() {
@@ -114,9 +117,10 @@ LogicalResult RepeatOp::verify() {
            << "from is " << from
            << ", expected 0 or more, and less than 2^31 with count";
   StringRef letter = getLetter();
-  if (letter.empty() || !(llvm::isAlpha(letter[0]) || letter[0] == '_') ||
-      !llvm::all_of(letter,
-                    [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+  if (!letter.empty() &&
+      (!(llvm::isAlpha(letter[0]) || letter[0] == '_') ||
+       !llvm::all_of(letter,
+                     [](char c) { return llvm::isAlnum(c) || c == '_'; })))
     return emitOpError() << "letter '" << letter << "' is not an identifier";
   if (getNumResults() < getCarried().size())
     return emitOpError() << "has " << getNumResults() << " results, expected "

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/File/AtomicFile.h"
+#include "passes/act/Complete.h"
+#include "passes/act/MemoryModel.h"
+#include "passes/act/Passes.h"
+
+namespace act {
+#define GEN_PASS_DEF_ANALYZEMEMORYPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
+  using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
+
+  void runOnOperation() override {
+    if (format != "text" && format != "json" && format != "html") {
+      getOperation().emitError() << "unknown report format '" << format
+                                 << "': expected text, json or html";
+      return signalPassFailure();
+    }
+    OwningOpRef<ModuleOp> copy(getOperation().clone());
+    if (failed(bindLetters(*copy, dims)) || failed(completeModule(*copy)))
+      return signalPassFailure();
+    std::string name = function.empty() ? mainFunction(*copy) : function.getValue();
+    auto program = flatten(*copy, name);
+    if (failed(program))
+      return signalPassFailure();
+    auto plan = planArena(*program, copy->getLoc());
+    if (failed(plan))
+      return signalPassFailure();
+    auto report = describeMemory(*copy, *program, *plan);
+    if (failed(report))
+      return signalPassFailure();
+    std::string text = format == "json"   ? report::toJson(*report)
+                       : format == "html" ? report::toHtml(*report)
+                                          : report::toText(*report);
+    if (file.empty()) {
+      llvm::errs() << text;
+    } else if (file == "-") {
+      llvm::outs() << text;
+    } else if (auto written = file::writeFile(file, text); !written) {
+      getOperation().emitError() << written.error().str();
+      signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

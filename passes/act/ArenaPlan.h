@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACT_ARENAPLAN_H
+#define ACT_PASSES_ACT_ARENAPLAN_H
+#include "passes/act/Flatten.h"
+
+namespace act {
+
+/// Where a program's buffers lie in the arena.
+struct ArenaPlan {
+  int64_t arenaBytes = 0, lowerBoundBytes = 0;
+  /// By buffer; buffers inside others and in-place ones included. -1 for those
+  /// that are not in the arena.
+  std::vector<int64_t> offsets;
+};
+
+/// Plans the root buffers of `program`; the result has passed the validator.
+mlir::FailureOr<ArenaPlan> planArena(const Program &program, mlir::Location loc);
+
+} // namespace act
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/AxisView.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+/// A name as factor and sorted letters.
+struct Monomial {
+  int64_t factor = 1;
+  SmallVector<std::string> letters;
+
+  explicit Monomial(StringRef name = "1") {
+    SmallVector<StringRef> terms;
+    name.split(terms, '*');
+    for (StringRef term : terms) {
+      int64_t n;
+      if (!term.getAsInteger(10, n))
+        factor *= n;
+      else
+        letters.push_back(term.str());
+    }
+    llvm::sort(letters);
+  }
+
+  std::string text() const {
+    std::string text;
+    if (factor != 1 || letters.empty())
+      text = std::to_string(factor);
+    for (const std::string &letter : letters)
+      text += (text.empty() ? "" : "*") + letter;
+    return text;
+  }
+};
+
+bool isPlainOne(const Dim &dim) {
+  return dim.size == 1 && Monomial(dim.name).letters.empty();
+}
+
+/// a / b where the names divide and the sizes do, too.
+std::optional<Dim> divideNames(const Dim &a, const Dim &b) {
+  Monomial quotient(a.name), by(b.name);
+  if (by.factor == 0 || quotient.factor % by.factor)
+    return std::nullopt;
+  quotient.factor /= by.factor;
+  for (const std::string &letter : by.letters) {
+    auto *it = llvm::find(quotient.letters, letter);
+    if (it == quotient.letters.end())
+      return std::nullopt;
+    quotient.letters.erase(it);
+  }
+  int64_t size = ShapedType::kDynamic;
+  if (a.isStatic() && b.isStatic()) {
+    if (a.size % b.size)
+      return std::nullopt;
+    size = a.size / b.size;
+    if (quotient.letters.empty() && quotient.factor != size)
+      return std::nullopt;
+  } else if (quotient.letters.empty()) {
+    size = quotient.factor;
+  } else if (a.isStatic()) {
+    return std::nullopt; // its size is unknown
+  }
+  return Dim(size, quotient.text());
+}
+
+/// a / b by size alone.
+std::optional<Dim> divideSizes(const Dim &a, const Dim &b) {
+  if (!a.isStatic() || !b.isStatic() || a.size % b.size)
+    return std::nullopt;
+  return Dim(a.size / b.size);
+}
+
+RankedTensorType typeOf(ArrayRef<Dim> dims, Type element) {
+  SmallVector<int64_t> shape;
+  SmallVector<std::string> names;
+  for (const Dim &dim : dims) {
+    shape.push_back(dim.size);
+    names.push_back(dim.name);
+  }
+  return namedTensor(shape, element, names, element.getContext());
+}
+
+} // namespace
+
+Axes AxisSpace::create(const Dim &dim) {
+  if (isPlainOne(dim))
+    return {};
+  nodes.push_back({dim, {}});
+  return {unsigned(nodes.size() - 1)};
+}
+
+Axes AxisSpace::flat(ArrayRef<unsigned> axes) const {
+  Axes out;
+  for (unsigned axis : axes) {
+    if (nodes[axis].parts.empty())
+      out.push_back(axis);
+    else
+      llvm::append_range(out, flat(nodes[axis].parts));
+  }
+  return out;
+}
+
+Axes AxisSpace::sequence(ArrayRef<Axes> dims) const {
+  Axes out;
+  for (const Axes &axes : dims)
+    llvm::append_range(out, flat(axes));
+  return out;
+}
+
+bool AxisSpace::same(ArrayRef<unsigned> a, ArrayRef<unsigned> b) const {
+  return flat(a) == flat(b);
+}
+
+bool AxisSpace::sameDims(ArrayRef<Axes> a, ArrayRef<Axes> b) const {
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+           return same(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+Axes AxisSpace::withoutUnits(ArrayRef<unsigned> axes) const {
+  Axes out;
+  llvm::copy_if(flat(axes), std::back_inserter(out),
+                [&](unsigned axis) { return !isUnit(axis); });
+  return out;
+}
+
+Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
+  Axes leaves = flat(axes);
+  if (leaves.size() == 1)
+    return nodes[leaves[0]].dim;
+  int64_t size = 1;
+  Monomial name;
+  for (unsigned axis : leaves) {
+    const Dim &dim = nodes[axis].dim;
+    size = dim.isStatic() && !ShapedType::isDynamic(size) ? size * dim.size
+                                                          : ShapedType::kDynamic;
+    Monomial factor(dim.name);
+    name.factor *= factor.factor;
+    llvm::append_range(name.letters, factor.letters);
+  }
+  llvm::sort(name.letters);
+  return Dim(size, name.text());
+}
+
+void AxisSpace::split(unsigned axis, const Dim &outer, const Dim &inner) {
+  Axes parts = create(outer);
+  llvm::append_range(parts, create(inner));
+  nodes[axis].parts = parts;
+}
+
+// Takes axes from the sequence until each of `dims` is full; an axis that is
+// larger than what a dimension still needs is split. What is left over goes to
+// `rest` when the caller wants it; otherwise it must be of size 1.
+std::optional<SmallVector<Axes, 4>>
+AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
+  Axes queue = flat(axes);
+  SmallVector<Axes, 4> out(dims.size());
+  size_t next = 0;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    Dim need = dim;
+    while (!isPlainOne(need)) {
+      if (next == queue.size()) {
+        if (need.size != 1)
+          return std::nullopt;
+        break;
+      }
+      unsigned axis = queue[next];
+      Dim have = nodes[axis].dim;
+      auto take = [&] {
+        out[i].push_back(axis);
+        ++next;
+      };
+      auto cut = [&](const Dim &outer, const Dim &inner) {
+        split(axis, outer, inner);
+        Axes parts = flat(axis);
+        queue.erase(queue.begin() + next);
+        queue.insert(queue.begin() + next, parts.begin(), parts.end());
+        out[i].push_back(queue[next++]);
+      };
+      if (have == need) {
+        take();
+        break;
+      }
+      if (auto quotient = divideNames(need, have)) {
+        take();
+        need = *quotient;
+      } else if (auto quotient = divideNames(have, need)) {
+        cut(need, *quotient);
+        break;
+      } else if (isUnit(axis)) {
+        take();
+      } else if (need.size == 1) {
+        break;
+      } else if (auto quotient = divideSizes(need, have)) {
+        take();
+        need = *quotient;
+      } else if (auto quotient = divideSizes(have, need)) {
+        cut(need, *quotient);
+        break;
+      } else {
+        return std::nullopt;
+      }
+    }
+  }
+  Axes left(queue.begin() + next, queue.end());
+  if (rest)
+    *rest = left;
+  else if (!withoutUnits(left).empty())
+    return std::nullopt;
+  else if (!out.empty())
+    llvm::append_range(out.back(), left);
+  return out;
+}
+
+bool AxisSpace::step(AxisView &view) {
+  Operation *op = view.value.getDefiningOp();
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
+    SmallVector<Axes, 4> dims(view.dims.size());
+    for (auto [i, p] : llvm::enumerate(transpose.getPermutation()))
+      dims[p] = view.dims[i];
+    view = {transpose.getInput(), std::move(dims)};
+    return true;
+  }
+  if (auto reshape = dyn_cast_or_null<ReshapeOp>(op)) {
+    auto dims = distribute(sequence(view.dims),
+                           dimsOf(reshape.getInput().getType()), nullptr);
+    if (!dims)
+      return false;
+    view = {reshape.getInput(), std::move(*dims)};
+    return true;
+  }
+  if (auto expand = dyn_cast_or_null<ExpandOp>(op)) {
+    Dims inputs = dimsOf(expand.getInput().getType());
+    SmallVector<Axes, 4> dims;
+    for (auto [axes, input] : llvm::zip_equal(view.dims, inputs)) {
+      // The input's index counts the outer axes; the inner ones repeat.
+      Axes repeated;
+      auto kept = distribute(axes, input, &repeated);
+      if (!kept)
+        return false;
+      dims.push_back(kept->front());
+    }
+    view = {expand.getInput(), std::move(dims)};
+    return true;
+  }
+  return false;
+}
+
+AxisView AxisSpace::broadcast(Value value, ArrayRef<Axes> dims) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  AxisView view{value, {}};
+  ArrayRef<Axes> last = dims.take_back(type.getRank());
+  for (auto [size, axes] : llvm::zip_equal(type.getShape(), last))
+    view.dims.push_back(size == 1 ? Axes() : flat(axes));
+  return view;
+}
+
+// The smallest pieces that move as one are runs: axes that stand next to each
+// other both in a dimension of the view and in one of the target. A plain 1 is
+// a run of its own, so that it is moved, too, instead of being dropped by one
+// reshape and made by another.
+Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
+                             ArrayRef<Axes> target, RankedTensorType type) const {
+  struct Run {
+    Dim dim;
+    int64_t position; ///< in the view's sequence; -1 when the view lacks it
+    size_t from, to;  ///< dimension of the view, of the target
+    bool whole;       ///< is the whole dimension of the target
+  };
+  Dims viewDims = dimsOf(view.getType());
+  SmallVector<std::pair<unsigned, size_t>> order; // axis, dimension of the view
+  for (auto [i, axes] : llvm::enumerate(view.dims))
+    for (unsigned axis : flat(axes))
+      order.push_back({axis, i});
+  auto positionOf = [&](unsigned axis) -> int64_t {
+    auto *it = llvm::find_if(order, [&](auto &p) { return p.first == axis; });
+    return it == order.end() ? -1 : it - order.begin();
+  };
+  SmallVector<size_t> ones;
+  for (auto [i, axes] : llvm::enumerate(view.dims))
+    if (flat(axes).empty())
+      ones.push_back(i);
+
+  SmallVector<Run> runs; // in the target's order
+  Dims outDims;
+  for (auto [to, axes] : llvm::enumerate(target)) {
+    Axes leaves = flat(axes);
+    Dim whole = type ? dimsOf(type)[to] : product(leaves);
+    if (leaves.empty() && !ones.empty()) {
+      size_t one = ones.front();
+      ones.erase(ones.begin());
+      runs.push_back({viewDims[one], -1, one, to, true});
+      if (!type)
+        whole = viewDims[one];
+    }
+    for (size_t i = 0; i < leaves.size();) {
+      int64_t position = positionOf(leaves[i]);
+      size_t from = position < 0 ? viewDims.size() : order[position].second;
+      size_t end = i + 1;
+      while (position >= 0 && end < leaves.size() &&
+             positionOf(leaves[end]) == position + int64_t(end - i) &&
+             order[position + (end - i)].second == from)
+        ++end;
+      ArrayRef<unsigned> run = ArrayRef(leaves).slice(i, end - i);
+      Dim dim = run.size() == leaves.size() ? whole : product(run);
+      if (from < viewDims.size() && flat(view.dims[from]).size() == run.size()) {
+        dim = viewDims[from];
+        if (!type && run.size() == leaves.size())
+          whole = dim;
+      }
+      runs.push_back({dim, position, from, to, run.size() == leaves.size()});
+      i = end;
+    }
+    outDims.push_back(whole);
+  }
+
+  // In the view's order; runs that it lacks come first, with size 1.
+  SmallVector<size_t> inViewOrder =
+      llvm::to_vector(llvm::seq<size_t>(runs.size()));
+  llvm::stable_sort(inViewOrder, [&](size_t x, size_t y) {
+    auto key = [&](const Run &run) {
+      bool missing = run.from == viewDims.size();
+      return std::make_tuple(!missing, missing ? 0 : run.from, run.position);
+    };
+    return key(runs[x]) < key(runs[y]);
+  });
+  Dims runDims, fullDims;
+  bool repeats = false;
+  SmallVector<int64_t> permutation(runs.size());
+  for (auto [place, index] : llvm::enumerate(inViewOrder)) {
+    const Run &run = runs[index];
+    bool repeated = run.from == viewDims.size() && run.dim.size != 1;
+    repeats |= repeated;
+    runDims.push_back(repeated ? Dim(1) : run.dim);
+    fullDims.push_back(run.dim);
+    permutation[index] = place;
+  }
+
+  Type element = view.getType().getElementType();
+  Value value = view.value;
+  if (!(dimsOf(view.getType()).size() == runDims.size() &&
+        llvm::all_of(llvm::zip(viewDims, runDims), [](auto pair) {
+          auto &[x, y] = pair;
+          return x.size == y.size && x.name == y.name;
+        })))
+    value = reshapeTo(b, value, typeOf(runDims, element));
+  if (repeats)
+    value = ExpandOp::create(b, loc, typeOf(fullDims, element), value);
+  if (!llvm::equal(permutation, llvm::seq<int64_t>(runs.size()))) {
+    Dims permuted;
+    for (const Run &run : runs)
+      permuted.push_back(run.whole ? outDims[run.to] : run.dim);
+    value = TransposeOp::create(b, loc, typeOf(permuted, element), value,
+                                permutation);
+  }
+  return reshapeTo(b, value, type ? type : typeOf(outDims, element));
+}
+
+} // namespace act

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Brings a module from any stage to kernel form, for those who analyse or
+// compile it. Works on the module it is given: hand it a clone.
+#ifndef ACT_PASSES_ACT_COMPLETE_H
+#define ACT_PASSES_ACT_COMPLETE_H
+#include "dialects/act/Dialect.h"
+#include <string>
+
+namespace act {
+
+/// What is missing is done with default options: a module whose @forward
+/// returns a loss is differentiated and gets its step (AdamW); kernels are
+/// formed. Nothing is undone: a module that has been through a pass keeps its
+/// choices.
+llvm::LogicalResult completeModule(mlir::ModuleOp module);
+
+/// The function to analyse or run when nobody names one: step, grad or
+/// forward, the first that the module has.
+std::string mainFunction(mlir::ModuleOp module);
+
+/// Gives dynamic dimensions sizes, by their letters ("b=1;s=4096"), and fails
+/// with a message that names a letter that has none.
+llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes);
+
+} // namespace act
+#endif

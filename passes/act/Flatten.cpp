@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/Flatten.h"
+#include "dialects/act/Types.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+
+using namespace mlir;
+using namespace act;
+
+unsigned Program::root(unsigned b) const {
+  while (true) {
+    if (buffers[b].parent)
+      b = *buffers[b].parent;
+    else if (buffers[b].reuses)
+      b = *buffers[b].reuses;
+    else
+      return b;
+  }
+}
+
+std::vector<int64_t> Program::liveBytes(int64_t alignment) const {
+  std::vector<int64_t> change(launches.size() + 1);
+  for (const FlatBuffer &b : buffers) {
+    if (b.parent || b.reuses)
+      continue;
+    int64_t bytes = llvm::alignTo(b.bytes, alignment);
+    change[b.first] += bytes;
+    change[b.last + 1] -= bytes;
+  }
+  std::vector<int64_t> live(launches.size());
+  int64_t sum = 0;
+  for (size_t t = 0; t < launches.size(); ++t)
+    live[t] = sum += change[t];
+  return live;
+}
+
+namespace {
+
+/// A value while flattening: a place, or the slices of a stack.
+struct Slot {
+  Place place;
+  std::vector<Place> slices;
+  bool stacked = false;
+  int64_t from = 0; // the iteration of the first slice
+};
+
+class Flattener {
+public:
+  Flattener(ModuleOp module) : symbols(module) {}
+  FailureOr<Program> run(StringRef name);
+
+private:
+  using Environment = DenseMap<Value, Slot>;
+
+  LogicalResult body(func::FuncOp f, Environment &env, int layer, bool recomputed,
+                     SmallVectorImpl<Slot> &results);
+  LogicalResult group(GroupOp op, Environment &env, int layer, bool recomputed);
+  LogicalResult repeat(RepeatOp op, Environment &env, int layer, bool recomputed);
+  FailureOr<unsigned> parameter(Operation *at, StringRef name, int layer);
+  unsigned newBuffer(RankedTensorType type, Location loc, StringRef name, int layer);
+  void settle();
+
+  void use(const Place &place) {
+    if (place.kind == Place::Buffer)
+      uses.push_back({place.index, unsigned(program.launches.size())});
+  }
+
+  SymbolTable symbols;
+  Program program;
+  std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
+  std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
+};
+
+unsigned Flattener::newBuffer(RankedTensorType type, Location loc, StringRef name, int layer) {
+  FlatBuffer b(loc);
+  b.name = name.str();
+  b.type = type;
+  b.bytes = byteSize(type);
+  b.first = b.last = program.launches.size();
+  b.layer = layer;
+  b.backward = program.backward.has_value();
+  program.buffers.push_back(b);
+  return program.buffers.size() - 1;
+}
+
+FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name, int layer) {
+  auto op = symbols.lookup<ParameterOp>(name);
+  if (!op)
+    return at->emitError() << "names no parameter: @" << name;
+  bool layered = op.getLayers().has_value();
+  if (layered && layer < 0)
+    return at->emitError() << "reads @" << name << ", a parameter of layers, outside a repeat";
+  if (layered && uint64_t(layer) >= *op.getLayers())
+    return at->emitError() << "reads @" << name << " of layer " << layer << ", which has "
+                           << *op.getLayers() << " layers";
+  auto [it, fresh] = parameterIndex.insert({{name.str(), layered ? layer : -1},
+                                            unsigned(program.parameters.size())});
+  if (fresh) {
+    FlatParameter p;
+    p.op = op;
+    p.layer = layered ? layer : -1;
+    p.name = op.getHfName().str();
+    if (size_t at = p.name.find("{l}"); layered && at != std::string::npos)
+      p.name.replace(at, 3, std::to_string(layer));
+    program.parameters.push_back(p);
+  }
+  return it->second;
+}
+
+LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool recomputed) {
+  FlatLaunch launch;
+  launch.group = op;
+  launch.layer = layer;
+  launch.recomputed = recomputed || op->hasAttr("act.recompute");
+  launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") + op.getName().str();
+  for (Value v : op.getInputs()) {
+    const Slot &slot = env[v];
+    if (slot.stacked)
+      return op.emitOpError("reads a stack of separate buffers as one tensor");
+    launch.inputs.push_back(slot.place);
+    use(slot.place);
+  }
+  for (Value v : op.getResults()) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    if (!type || !type.hasStaticShape())
+      return op.emitOpError("has a result without a static shape; give its letters sizes");
+    Operation *def = op.getBody().front().getTerminator()
+                         ->getOperand(cast<OpResult>(v).getResultNumber()).getDefiningOp();
+    std::string name = def ? def->getName().stripDialect().str() : "value";
+    if (def)
+      for (Value o : def->getOperands())
+        if (auto arg = dyn_cast<BlockArgument>(o); arg && arg.getOwner() == &op.getBody().front())
+          if (auto param = op.getInputs()[arg.getArgNumber()].getDefiningOp<ParamOp>()) {
+            name = param.getName().str() + (isa<LinearOp>(def) ? "" : "." + name);
+            break;
+          }
+    if (def && cast<OpResult>(op.getBody().front().getTerminator()->getOperand(
+                   cast<OpResult>(v).getResultNumber())).getResultNumber() > 0)
+      name += ".statistic";
+    unsigned b = newBuffer(type, v.getLoc(), name, layer);
+    program.buffers[b].recomputed = launch.recomputed;
+    Place place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
+    launch.results.push_back(place);
+    env[v] = Slot{place, {}, false, 0};
+  }
+  LogicalResult ok = success();
+  op.getBody().walk([&](Operation *inner) {
+    auto name = isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(inner)
+                    ? inner->getAttrOfType<FlatSymbolRefAttr>("name")
+                    : FlatSymbolRefAttr();
+    if (name) {
+      auto p = parameter(inner, name.getValue(), layer);
+      if (failed(p))
+        ok = failure();
+      else
+        launch.effects.push_back(*p);
+    }
+    if (auto costed = dyn_cast<CostOpInterface>(inner)) {
+      int64_t flops = costed.getFlops();
+      program.flops += flops;
+      if (launch.recomputed || inner->hasAttr("act.recompute"))
+        program.recomputedFlops += flops;
+    }
+  });
+  program.launches.push_back(std::move(launch));
+  return ok;
+}
+
+LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool recomputed) {
+  auto callee = symbols.lookup<func::FuncOp>(op.getCallee());
+  if (!callee)
+    return op.emitOpError() << "calls @" << op.getCallee() << ", which is no function";
+  recomputed |= op->hasAttr("act.recompute");
+  unsigned carried = op.getCarried().size(), shared = op.getShared().size();
+  bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
+  // Only a repeat over parameters with layers has a layer; a loop over chunks
+  // inside or outside of one leaves the layer as it is.
+  bool layers = false;
+  callee.walk([&](Operation *inner) {
+    if (auto name = inner->getAttrOfType<FlatSymbolRefAttr>("name"))
+      if (auto p = symbols.lookup<ParameterOp>(name.getValue()))
+        layers |= p.getLayers().has_value();
+  });
+  layers |= indexed;
+
+  std::vector<Slot> carry;
+  for (Value v : op.getCarried())
+    carry.push_back(env[v]);
+  int64_t count = op.getCount();
+
+  // A stack that anything but a repeat reads is one tensor; its slices are made
+  // in place.
+  std::vector<Slot> stacks(op.getStacks().size());
+  std::vector<bool> whole;
+  for (auto [i, v] : llvm::enumerate(op.getStacks())) {
+    bool separate = llvm::all_of(v.getUses(), [](OpOperand &use) {
+      auto r = dyn_cast<RepeatOp>(use.getOwner());
+      return r && use.getOperandNumber() >= r.getCarried().size() + r.getShared().size();
+    });
+    whole.push_back(!separate);
+    if (separate) {
+      stacks[i].stacked = true;
+      stacks[i].from = op.getFrom();
+      stacks[i].slices.resize(count);
+    } else {
+      unsigned b = newBuffer(cast<RankedTensorType>(v.getType()), v.getLoc(), "stack", layer);
+      stacks[i].place = Place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
+    }
+  }
+
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t slice = op.getReverse() ? count - 1 - n : n;
+    int64_t l = op.getFrom() + slice;
+    Environment inner;
+    unsigned a = 0;
+    auto bind = [&](const Slot &slot) { inner[callee.getArgument(a++)] = slot; };
+    if (indexed)
+      bind(Slot{Place{Place::Immediate, 0, 0, 8, l}, {}, false, 0});
+    for (const Slot &slot : carry)
+      bind(slot);
+    for (Value v : op.getShared())
+      bind(env[v]);
+    for (Value v : op.getStacked()) {
+      const Slot &slot = env[v];
+      Place p;
+      if (slot.stacked) {
+        int64_t at = slice + op.getFrom() - slot.from;
+        if (at < 0 || size_t(at) >= slot.slices.size())
+          return op.emitOpError() << "reads slice " << at << " of a stack of "
+                                  << slot.slices.size();
+        p = slot.slices[at];
+      } else {
+        p = slot.place;
+        p.bytes /= cast<RankedTensorType>(v.getType()).getDimSize(0);
+        p.offset += slice * p.bytes;
+      }
+      bind(Slot{p, {}, false, 0});
+    }
+    SmallVector<Slot> results;
+    if (failed(body(callee, inner, layers ? int(l) : layer, recomputed, results)))
+      return failure();
+    for (unsigned i = 0; i < carried; ++i)
+      carry[i] = results[i];
+    for (auto [i, stack] : llvm::enumerate(stacks)) {
+      Place p = results[carried + i].place;
+      if (!whole[i]) {
+        stack.slices[slice] = p;
+        continue;
+      }
+      FlatBuffer *made = p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
+      if (!made || made->parent || p.offset)
+        return op.emitOpError("stacks a value that its iteration did not make");
+      made->parent = stack.place.index;
+      made->parentOffset = slice * made->bytes;
+    }
+  }
+  for (unsigned i = 0; i < carried; ++i)
+    env[op.getResult(i)] = carry[i];
+  for (auto [i, stack] : llvm::enumerate(stacks))
+    env[op.getResult(carried + i)] = stack;
+  (void)shared;
+  return success();
+}
+
+LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool recomputed,
+                              SmallVectorImpl<Slot> &results) {
+  for (Operation &op : f.getBody().front()) {
+    if (auto g = dyn_cast<GroupOp>(op)) {
+      if (failed(group(g, env, layer, recomputed)))
+        return failure();
+    } else if (auto r = dyn_cast<RepeatOp>(op)) {
+      if (failed(repeat(r, env, layer, recomputed)))
+        return failure();
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      Environment inner;
+      for (auto [argument, v] : llvm::zip(callee.getArguments(), call.getOperands()))
+        inner[argument] = env[v];
+      SmallVector<Slot> values;
+      if (failed(body(callee, inner, layer, recomputed, values)))
+        return failure();
+      for (auto [v, slot] : llvm::zip(call.getResults(), values))
+        env[v] = slot;
+    } else if (auto param = dyn_cast<ParamOp>(op)) {
+      auto p = parameter(param, param.getName(), layer);
+      if (failed(p))
+        return failure();
+      env[param.getResult()] =
+          Slot{Place{Place::Parameter, *p, 0, byteSize(cast<RankedTensorType>(param.getType())), 0},
+               {}, false, 0};
+    } else if (auto site = dyn_cast<SiteOp>(op)) {
+      int64_t l = site.getLayer() ? env[site.getLayer()].place.value + 1 : 0;
+      env[site.getResult()] =
+          Slot{Place{Place::Immediate, 0, 0, 8, int64_t(site.getId()) + 65536 * l}, {}, false, 0};
+    } else if (auto phase = dyn_cast<PhaseOp>(op)) {
+      auto &mark = phase.getName() == "update" ? program.update : program.backward;
+      if (!mark)
+        mark = program.launches.size();
+    } else if (isa<KeptOp, ReshapeOp>(op)) {
+      env[op.getResult(0)] = env[op.getOperand(0)];
+      if (isa<ReshapeOp>(op) && env[op.getOperand(0)].stacked)
+        return op.emitOpError("reshapes a stack of separate buffers");
+    } else if (op.hasTrait<OpTrait::IsTerminator>()) {
+      for (Value v : op.getOperands())
+        results.push_back(env[v]);
+    } else {
+      return op.emitOpError("is in no kernel; form kernels first");
+    }
+  }
+  return success();
+}
+
+/// Lifetimes from uses, then in-place reuse where the operand dies.
+void Flattener::settle() {
+  auto &buffers = program.buffers;
+  auto extend = [&](unsigned b, unsigned from, unsigned to) {
+    while (true) {
+      buffers[b].first = std::min(buffers[b].first, from);
+      buffers[b].last = std::max(buffers[b].last, to);
+      if (!buffers[b].parent)
+        return;
+      b = *buffers[b].parent;
+    }
+  };
+  for (unsigned b = 0; b < buffers.size(); ++b)
+    extend(b, buffers[b].first, buffers[b].last);
+  for (auto [b, t] : uses)
+    extend(b, buffers[b].first, t);
+  DenseSet<unsigned> parents;
+  for (const FlatBuffer &b : buffers)
+    if (b.parent)
+      parents.insert(*b.parent);
+  for (unsigned t = 0; t < program.launches.size(); ++t) {
+    FlatLaunch &launch = program.launches[t];
+    ArrayRef<int64_t> inplace = launch.group.getInplace();
+    for (unsigned r = 0; r < inplace.size(); ++r) {
+      if (inplace[r] < 0 || launch.results[r].kind != Place::Buffer)
+        continue;
+      const Place &in = launch.inputs[inplace[r]];
+      unsigned made = launch.results[r].index;
+      if (in.kind != Place::Buffer || in.offset || buffers[made].parent || parents.contains(made) ||
+          buffers[in.index].parent || parents.contains(in.index))
+        continue;
+      unsigned owner = program.root(in.index);
+      // The memory must be the operand's alone, and die here.
+      if (buffers[owner].last != t || buffers[owner].bytes != buffers[made].bytes || owner == made)
+        continue;
+      bool other = false;
+      for (unsigned i = 0; i < launch.inputs.size(); ++i)
+        other |= int64_t(i) != inplace[r] && launch.inputs[i].kind == Place::Buffer &&
+                 program.root(launch.inputs[i].index) == owner;
+      if (other)
+        continue;
+      buffers[made].reuses = owner;
+      buffers[owner].last = std::max(buffers[owner].last, buffers[made].last);
+    }
+  }
+}
+
+FailureOr<Program> Flattener::run(StringRef name) {
+  auto f = symbols.lookup<func::FuncOp>(name);
+  if (!f || f.getBody().empty())
+    return emitError(symbols.getOp()->getLoc()) << "has no function @" << name;
+  program.function = name.str();
+  Environment env;
+  for (auto [i, v] : llvm::enumerate(f.getArguments())) {
+    auto attr = f.getArgAttrOfType<StringAttr>(i, "act.name");
+    std::string label = attr ? attr.getValue().str() : "arg" + std::to_string(i);
+    if (auto tensor = dyn_cast<RankedTensorType>(v.getType())) {
+      if (!tensor.hasStaticShape())
+        return f.emitError() << "argument " << i << " has no static shape; give its letters sizes";
+      env[v] = Slot{Place{Place::Input, unsigned(program.inputs.size()), 0, byteSize(tensor), 0}, {}, false, 0};
+      program.inputs.push_back({label, tensor});
+    } else {
+      env[v] = Slot{Place{Place::Scalar, unsigned(program.scalars.size()), 0, 8, 0}, {}, false, 0};
+      program.scalars.push_back({label, v.getType()});
+    }
+  }
+  SmallVector<Slot> results;
+  if (failed(body(f, env, -1, false, results)))
+    return failure();
+  // Results leave through ports instead of the arena.
+  for (auto [i, slot] : llvm::enumerate(results)) {
+    auto attr = f.getResultAttrOfType<StringAttr>(i, "act.name");
+    std::string label = attr ? attr.getValue().str() : "result" + std::to_string(i);
+    program.outputs.push_back({label, f.getResultTypes()[i]});
+    if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
+        program.buffers[slot.place.index].parent)
+      return f.emitError() << "result " << i << " is not made by a kernel of its own";
+    unsigned b = slot.place.index;
+    for (FlatLaunch &launch : program.launches)
+      for (auto *places : {&launch.inputs, &launch.results})
+        for (Place &p : *places)
+          if (p.kind == Place::Buffer && p.index == b)
+            p = Place{Place::Output, unsigned(i), p.offset, p.bytes, 0};
+    llvm::erase_if(uses, [&](auto &u) { return u.first == b; });
+    program.buffers[b].bytes = 0;
+  }
+  settle();
+  return std::move(program);
+}
+
+} // namespace
+
+FailureOr<Program> act::flatten(ModuleOp module, StringRef function) {
+  return Flattener(module).run(function);
+}

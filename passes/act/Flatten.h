@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A function in kernel form as the machine sees it: one list of launches, every
+// repeat and call written out, and the buffers that the launches read and
+// write. The plan, the report and the artifact are all made from this list, so
+// they cannot disagree.
+//
+//   time  0      1      2      3           a buffer is alive from the launch
+//         fwd0   fwd1   bwd1   bwd0        that makes it to the last that
+//   x     ############                     reads it, both included
+//   s0    ######################           saved by layer 0
+//   s1           ########                  saved by layer 1
+#ifndef ACT_PASSES_ACT_FLATTEN_H
+#define ACT_PASSES_ACT_FLATTEN_H
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace act {
+
+/// Where a value lives.
+struct Place {
+  enum Kind { Buffer, Parameter, Gradient, Input, Output, Scalar, Immediate } kind = Buffer;
+  unsigned index = 0;   // into Program::buffers, parameters, inputs, ...
+  int64_t offset = 0;   // bytes, from the start of that
+  int64_t bytes = 0;
+  int64_t value = 0;    // of an immediate
+};
+
+/// A tensor of the arena.
+struct FlatBuffer {
+  std::string name;
+  mlir::RankedTensorType type;
+  int64_t bytes = 0;
+  unsigned first = 0, last = 0; // launches, both included
+  int layer = -1;               // the layer that made it
+  bool backward = false;        // made after the phase "backward"
+  bool recomputed = false;      // made by a kernel that runs again
+  std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
+  int64_t parentOffset = 0;
+  std::optional<unsigned> reuses; // took over this buffer's memory in place
+  mlir::Location loc;
+  FlatBuffer(mlir::Location loc) : loc(loc) {}
+};
+
+/// One tensor of a parameter: of a layer, or of the whole model.
+struct FlatParameter {
+  ParameterOp op;
+  int64_t layer = -1;
+  std::string name; // with the layer's index in place of {l}
+};
+
+struct FlatPort {
+  std::string name;
+  mlir::Type type;
+};
+
+struct FlatLaunch {
+  mutable GroupOp group; // a handle; its accessors are not const
+  int layer = -1;
+  std::vector<Place> inputs, results;
+  /// Parameters whose persistent buffers the group's effects touch, in the
+  /// order of its AccumulateOp, AdamWOp, ... .
+  std::vector<unsigned> effects;
+  bool recomputed = false;
+  std::string name;
+};
+
+struct Program {
+  std::string function;
+  std::vector<FlatLaunch> launches;
+  std::vector<FlatBuffer> buffers;
+  std::vector<FlatParameter> parameters;
+  std::vector<FlatPort> inputs, outputs, scalars;
+  /// The first launch of the backward pass and of the update, if any.
+  std::optional<unsigned> backward, update;
+  int64_t flops = 0, recomputedFlops = 0;
+
+  /// The buffer that owns the memory of `b`, behind parents and in-place reuse.
+  unsigned root(unsigned b) const;
+  /// Sum of the bytes of the root buffers alive during launch `t`.
+  std::vector<int64_t> liveBytes(int64_t alignment = 1) const;
+};
+
+/// Writes `function` out. Kernels must have been formed. Fails with a
+/// diagnostic on dynamic shapes or on a program that kernels cannot express.
+mlir::FailureOr<Program> flatten(mlir::ModuleOp module, llvm::StringRef function);
+
+/// Every kernel argument starts at a multiple of this many bytes.
+inline constexpr int64_t arenaAlignment = 64;
+
+} // namespace act
+#endif

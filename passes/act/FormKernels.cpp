@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/Differentiate.h"
+#include "passes/act/ExpandLoss.h"
+#include "passes/act/FormKernels.h"
+#include "passes/act/Passes.h"
+#include "dialects/act/Types.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <deque>
+
+namespace act {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op); }
+bool isInlined(Operation *op) { return isView(op) || isa<ConstantOp>(op); }
+bool isOutside(Operation *op) {
+  return isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) || !isa<CostOpInterface>(op);
+}
+bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface, DropoutOp>(op); }
+
+/// May elementwise ops of the same shape follow `op` in its kernel?
+bool takesEpilogue(Operation *op) {
+  return isElementwise(op) ||
+         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, RmsNormGradOp, LayerNormGradOp,
+             EmbeddingOp>(op);
+}
+/// May a gradient be accumulated in the kernel that makes it?
+bool takesAccumulate(Operation *op) {
+  return isElementwise(op) || isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
+}
+
+/// A kernel in the making: ops in order, the first is the root.
+struct Kernel {
+  SmallVector<Operation *> ops;
+  unsigned position = 0; // where it will stand: the index of one of its ops
+  bool alive = true;
+};
+
+class KernelFormer {
+public:
+  KernelFormer(Block &block) : block(block) {}
+
+  void run() {
+    number();
+    for (Operation &op : block)
+      if (!isOutside(&op) && !isInlined(&op))
+        place(&op);
+    materializeViews();
+    for (Kernel &k : kernels)
+      if (k.alive)
+        order.push_back(&k);
+    llvm::stable_sort(order, [](Kernel *a, Kernel *b) { return a->position < b->position; });
+    emit();
+  }
+
+private:
+  void number() {
+    unsigned n = 0;
+    for (Operation &op : block)
+      index[&op] = n++;
+  }
+
+  /// The op behind views.
+  Operation *producer(Value v, bool throughViews) {
+    Operation *def = v.getDefiningOp();
+    while (def && throughViews && isa<ReshapeOp>(def))
+      def = def->getOperand(0).getDefiningOp();
+    return def;
+  }
+
+  /// The point from which `v` can be read.
+  unsigned readyAt(Value v) {
+    Operation *def = v.getDefiningOp();
+    if (!def)
+      return 0;
+    if (isInlined(def)) {
+      unsigned at = 0;
+      for (Value o : def->getOperands())
+        at = std::max(at, readyAt(o));
+      return at;
+    }
+    auto it = kernelOf.find(def);
+    return it == kernelOf.end() ? index[def] : kernels[it->second].position;
+  }
+
+  /// The first point at which something outside `k` reads a result of it,
+  /// other than through `except`.
+  unsigned firstUse(const Kernel &k, Operation *except) {
+    unsigned first = ~0u;
+    SmallVector<Value> work;
+    for (Operation *op : k.ops)
+      llvm::append_range(work, op->getResults());
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      for (Operation *user : v.getUsers()) {
+        if (user == except || llvm::is_contained(k.ops, user))
+          continue;
+        if (isInlined(user)) {
+          llvm::append_range(work, user->getResults());
+          continue;
+        }
+        auto it = kernelOf.find(user);
+        first = std::min(first, it == kernelOf.end() ? index[user] : kernels[it->second].position);
+      }
+    }
+    return first;
+  }
+
+  bool joins(Operation *op) {
+    bool accumulate = isa<AccumulateOp>(op);
+    if (!accumulate && !isElementwise(op))
+      return false;
+    // The latest producer: everything else is likely ready before it.
+    Kernel *best = nullptr;
+    unsigned bestIndex = 0;
+    for (Value v : op->getOperands()) {
+      Operation *def = producer(v, accumulate);
+      auto it = def ? kernelOf.find(def) : kernelOf.end();
+      if (it == kernelOf.end())
+        continue;
+      Kernel &k = kernels[it->second];
+      Operation *root = k.ops.front();
+      if (accumulate ? !takesAccumulate(root) : !takesEpilogue(root))
+        continue;
+      if (llvm::any_of(k.ops, [](Operation *o) { return isa<AccumulateOp>(o); }))
+        continue;
+      if (!accumulate && cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
+                             cast<RankedTensorType>(root->getResult(0).getType()).getShape())
+        continue;
+      if (!best || k.position > best->position) {
+        best = &k;
+        bestIndex = it->second;
+      }
+    }
+    if (!best)
+      return false;
+    // At the producer's place, if the other operands are there by then; or at
+    // this op's, if nobody needs the producer's results before.
+    unsigned ready = 0;
+    for (Value v : op->getOperands()) {
+      Operation *def = producer(v, accumulate);
+      auto it = def ? kernelOf.find(def) : kernelOf.end();
+      if (it != kernelOf.end() && it->second == bestIndex)
+        continue;
+      ready = std::max(ready, readyAt(v));
+      // Another path from the kernel to this op would be a cycle.
+      if (dependsOn(v, bestIndex))
+        return false;
+    }
+    if (ready >= best->position) {
+      if (firstUse(*best, op) <= index[op])
+        return false;
+      best->position = index[op];
+    }
+    best->ops.push_back(op);
+    kernelOf[op] = bestIndex;
+    return true;
+  }
+
+  /// Does `v` come from kernel `k` through other kernels?
+  bool dependsOn(Value v, unsigned k) {
+    SmallVector<Value> work{v};
+    DenseSet<Operation *> seen;
+    while (!work.empty()) {
+      Operation *def = work.pop_back_val().getDefiningOp();
+      if (!def || !seen.insert(def).second || index[def] < index[kernels[k].ops.front()])
+        continue;
+      auto it = kernelOf.find(def);
+      if (it != kernelOf.end() && it->second == k)
+        return true;
+      if (it != kernelOf.end()) {
+        for (Operation *op : kernels[it->second].ops)
+          llvm::append_range(work, op->getOperands());
+      } else {
+        llvm::append_range(work, def->getOperands());
+      }
+    }
+    return false;
+  }
+
+  void place(Operation *op) {
+    if (joins(op))
+      return;
+    kernelOf[op] = kernels.size();
+    kernels.push_back({{op}, index[op], true});
+  }
+
+  /// A view that leaves the block, or enters a repeat, needs memory of its own
+  /// unless it only renames the shape.
+  void materializeViews() {
+    for (Operation &op : block) {
+      bool free = isa<ReshapeOp>(op);
+      if (!isInlined(&op) || free)
+        continue;
+      bool escapes = false;
+      SmallVector<Value> work(op.getResults());
+      while (!work.empty()) {
+        Value v = work.pop_back_val();
+        for (Operation *user : v.getUsers()) {
+          escapes |= isa<RepeatOp, KeptOp, PhaseOp>(user) || user->hasTrait<OpTrait::IsTerminator>();
+          if (isa<ReshapeOp>(user))
+            work.push_back(user->getResult(0));
+        }
+      }
+      if (!escapes)
+        continue;
+      kernelOf[&op] = kernels.size();
+      kernels.push_back({{&op}, index[&op], true});
+    }
+  }
+
+  void emit();
+  std::string nameOf(const Kernel &k);
+
+  Block &block;
+  DenseMap<Operation *, unsigned> index, kernelOf;
+  std::deque<Kernel> kernels;
+  SmallVector<Kernel *> order;
+};
+
+std::string KernelFormer::nameOf(const Kernel &k) {
+  Operation *root = k.ops.front();
+  std::string name = root->getName().stripDialect().str();
+  StringRef symbol;
+  for (Operation *op : k.ops)
+    if (auto accumulate = dyn_cast<AccumulateOp>(op))
+      symbol = accumulate.getName();
+  if (symbol.empty())
+    for (Value v : root->getOperands())
+      if (auto param = v.getDefiningOp<ParamOp>())
+        symbol = param.getName();
+  if (auto name = root->getAttrOfType<FlatSymbolRefAttr>("name"))
+    symbol = name.getValue();
+  if (!symbol.empty())
+    name += "." + symbol.str();
+  return name;
+}
+
+/// Result i may take the memory of an operand of its type that is read only at
+/// the element that is written, and by nobody afterwards.
+SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &block) {
+  SmallVector<int64_t> choice(group.getNumResults(), -1);
+  DenseSet<unsigned> taken;
+  Operation *yield = group.getBody().front().getTerminator();
+  for (unsigned r = 0; r < group.getNumResults(); ++r) {
+    Operation *def = yield->getOperand(r).getDefiningOp();
+    if (!def || !isElementwise(def))
+      continue;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      Value v = operands[i];
+      if (v.getType() != group.getResult(r).getType() || taken.contains(i) ||
+          v.getDefiningOp<ParamOp>())
+        continue;
+      BlockArgument inside = group.getBody().front().getArgument(i);
+      bool elementwise = llvm::all_of(inside.getUsers(), [](Operation *u) { return isElementwise(u); });
+      bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
+        return u->getBlock() != &block || u == group || u->isBeforeInBlock(group);
+      });
+      if (elementwise && dies) {
+        choice[r] = i;
+        taken.insert(i);
+        break;
+      }
+    }
+  }
+  return choice;
+}
+
+void KernelFormer::emit() {
+  IRMapping replaced; // results of ops -> results of groups
+  std::vector<Operation *> anchors;
+  for (Operation &op : block)
+    anchors.push_back(&op);
+  for (Kernel *k : order) {
+    OpBuilder b(anchors[k->position]);
+    Location loc = k->ops.front()->getLoc();
+    // What the kernel reads, behind views.
+    llvm::SetVector<Value> inputs;
+    std::function<void(Value)> collect = [&](Value v) {
+      Operation *def = v.getDefiningOp();
+      if (def && llvm::is_contained(k->ops, def))
+        return;
+      if (def && isInlined(def) && !kernelOf.contains(def)) {
+        for (Value o : def->getOperands())
+          collect(o);
+        return;
+      }
+      inputs.insert(v);
+    };
+    for (Operation *op : k->ops) {
+      for (Value v : op->getOperands())
+        collect(v);
+      for (Region &region : op->getRegions())
+        region.walk([&](Operation *inner) {
+          for (Value v : inner->getOperands())
+            if (v.getParentBlock() == &block)
+              collect(v);
+        });
+    }
+    // What somebody else reads.
+    SmallVector<Value> outputs;
+    for (Operation *op : k->ops)
+      for (Value r : op->getResults()) {
+        bool used = false;
+        for (Operation *user : r.getUsers())
+          used |= !llvm::is_contained(k->ops, block.findAncestorOpInBlock(*user));
+        if (used)
+          outputs.push_back(r);
+      }
+    SmallVector<Value> operands;
+    for (Value v : inputs)
+      operands.push_back(replaced.lookupOrDefault(v));
+    auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
+                                 b.getStringAttr(nameOf(*k)), operands, b.getI64IntegerAttr(0),
+                                 DenseI64ArrayAttr());
+    Block *body = b.createBlock(&group.getBody());
+    IRMapping inside;
+    for (Value v : inputs)
+      inside.map(v, body->addArgument(v.getType(), v.getLoc()));
+    std::function<Value(Value)> fetch = [&](Value v) -> Value {
+      if (Value known = inside.lookupOrNull(v))
+        return known;
+      Operation *def = v.getDefiningOp();
+      for (Value o : def->getOperands())
+        fetch(o);
+      b.clone(*def, inside);
+      return inside.lookup(v);
+    };
+    for (Operation *op : k->ops) {
+      for (Value v : op->getOperands())
+        fetch(v);
+      b.clone(*op, inside);
+    }
+    SmallVector<Value> yields;
+    for (Value v : outputs)
+      yields.push_back(inside.lookup(v));
+    YieldOp::create(b, loc, yields);
+    for (auto [v, r] : llvm::zip(outputs, group.getResults()))
+      replaced.map(v, r);
+    if (llvm::all_of(k->ops, [](Operation *o) { return o->hasAttr("act.recompute"); }))
+      group->setAttr("act.recompute", b.getUnitAttr());
+  }
+  // Everything that is left reads the groups' results.
+  for (Operation &op : block)
+    if (isa<GroupOp>(op) || !kernelOf.contains(&op))
+      for (OpOperand &operand : op.getOpOperands())
+        operand.set(replaced.lookupOrDefault(operand.get()));
+  for (Operation *op : llvm::reverse(anchors))
+    if (kernelOf.contains(op) || (isInlined(op) && op->use_empty())) {
+      op->dropAllUses();
+      op->erase();
+    }
+  for (auto group : block.getOps<GroupOp>()) {
+    SmallVector<Value> operands(group.getInputs());
+    auto choice = inPlace(group, operands, block);
+    if (llvm::any_of(choice, [](int64_t c) { return c >= 0; }))
+      group.setInplace(choice);
+  }
+}
+
+struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
+  void runOnOperation() override {
+    if (failed(formKernels(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+bool act::kernelsFormed(ModuleOp module) {
+  return module.walk([](GroupOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+LogicalResult act::formKernels(ModuleOp module) {
+  if (kernelsFormed(module))
+    return success();
+  if (failed(expandFusedLoss(module)))
+    return failure();
+  for (auto f : module.getOps<func::FuncOp>()) {
+    if (f.getBody().empty())
+      continue;
+    if (!f.getBody().hasOneBlock())
+      return f.emitError("is not one straight block of ops; kernels cannot be formed");
+    KernelFormer(f.getBody().front()).run();
+  }
+  return success();
+}

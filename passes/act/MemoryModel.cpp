@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/MemoryModel.h"
+#include "dialects/act/Types.h"
+#include "passes/act/Complete.h"
+#include <map>
+
+using namespace mlir;
+using namespace act;
+using symbolic::Polynomial;
+
+namespace {
+
+std::string dtypeName(Type element) {
+  if (auto nf4 = dyn_cast<NF4Type>(element))
+    return "nf4";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << element;
+  return text;
+}
+
+/// Bytes of a value in letters, without padding.
+Polynomial bytesOf(RankedTensorType type) {
+  Polynomial product = Polynomial::constant(type.getNumElements() ? byteSize(type) / type.getNumElements() : 0);
+  for (const std::string &name : dimNames(type)) {
+    auto dim = Polynomial::parse(name);
+    product = product * (dim ? *dim : Polynomial::constant(1));
+  }
+  return product;
+}
+
+class Describer {
+public:
+  Describer(ModuleOp module, const Program &program, const ArenaPlan &plan)
+      : module(module), program(program), plan(plan) {}
+
+  FailureOr<report::MemoryReport> run();
+
+private:
+  void collectLetters();
+  void persistent();
+  void buffers();
+  void timeline();
+  void formulas();
+  void layers();
+  void graph();
+  bool crosses(const FlatBuffer &b) const {
+    return program.backward && b.first < *program.backward && b.last >= *program.backward;
+  }
+  /// The value whose turn it is in the memory of root `r` at launch `t`.
+  const FlatBuffer &holder(unsigned r, unsigned t) const {
+    const FlatBuffer *best = &program.buffers[r];
+    for (unsigned i : chain.at(r))
+      if (program.buffers[i].first <= t && program.buffers[i].first >= best->first)
+        best = &program.buffers[i];
+    return *best;
+  }
+  Polynomial sumOf(ArrayRef<const FlatBuffer *> list) const;
+
+  ModuleOp module;
+  const Program &program;
+  const ArenaPlan &plan;
+  report::MemoryReport out;
+  std::map<int64_t, std::string> countLetter; // number of layers -> letter
+  std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
+};
+
+void Describer::collectLetters() {
+  auto note = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return;
+    auto names = dimNames(tensor);
+    for (int64_t i = 0; i < tensor.getRank(); ++i)
+      if (StringRef(names[i]).find('*') == StringRef::npos && !llvm::isDigit(names[i][0]))
+        out.letters[names[i]] = tensor.getDimSize(i);
+  };
+  for (auto p : module.getOps<ParameterOp>())
+    note(p.getType());
+  module.walk([&](Operation *op) {
+    for (Type t : op->getOperandTypes())
+      note(t);
+    for (Type t : op->getResultTypes())
+      note(t);
+    if (auto r = dyn_cast<RepeatOp>(op))
+      if (!r.getLetter().empty() && llvm::isAlpha(r.getLetter()[0])) {
+        countLetter[r.getCount()] = r.getLetter().str();
+        out.letters[r.getLetter().str()] = r.getCount();
+      }
+  });
+}
+
+// Parameters, gradients and optimizer state, by the ops that touch them.
+void Describer::persistent() {
+  llvm::StringMap<Operation *> update;
+  module.walk([&](Operation *op) {
+    if (isa<AdamWOp, SgdOp>(op))
+      update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
+  });
+  bool trains = bool(module.lookupSymbol("grad"));
+  for (auto p : module.getOps<ParameterOp>()) {
+    auto type = cast<RankedTensorType>(p.getType());
+    int64_t n = p.getLayers().value_or(1), elements = elementCount(type) * n;
+    out.parametersBytes += byteSize(type) * n;
+    if (!trains || p.getFrozen() || !isa<FloatType>(type.getElementType()))
+      continue;
+    Type grad = type.getElementType();
+    if (auto wide = p->getAttrOfType<TypeAttr>("act.gradient_type"))
+      grad = wide.getValue();
+    out.gradientsBytes += elements * (grad.getIntOrFloatBitWidth() / 8);
+    Operation *op = update.lookup(p.getSymName());
+    int64_t width = type.getElementType().isF64() ? 8 : 4;
+    if (isa_and_nonnull<AdamWOp>(op))
+      out.optimizerBytes += 2 * width * elements;
+    if (op && op->hasAttr("master"))
+      out.optimizerBytes += width * elements;
+  }
+  for (const FlatPort &port : program.inputs)
+    out.inputsBytes += byteSize(cast<RankedTensorType>(port.type));
+}
+
+void Describer::buffers() {
+  for (unsigned i = 0; i < program.buffers.size(); ++i)
+    if (program.buffers[i].reuses)
+      chain[program.root(i)].push_back(i);
+    else if (!program.buffers[i].parent)
+      chain[i];
+  for (auto &[r, members] : chain) {
+    const FlatBuffer &b = program.buffers[r];
+    if (b.bytes == 0)
+      continue;
+    report::Buffer buffer;
+    const FlatBuffer &named = crosses(b) ? holder(r, *program.backward - 1) : b;
+    buffer.name = named.name;
+    buffer.shape.assign(named.type.getShape().begin(), named.type.getShape().end());
+    buffer.dtype = dtypeName(named.type.getElementType());
+    buffer.bytes = b.bytes;
+    buffer.layer = named.layer;
+    buffer.first = b.first;
+    buffer.last = b.last + 1;
+    buffer.offset = plan.offsets[r];
+    buffer.category = crosses(b)                    ? report::Category::Saved
+                      : b.backward && !b.recomputed ? report::Category::Gradient
+                                                    : report::Category::Temporary;
+    if (crosses(b)) {
+      out.saved.push_back({buffer.name, buffer.shape, buffer.dtype, buffer.bytes, buffer.layer,
+                           bytesOf(named.type).str()});
+      out.retainedBytes += buffer.bytes;
+    }
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+void Describer::timeline() {
+  auto live = program.liveBytes();
+  for (unsigned t = 0; t < program.launches.size(); ++t) {
+    const FlatLaunch &launch = program.launches[t];
+    report::TimelinePoint point;
+    point.op = launch.group.getName().str();
+    point.loc = launch.name;
+    if (auto file = launch.group.getLoc()->findInstanceOf<FileLineColLoc>())
+      point.loc = file.getFilename().getValue().rsplit('/').second.empty()
+                      ? file.getFilename().str() + ":" + std::to_string(file.getLine())
+                      : file.getFilename().getValue().rsplit('/').second.str() + ":" +
+                            std::to_string(file.getLine());
+    point.liveBytes = live[t];
+    point.layer = launch.layer;
+    point.phase = program.update && t >= *program.update       ? report::Phase::Update
+                  : program.backward && t >= *program.backward ? report::Phase::Backward
+                                                               : report::Phase::Forward;
+    out.peakBytes = std::max(out.peakBytes, live[t]);
+    out.timeline.push_back(std::move(point));
+  }
+}
+
+/// A sum in letters. Equal values of several layers count once per layer: L
+/// times if all layers have one, L - 1 times if one lacks it.
+Polynomial Describer::sumOf(ArrayRef<const FlatBuffer *> list) const {
+  std::map<std::pair<std::string, const void *>, std::pair<int64_t, const FlatBuffer *>> kinds;
+  Polynomial sum;
+  for (const FlatBuffer *b : list) {
+    if (b->layer < 0) {
+      sum += bytesOf(b->type);
+      continue;
+    }
+    auto &[count, sample] = kinds[{b->name, b->type.getAsOpaquePointer()}];
+    ++count;
+    sample = b;
+  }
+  for (auto &[key, entry] : kinds) {
+    auto [count, sample] = entry;
+    Polynomial times = Polynomial::constant(count);
+    for (auto &[layers, letter] : countLetter)
+      if (layers > 2 && count >= layers - 1 && count <= layers + 1)
+        times = Polynomial::letter(letter) + Polynomial::constant(count - layers);
+    sum += times * bytesOf(sample->type);
+  }
+  return sum;
+}
+
+void Describer::formulas() {
+  std::vector<const FlatBuffer *> retained;
+  for (auto &[r, members] : chain)
+    if (program.buffers[r].bytes && crosses(program.buffers[r]))
+      retained.push_back(&holder(r, *program.backward - 1));
+  if (program.backward)
+    out.retained = {symbolic::Expr(sumOf(retained)), 0, true};
+
+  // The highest point of every region may be the peak, depending on the
+  // letters: inside layers, forward and backward, and outside.
+  std::map<int, std::pair<int64_t, unsigned>> best;
+  for (unsigned t = 0; t < out.timeline.size(); ++t) {
+    int region = program.launches[t].layer < 0 ? 0 : out.timeline[t].phase == report::Phase::Backward ? 1 : 2;
+    auto [it, fresh] = best.insert({region, {out.timeline[t].liveBytes, t}});
+    if (!fresh && out.timeline[t].liveBytes > it->second.first)
+      it->second = {out.timeline[t].liveBytes, t};
+  }
+  std::vector<Polynomial> candidates;
+  for (auto &[region, at] : best) {
+    std::vector<const FlatBuffer *> alive;
+    for (auto &[r, members] : chain) {
+      const FlatBuffer &b = program.buffers[r];
+      if (b.bytes && b.first <= at.second && b.last >= at.second)
+        alive.push_back(&holder(r, at.second));
+    }
+    candidates.push_back(sumOf(alive));
+  }
+  if (!candidates.empty())
+    out.peak = {symbolic::Expr::max(candidates), 0, true};
+}
+
+void Describer::layers() {
+  std::map<int, report::Layer> byIndex;
+  std::map<int, std::vector<const FlatBuffer *>> saved;
+  for (auto &[r, members] : chain) {
+    if (!program.buffers[r].bytes || !crosses(program.buffers[r]))
+      continue;
+    const FlatBuffer &b = holder(r, *program.backward - 1);
+    if (b.layer >= 0)
+      saved[b.layer].push_back(&b);
+  }
+  for (const FlatLaunch &launch : program.launches) {
+    if (launch.layer < 0)
+      continue;
+    report::Layer &layer = byIndex[launch.layer];
+    layer.index = launch.layer;
+    launch.group.getBody().walk([&](CostOpInterface op) {
+      int64_t flops = op.getFlops();
+      layer.flops += flops;
+      if (launch.recomputed || op->hasAttr("act.recompute"))
+        layer.recomputedFlops += flops;
+    });
+  }
+  std::map<int, int64_t> peak;
+  for (unsigned t = 0; t < out.timeline.size(); ++t)
+    if (int l = program.launches[t].layer; l >= 0)
+      peak[l] = std::max(peak[l], out.timeline[t].liveBytes);
+  for (auto &[index, layer] : byIndex) {
+    layer.name = "layer";
+    Polynomial sum;
+    for (const FlatBuffer *b : saved[index]) {
+      layer.retainedBytes += b->bytes;
+      sum += bytesOf(b->type);
+    }
+    if (program.backward)
+      layer.retained = {symbolic::Expr(sum), 0, true};
+    out.layers.push_back(layer);
+  }
+}
+
+// The graph of the first layer: one node per launch, one edge per value and
+// reader.
+void Describer::graph() {
+  report::LayerGraph graph;
+  graph.name = "layer 0";
+  std::map<unsigned, std::string> producer; // buffer -> node
+  std::set<std::string> nodes;
+  auto node = [&](const std::string &id, const std::string &label, report::Phase phase, bool again) {
+    if (nodes.insert(id).second)
+      graph.nodes.push_back({id, label, phase, again});
+  };
+  for (unsigned t = 0; t < program.launches.size(); ++t) {
+    const FlatLaunch &launch = program.launches[t];
+    if (launch.layer != 0 || out.timeline[t].phase == report::Phase::Update)
+      continue;
+    std::string id = "n" + std::to_string(t);
+    node(id, launch.group.getName().str(), out.timeline[t].phase, launch.recomputed);
+    for (const Place &p : launch.results)
+      if (p.kind == Place::Buffer)
+        producer[p.index] = id;
+    for (const Place &p : launch.inputs) {
+      if (p.kind != Place::Buffer)
+        continue;
+      const FlatBuffer &b = program.buffers[p.index];
+      auto it = producer.find(p.index);
+      std::string from = it == producer.end() ? (b.backward ? "gradient" : "input") : it->second;
+      if (it == producer.end())
+        node(from, b.backward ? "gradient from above" : "input",
+             b.backward ? report::Phase::Backward : report::Phase::Forward, false);
+      graph.edges.push_back({from, id, b.name, p.bytes,
+                             crosses(b) && out.timeline[t].phase == report::Phase::Backward});
+    }
+  }
+  if (!graph.nodes.empty())
+    out.graphs.push_back(std::move(graph));
+}
+
+FailureOr<report::MemoryReport> Describer::run() {
+  auto name = module.getSymName();
+  out.model = name ? name->str() : "model";
+  out.function = program.function;
+  collectLetters();
+  persistent();
+  buffers();
+  timeline();
+  formulas();
+  layers();
+  graph();
+  out.arenaBytes = plan.arenaBytes;
+  out.lowerBoundBytes = plan.lowerBoundBytes;
+  out.flops = program.flops;
+  out.recomputedFlops = program.recomputedFlops;
+  out.totalPeakBytes = out.peakBytes + out.parametersBytes + out.gradientsBytes +
+                       out.optimizerBytes + out.inputsBytes;
+  if (auto status = report::complete(out); !status)
+    return module.emitError() << status.error().str();
+  if (auto status = report::check(out); !status)
+    return module.emitError() << "the memory report contradicts itself: " << status.error().str();
+  return std::move(out);
+}
+
+} // namespace
+
+FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module, const Program &program,
+                                                    const ArenaPlan &plan) {
+  return Describer(module, program, plan).run();
+}

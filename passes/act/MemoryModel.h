@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACT_MEMORYMODEL_H
+#define ACT_PASSES_ACT_MEMORYMODEL_H
+#include "act/Report/MemoryReport.h"
+#include "passes/act/ArenaPlan.h"
+
+namespace act {
+/// What `program` does with memory, as plain data for text, JSON and HTML.
+mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module, const Program &program,
+                                                     const ArenaPlan &plan);
+} // namespace act
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/WriteStep.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/Passes.h"
+#include "dialects/act/Types.h"
+
+namespace act {
+#define GEN_PASS_DEF_WRITESTEPPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+class StepWriter {
+public:
+  StepWriter(ModuleOp module, const StepOptions &options)
+      : module(module), symbols(module), options(options), b(module.getContext()) {}
+  LogicalResult run();
+
+private:
+  /// Runs `one` for every trained parameter, those of layers in a repeat of a
+  /// function `name`. `carry` goes through all of them; `shared` reaches each.
+  void forEachParameter(OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry,
+                        ValueRange shared,
+                        function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange carry,
+                                                        ValueRange shared)> one);
+  LogicalResult check();
+  void setGradientTypes();
+  func::FuncOp writeUpdate();
+  void writeStep(func::FuncOp update);
+  func::FuncOp function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  StepOptions options;
+  OpBuilder b;
+  SmallVector<ParameterOp> trained;
+};
+
+LogicalResult StepWriter::check() {
+  if (options.optimizer != "adamw" && options.optimizer != "sgd")
+    return module.emitError() << "unknown optimizer '" << options.optimizer
+                              << "': expected adamw or sgd";
+  if (options.master != "f32" && options.master != "none")
+    return module.emitError() << "unknown master type '" << options.master
+                              << "': expected f32 or none";
+  if (!llvm::is_contained({"", "f32", "bf16", "f16"}, options.gradDtype))
+    return module.emitError() << "unknown grad-dtype '" << options.gradDtype
+                              << "': expected f32, bf16 or f16";
+  if (options.microBatches < 1 || options.microBatches > 4096)
+    return module.emitError() << "micro-batches must be from 1 to 4096, got "
+                              << options.microBatches;
+  if (!(options.clip >= 0))
+    return module.emitError() << "clip must not be negative, got " << options.clip;
+  for (auto [name, beta] : {std::pair("beta1", options.beta1), {"beta2", options.beta2}})
+    if (!(beta >= 0 && beta < 1))
+      return module.emitError() << name << " must be at least 0 and below 1, got " << beta;
+  if (!(options.eps > 0))
+    return module.emitError() << "eps must be positive, got " << options.eps;
+  return success();
+}
+
+func::FuncOp StepWriter::function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names) {
+  auto f = func::FuncOp::create(module.getLoc(), name,
+                                FunctionType::get(module.getContext(), arguments, {}));
+  module.push_back(f);
+  f.addEntryBlock();
+  for (auto [i, n] : llvm::enumerate(names))
+    f.setArgAttr(i, "act.name", b.getStringAttr(n));
+  return f;
+}
+
+void StepWriter::forEachParameter(
+    OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry, ValueRange shared,
+    function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange, ValueRange)> one) {
+  Location loc = module.getLoc();
+  // Parameters of the same number of layers share a repeat.
+  std::map<int64_t, SmallVector<ParameterOp>> byLayers;
+  for (ParameterOp p : trained)
+    byLayers[p.getLayers().value_or(0)].push_back(p);
+  for (auto &[layers, list] : byLayers) {
+    if (!layers) {
+      for (ParameterOp p : list) {
+        auto next = one(at, p, carry, shared);
+        carry.assign(next.begin(), next.end());
+      }
+      continue;
+    }
+    std::string fname = name.str();
+    SmallVector<Type> arguments(ValueRange(carry).getTypes());
+    llvm::append_range(arguments, shared.getTypes());
+    func::FuncOp f = func::FuncOp::create(loc, fname, FunctionType::get(module.getContext(), arguments, {}));
+    f.setPrivate();
+    symbols.insert(f);
+    Block *body = f.addEntryBlock();
+    OpBuilder inner = OpBuilder::atBlockEnd(body);
+    SmallVector<Value> c(body->getArguments().take_front(carry.size()));
+    SmallVector<Value> s(body->getArguments().drop_front(carry.size()));
+    for (ParameterOp p : list)
+      c = one(inner, p, c, s);
+    func::ReturnOp::create(inner, loc, c);
+    f.setType(FunctionType::get(module.getContext(), arguments, ValueRange(c).getTypes()));
+    // A repeat calls a function that comes before it in the file.
+    if (auto user = at.getInsertionBlock()->getParentOp())
+      f->moveBefore(user);
+    auto run = RepeatOp::create(at, loc, ValueRange(carry).getTypes(), f.getName(), "L", layers, 0,
+                                false, carry, shared, ValueRange());
+    carry.assign(run.getResults().begin(), run.getResults().end());
+  }
+}
+
+// Products and sums whose only use is a gradient make it in its own type, so
+// that a wider gradient is not rounded on its way.
+void StepWriter::setGradientTypes() {
+  if (options.gradDtype.empty())
+    return;
+  Type element = options.gradDtype == "f32"    ? Type(b.getF32Type())
+                 : options.gradDtype == "bf16" ? Type(b.getBF16Type())
+                                               : Type(b.getF16Type());
+  for (ParameterOp p : trained)
+    p->setAttr("act.gradient_type", TypeAttr::get(element));
+  module.walk([&](AccumulateOp op) {
+    auto type = op.getValue().getType();
+    if (type.getElementType() == element)
+      return;
+    auto wide = withElement(type, element);
+    Operation *def = op.getValue().getDefiningOp();
+    OpBuilder at(op);
+    if (isa_and_nonnull<MatmulOp, SumToOp, NormWeightGradOp>(def) && op.getValue().hasOneUse())
+      def->getResult(0).setType(wide);
+    else
+      op.getValueMutable().assign(CastOp::create(at, op.getLoc(), wide, op.getValue()));
+  });
+}
+
+func::FuncOp StepWriter::writeUpdate() {
+  Location loc = module.getLoc();
+  auto scalar = RankedTensorType::get({}, b.getF32Type());
+  bool clip = options.clip > 0;
+  SmallVector<Type> arguments{b.getF32Type(), b.getI64Type()};
+  auto f = function(updateName, arguments, {"lr", "step"});
+  Block *body = &f.getBody().front();
+  OpBuilder at = OpBuilder::atBlockEnd(body);
+  SmallVector<Value> shared(body->getArguments());
+  if (clip) {
+    SmallVector<Value> sum{ConstantOp::create(at, loc, scalar, 0.0)};
+    forEachParameter(at, "layer.square_sum", sum, {},
+                     [&](OpBuilder &i, ParameterOp p, ValueRange carry, ValueRange) {
+                       return SmallVector<Value>{GradSquareSumOp::create(
+                           i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()), carry[0])};
+                     });
+    shared.push_back(ClipOp::create(at, loc, sum[0], b.getF64FloatAttr(options.clip)));
+  }
+  SmallVector<Value> none;
+  forEachParameter(
+      at, "layer.update", none, shared,
+      [&](OpBuilder &i, ParameterOp p, ValueRange, ValueRange args) {
+        auto symbol = FlatSymbolRefAttr::get(p.getSymNameAttr());
+        Type element = cast<RankedTensorType>(p.getType()).getElementType();
+        bool master = options.master == "f32" && element.getIntOrFloatBitWidth() == 16;
+        Value coefficient = clip ? args[2] : Value();
+        if (options.optimizer == "adamw")
+          AdamWOp::create(i, loc, symbol, args[0], args[1], coefficient,
+                          b.getDenseF64ArrayAttr({options.beta1, options.beta2}),
+                          b.getF64FloatAttr(options.eps), b.getF64FloatAttr(options.weightDecay),
+                          master ? b.getUnitAttr() : UnitAttr());
+        else
+          SgdOp::create(i, loc, symbol, args[0], coefficient, master ? b.getUnitAttr() : UnitAttr());
+        return SmallVector<Value>{};
+      });
+  func::ReturnOp::create(at, loc);
+  return f;
+}
+
+void StepWriter::writeStep(func::FuncOp update) {
+  Location loc = module.getLoc();
+  auto grad = symbols.lookup<func::FuncOp>(gradName);
+  int64_t n = options.microBatches;
+  // Arguments: @grad's, tensors with a leading dimension when there are several
+  // micro-batches; then lr and step unless @grad has them already.
+  SmallVector<Type> arguments;
+  SmallVector<StringRef> names;
+  auto nameOf = [&](unsigned i) {
+    auto attr = grad.getArgAttrOfType<StringAttr>(i, "act.name");
+    return attr ? attr.getValue() : StringRef();
+  };
+  int stepArgument = -1, seedArgument = -1;
+  for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    arguments.push_back(tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
+    names.push_back(nameOf(i));
+    if (nameOf(i) == "step")
+      stepArgument = i;
+    if (nameOf(i) == "seed")
+      seedArgument = i;
+  }
+  (void)seedArgument;
+  arguments.push_back(b.getF32Type());
+  names.push_back("lr");
+  if (stepArgument < 0) {
+    arguments.push_back(b.getI64Type());
+    names.push_back("step");
+  }
+  // The loss's gradient: 1 over the number of micro-batches.
+  grad.walk([&](ConstantOp c) {
+    if (c->hasAttr("act.loss_scale"))
+      c.setValueAttr(DenseElementsAttr::get(
+          cast<RankedTensorType>(c.getType()),
+          FloatAttr::get(cast<RankedTensorType>(c.getType()).getElementType(), 1.0 / n)));
+  });
+
+  func::FuncOp micro;
+  auto lossType = cast<RankedTensorType>(grad.getResultTypes()[0]);
+  auto f = function(stepName, arguments, {});
+  for (auto [i, name] : llvm::enumerate(names))
+    if (!name.empty())
+      f.setArgAttr(i, "act.name", b.getStringAttr(name));
+  Block *body = &f.getBody().front();
+  Value stepNumber = stepArgument < 0 ? Value(body->getArguments().back())
+                                      : Value(body->getArgument(stepArgument));
+  Value lr = body->getArgument(grad.getNumArguments());
+  OpBuilder at = OpBuilder::atBlockEnd(body);
+  SmallVector<Value> none;
+  forEachParameter(at, "layer.zero_grad", none, {},
+                   [&](OpBuilder &i, ParameterOp p, ValueRange, ValueRange) {
+                     ZeroGradOp::create(i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()));
+                     return SmallVector<Value>{};
+                   });
+  Value loss;
+  if (n == 1) {
+    auto call = func::CallOp::create(at, loc, grad, body->getArguments().take_front(grad.getNumArguments()));
+    loss = call.getResult(0);
+  } else {
+    // @grad.micro(loss, scalars.., tensors..): one micro-batch.
+    SmallVector<Type> types{lossType};
+    SmallVector<unsigned> scalars, tensors;
+    for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes()))
+      (isa<RankedTensorType>(type) ? tensors : scalars).push_back(i);
+    for (unsigned i : scalars)
+      types.push_back(grad.getArgumentTypes()[i]);
+    for (unsigned i : tensors)
+      types.push_back(grad.getArgumentTypes()[i]);
+    micro = func::FuncOp::create(loc, "grad.micro", FunctionType::get(module.getContext(), types, {lossType}));
+    micro.setPrivate();
+    symbols.insert(micro, Block::iterator(f));
+    Block *inner = micro.addEntryBlock();
+    OpBuilder i = OpBuilder::atBlockEnd(inner);
+    SmallVector<Value> operands(grad.getNumArguments());
+    for (auto [k, a] : llvm::enumerate(scalars))
+      operands[a] = inner->getArgument(1 + k);
+    for (auto [k, a] : llvm::enumerate(tensors))
+      operands[a] = inner->getArgument(1 + scalars.size() + k);
+    auto call = func::CallOp::create(i, loc, grad, operands);
+    Value part = ScaleOp::create(i, loc, call.getResult(0), b.getF64FloatAttr(1.0 / n));
+    Value sum = AddOp::create(i, loc, lossType, inner->getArgument(0), part);
+    func::ReturnOp::create(i, loc, sum);
+
+    SmallVector<Value> shared, stacked;
+    for (unsigned a : scalars)
+      shared.push_back(body->getArgument(a));
+    for (unsigned a : tensors)
+      stacked.push_back(body->getArgument(a));
+    Value zero = ConstantOp::create(at, loc, lossType, 0.0);
+    auto run = RepeatOp::create(at, loc, TypeRange{lossType}, micro.getName(), "", n, 0, false,
+                                ValueRange{zero}, shared, stacked);
+    loss = run.getResult(0);
+  }
+  PhaseOp::create(at, loc, "update");
+  func::CallOp::create(at, loc, update, ValueRange{lr, stepNumber});
+  func::ReturnOp::create(at, loc, loss);
+  f.setType(FunctionType::get(module.getContext(), arguments, {lossType}));
+  f.setResultAttr(0, "act.name", b.getStringAttr("loss"));
+}
+
+LogicalResult StepWriter::run() {
+  if (failed(check()))
+    return failure();
+  if (!symbols.lookup(gradName))
+    return module.emitError("has no @grad: differentiate it before its step is written");
+  if (symbols.lookup(stepName) || symbols.lookup(updateName))
+    return module.emitError("has a @step or an @update already");
+  for (auto p : module.getOps<ParameterOp>())
+    if (!p.getFrozen() && isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))
+      trained.push_back(p);
+  setGradientTypes();
+  module->setAttr("act.optimizer", b.getStringAttr(options.optimizer));
+  module->setAttr("act.micro_batches", b.getI64IntegerAttr(options.microBatches));
+  func::FuncOp update = writeUpdate();
+  writeStep(update);
+  return success();
+}
+
+struct WriteStep : act::impl::WriteStepPassBase<WriteStep> {
+  using WriteStepPassBase::WriteStepPassBase;
+  void runOnOperation() override {
+    StepOptions o;
+    o.optimizer = optimizer;
+    o.master = master;
+    o.gradDtype = gradDtype;
+    o.microBatches = microBatches;
+    o.clip = clip;
+    o.beta1 = beta1;
+    o.beta2 = beta2;
+    o.eps = eps;
+    o.weightDecay = weightDecay;
+    if (!getOperation().lookupSymbol(gradName) && failed(differentiate(getOperation())))
+      return signalPassFailure();
+    if (failed(writeStep(getOperation(), o)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult act::writeStep(ModuleOp module, const StepOptions &options) {
+  return StepWriter(module, options).run();
+}
