@@ -128,8 +128,7 @@ FailureOr<act::HostCode> act::compileHostKernels(ModuleOp kernels,
   if (failed(split))
     return failure();
   PassManager pm(context);
-  if (failed(applyPassManagerCLOptions(pm)))
-    return failure();
+  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
   buildPipeline(pm.nest<ModuleOp>());
   if (failed(pm.run(**split)))
     return failure();

@@ -2,6 +2,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/groups-to-host/InPlaceOperands.h"
 #include "passes/groups-to-host/Passes.h"
 
 namespace act {
@@ -278,6 +279,8 @@ struct PrepareHostKernel
       (void)fuseElementwise(func);
     }
     collapseLeadingDims(getOperation());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      act::readInPlaceOperandsThroughOutputs(func);
   }
 };
 

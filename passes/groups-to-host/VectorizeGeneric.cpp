@@ -75,16 +75,23 @@ bool findCombiners(linalg::GenericOp op, SmallVectorImpl<Operation *> &found) {
   return true;
 }
 
+bool isLibraryCall(Operation &op) {
+  if (isa<math::SqrtOp, math::RsqrtOp, math::FmaOp, math::AbsFOp,
+          math::FloorOp, math::CeilOp, math::CopySignOp>(op))
+    return false;
+  bool polynomial = isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log2Op,
+                        math::Log1pOp, math::TanhOp, math::ErfOp, math::AtanOp>(op);
+  return !polynomial || op.getResult(0).getType().isF64();
+}
+
 bool canVectorize(linalg::GenericOp op) {
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<linalg::IndexOp, memref::LoadOp, arith::ConstantOp>(inner))
       continue;
     if (inner.getNumRegions() || !OpTrait::hasElementwiseMappableTraits(&inner))
       return false;
-    // Functions of f64 are libm's: one call per element either way.
-    if (inner.getName().getDialectNamespace() == "math" &&
-        inner.getNumResults() && inner.getResult(0).getType().isF64() &&
-        !isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::FloorOp>(inner))
+    // What is a call of libm is one call per element either way.
+    if (isa<math::MathDialect>(inner.getDialect()) && isLibraryCall(inner))
       return false;
   }
   return true;
