@@ -122,6 +122,11 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
                      ", this reader knows format " +
                      std::to_string(formatNumber),
                  ""};
+  if (s->size() != bytes)
+    return Error{"the artifact is damaged: it says it has " +
+                     std::to_string(s->size()) + " bytes, there are " +
+                     std::to_string(bytes),
+                 ""};
   Decoder d{bytes};
   Step step;
   step.model = d.decode(s->model());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ValidatePlan.h"
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Types.h"
+#include "lib/Artifact/ValidatePlan.h"
 #include <cmath>
 #include <set>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ValidatePlan.h"
+#include "lib/Artifact/ValidatePlan.h"
 #include "act/Artifact/Format.h"
 #include <algorithm>
 #include <map>

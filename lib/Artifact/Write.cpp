@@ -102,10 +102,12 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   auto report = b.CreateString(step.report);
   b.ForceVectorAlignment(step.code.size(), 1, 16);
   auto code = b.CreateVector(step.code);
-  b.Finish(fbs::CreateStep(b, formatNumber, model, device, target, optimizer,
+  b.Finish(fbs::CreateStep(b, formatNumber, /*size=*/1, model, device, target, optimizer,
                            step.microBatches, kernels, parameters, states,
                            scalars, functions, report, code),
            fbs::StepIdentifier());
+  // Known only now; the place was made by the 1 above.
+  fbs::GetMutableStep(b.GetBufferPointer())->mutate_size(b.GetSize());
   return std::vector<uint8_t>(b.GetBufferPointer(),
                               b.GetBufferPointer() + b.GetSize());
 }

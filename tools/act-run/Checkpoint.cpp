@@ -64,6 +64,18 @@ std::string metadataOf(const safetensors::File &f, const char *key) {
 
 } // namespace
 
+// A process may have died between the two renames; then the state of the
+// weights that are there is in FILE.state.next, which this save is about to
+// replace.
+static void finishInterruptedSave(const std::string &path) {
+  auto weights = safetensors::File::open(path);
+  auto next = safetensors::File::open(path + ".state.next");
+  if (weights && next &&
+      metadataOf(*weights, "checkpoint") == metadataOf(*next, "checkpoint"))
+    (void)std::rename((path + ".state.next").c_str(),
+                      (path + ".state").c_str());
+}
+
 Status run::saveCheckpoint(Model &model, const std::string &path,
                            const TrainingPosition &position,
                            const std::string &vocabulary) {
@@ -89,6 +101,7 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
         {s.name, safetensorsName(s.type.dtype), s.shape(), data.back().data()});
   }
   std::string id = hash.hex();
+  finishInterruptedSave(path);
   std::string next = path + ".state.next", state = path + ".state";
   if (auto s = safetensors::write(next, std::move(tensors),
                                   {{"checkpoint", id},

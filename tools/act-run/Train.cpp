@@ -208,7 +208,9 @@ Status Training::save() {
 
 Status Training::loop() {
   TrainingLog log;
-  if (auto s = log.open(o.log, position.step); !s)
+  if (auto s = log.open(o.log, position.step,
+                        o.evalEvery > 0 && position.step % o.evalEvery == 0);
+      !s)
     return s;
   if (auto s = model->setScalar("lr", o.learningRate); !s)
     return s;

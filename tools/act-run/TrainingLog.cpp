@@ -19,7 +19,8 @@ static Error failure(const std::string &path) {
   return {std::string("cannot write: ") + std::strerror(errno), path};
 }
 
-static std::string linesUpTo(const std::string &path, uint64_t step) {
+static std::string linesUpTo(const std::string &path, uint64_t step,
+                             bool evaluatedThere) {
   std::string kept;
   auto old = file::MappedFile::open(path);
   if (!old)
@@ -27,20 +28,26 @@ static std::string linesUpTo(const std::string &path, uint64_t step) {
   std::string_view text = old->text();
   for (size_t end; (end = text.find('\n')) != std::string_view::npos;
        text = text.substr(end + 1)) {
-    auto line = nlohmann::json::parse(text.substr(0, end), nullptr, false);
-    if (line.is_object() && line.contains("step") &&
-        line["step"].is_number_unsigned() &&
-        line["step"].get<uint64_t>() <= step)
-      kept += text.substr(0, end + 1);
+    auto line =
+        nlohmann::ordered_json::parse(text.substr(0, end), nullptr, false);
+    if (!line.is_object() || !line.contains("step") ||
+        !line["step"].is_number_unsigned() ||
+        line["step"].get<uint64_t>() > step)
+      continue;
+    if (line["step"].get<uint64_t>() == step && !evaluatedThere)
+      line.erase("val_loss");
+    kept += line.dump() + "\n";
   }
   return kept;
 }
 
-Status TrainingLog::open(const std::string &p, uint64_t resumedAt) {
+Status TrainingLog::open(const std::string &p, uint64_t resumedAt,
+                         bool evaluatedThere) {
   if (p.empty())
     return ok();
   path = p;
-  std::string kept = resumedAt > 0 ? linesUpTo(path, resumedAt) : "";
+  std::string kept =
+      resumedAt > 0 ? linesUpTo(path, resumedAt, evaluatedThere) : "";
   file = fopen(path.c_str(), "we");
   if (!file || fwrite(kept.data(), 1, kept.size(), file) != kept.size() ||
       fflush(file) != 0)

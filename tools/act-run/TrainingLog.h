@@ -20,8 +20,10 @@ public:
   TrainingLog(const TrainingLog &) = delete;
   ~TrainingLog();
   /// An empty path logs nothing. Lines of steps after `resumedAt` are dropped;
-  /// with 0 the log starts empty.
-  Status open(const std::string &path, uint64_t resumedAt);
+  /// with 0 the log starts empty. The run that ended there evaluated its last
+  /// step; unless `evaluatedThere`, the uninterrupted run would not have, and
+  /// the value is taken out.
+  Status open(const std::string &path, uint64_t resumedAt, bool evaluatedThere);
   Status add(uint64_t step, double loss, std::optional<double> tokensPerSecond,
              std::optional<double> valLoss);
 

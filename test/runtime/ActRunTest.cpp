@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// act-run as a user meets it, on steps made by hand, and its parts.
+#include "act/Artifact/Format.h"
+#include "act/File/AtomicFile.h"
+#include "act/File/MappedFile.h"
+#include "act/Npy/Npy.h"
+#include "act/Safetensors/Safetensors.h"
+#include "test/runtime/HandMadeSteps.h"
+#include "tools/act-run/Batches.h"
+#include "tools/act-run/Checkpoint.h"
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::run;
+
+namespace {
+
+class ActRun : public testing::Test {
+protected:
+  std::string folder;
+
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/act-run-XXXXXX";
+    ASSERT_TRUE(mkdtemp(pattern.data()));
+    folder = pattern + "/";
+    test::BigramOptions o;
+    o.vocabulary = 30;
+    ASSERT_TRUE(artifact::writeFile(folder + "m.act", test::bigramStep(o)));
+    o.packed = true;
+    ASSERT_TRUE(artifact::writeFile(folder + "p.act", test::bigramStep(o)));
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+      text += "the quick brown fox jumps over a lazy dog; ";
+    ASSERT_TRUE(file::writeFile(folder + "text", text));
+  }
+  void TearDown() override {
+    std::string command = "rm -rf '" + folder + "'";
+    EXPECT_EQ(system(command.c_str()), 0);
+  }
+
+  struct Outcome {
+    int code;
+    std::string out, err;
+  };
+  /// Runs in the folder; single quotes protect nothing here but spaces.
+  Outcome run(const std::string &arguments) {
+    std::string command =
+        "cd '" + folder + "' && " + ACT_RUN + " " + arguments + " >out 2>err";
+    int status = system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status,
+            content("out"), content("err")};
+  }
+  std::string content(const std::string &name) {
+    auto f = file::MappedFile::open(folder + name);
+    return f ? std::string(f->text()) : "(missing)";
+  }
+  bool exists(const std::string &name) {
+    return access((folder + name).c_str(), F_OK) == 0;
+  }
+  void expectError(const std::string &arguments, const std::string &message) {
+    Outcome o = run(arguments);
+    EXPECT_EQ(o.code, 1) << arguments << o.err;
+    EXPECT_NE(o.err.find(message), std::string::npos) << arguments << "\n"
+                                                      << o.err;
+  }
+  const std::string train = "train m.act --allow-native --lr 5 ";
+};
+
+} // namespace
+
+TEST_F(ActRun, LearnsFromText) {
+  Outcome o = run(train + "--data text --steps 200 --seed 3 --log log "
+                          "--save w --eval-every 100 --measure");
+  ASSERT_EQ(o.code, 0) << o.err << o.out;
+  std::string log = content("log");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 200);
+  auto first = nlohmann::json::parse(log.substr(0, log.find('\n')));
+  auto last =
+      nlohmann::json::parse(log.substr(log.rfind('\n', log.size() - 2) + 1));
+  EXPECT_NEAR(first["loss"].get<double>(), std::log(30), 0.2);
+  EXPECT_LT(last["val_loss"].get<double>(), 1.2);
+  EXPECT_EQ(last["step"], 200);
+  EXPECT_FALSE(last.contains("tokens_per_second"));
+  EXPECT_NE(o.out.find("arena_bytes"), std::string::npos);
+  EXPECT_NE(o.err.find("distinct"), std::string::npos);
+
+  Outcome g = run("generate m.act --allow-native --init w --prompt 'the q' "
+                  "--tokens 12");
+  EXPECT_EQ(g.code, 0) << g.err;
+  EXPECT_EQ(g.out.substr(0, 6), "the qu");
+  EXPECT_EQ(g.out.size(), 5 + 12 + 1u);
+  std::string sampled = "generate m.act --allow-native --init w --prompt t "
+                        "--tokens 40 --temperature 2 --top-k 8 --seed ";
+  EXPECT_EQ(run(sampled + "1").out, run(sampled + "1").out);
+  EXPECT_NE(run(sampled + "1").out, run(sampled + "2").out);
+  expectError("generate m.act --allow-native --init w --prompt Q --tokens 1",
+              "not in the vocabulary");
+}
+
+TEST_F(ActRun, ResumedRunEqualsTheUninterruptedOne) {
+  std::string data = "--data text --seed 11 ";
+  ASSERT_EQ(run(train + data + "--steps 9 --log whole --save whole.w").code, 0);
+  ASSERT_EQ(run(train + data + "--steps 4 --log half --save half.w").code, 0);
+  ASSERT_EQ(run(train + "--data text --steps 9 --log half --resume half.w "
+                        "--save rest.w --threads 1")
+                .code,
+            0);
+  EXPECT_EQ(content("half"), content("whole"));
+  EXPECT_EQ(content("rest.w"), content("whole.w"));
+  EXPECT_EQ(content("rest.w.state"), content("whole.w.state"));
+  EXPECT_FALSE(exists("rest.w.state.next"));
+  // The order of the data is the seed's.
+  ASSERT_EQ(run(train + "--data text --seed 12 --steps 9 --log other").code, 0);
+  EXPECT_NE(content("other"), content("whole"));
+}
+
+TEST_F(ActRun, ResumeChecksItsFiles) {
+  ASSERT_EQ(run(train + "--data text --steps 3 --save a").code, 0);
+  ASSERT_EQ(run(train + "--data text --steps 4 --save b").code, 0);
+  std::string again = train + "--data text --steps 9 --resume ";
+  expectError(train + "--data text --steps 3 --resume a", "asks for no more");
+  expectError(again + "a --seed 4", "contradicts");
+  expectError(again + "nothing", "cannot read");
+  std::string state = content("b.state");
+  ASSERT_TRUE(file::writeFile(folder + "a.state", state));
+  expectError(again + "a", "belongs to other weights");
+  // As after a kill between the two renames.
+  ASSERT_TRUE(file::writeFile(folder + "b.state.next", state));
+  ASSERT_TRUE(file::writeFile(folder + "b.state", content("a.state") + "x"));
+  EXPECT_EQ(run(again + "b").code, 0);
+  float w = 1;
+  ASSERT_TRUE(safetensors::write(folder + "plain", {{"x", "F32", {1}, &w}}));
+  expectError(again + "plain", "no checkpoint");
+}
+
+TEST_F(ActRun, KilledWhileSavingLeavesAUsablePair) {
+  for (int round = 0; round < 12; ++round) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      if (chdir(folder.c_str()) != 0 || !freopen("/dev/null", "w", stderr))
+        _exit(9);
+      execl(ACT_RUN, "act-run", "train", "m.act", "--allow-native", "--lr", "1",
+            "--data", "text", "--steps", "1000000", "--save-every", "1",
+            "--save", "k", nullptr);
+      _exit(9);
+    }
+    while (!exists("k.state"))
+      usleep(1000);
+    usleep(static_cast<useconds_t>(5000 + 3700 * round));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    auto source = openStepSource(folder + "m.act", {});
+    ASSERT_TRUE(source);
+    ModelOptions options;
+    options.allowNative = true;
+    auto model = Model::load(**source, options);
+    ASSERT_TRUE(model) << model.error().str();
+    auto position = loadCheckpoint(**model, folder + "k");
+    ASSERT_TRUE(position) << round << " " << position.error().str();
+    EXPECT_GT(position->step, 0u);
+  }
+}
+
+TEST_F(ActRun, InterruptEndsTheStepAndSaves) {
+  Outcome o = run(train + "--data text --steps 100000000 --save k & "
+                          "sleep 0.3; kill -INT $!; wait $!");
+  EXPECT_EQ(o.code, 130);
+  EXPECT_TRUE(exists("k"));
+  EXPECT_TRUE(exists("k.state"));
+  EXPECT_FALSE(exists("k.state.next"));
+}
+
+TEST_F(ActRun, TokensFromFiles) {
+  std::vector<int32_t> tokens(3 * 2 * 8), labels;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<int32_t>(i * 7 % 30);
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {3, 2, 8}, tokens.data()));
+  for (size_t i = 0; i < tokens.size(); ++i)
+    labels.push_back(i % 8 == 7 ? -100 : tokens[i + 1]);
+  ASSERT_TRUE(npy::write(folder + "l.npy", "i4", {3, 2, 8}, labels.data()));
+  ASSERT_EQ(run(train + "--tokens t.npy --steps 3 --log a").code, 0);
+  ASSERT_EQ(run(train + "--tokens t.npy --labels l.npy --steps 3 --log b "
+                        "--dump-gradients g")
+                .code,
+            0);
+  EXPECT_EQ(content("a"), content("b"));
+  auto g = safetensors::File::open(folder + "g");
+  ASSERT_TRUE(g);
+  EXPECT_TRUE(g->find("model.embed_tokens.weight"));
+
+  expectError(train + "--tokens t.npy --steps 4", "for 3 steps");
+  expectError(train + "--tokens t.npy --segments t.npy --steps 1",
+              "not packed");
+  tokens[5] = 30;
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {3, 2, 8}, tokens.data()));
+  expectError(train + "--tokens t.npy --steps 1", "vocabulary of 30");
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {6, 8}, tokens.data()));
+  expectError(train + "--tokens t.npy --steps 1", "tokens: i32[2,8]");
+  ASSERT_TRUE(npy::write(folder + "t.npy", "f4", {3, 2, 8}, tokens.data()));
+  expectError(train + "--tokens t.npy --steps 1", "holds floats");
+}
+
+TEST_F(ActRun, InferWritesTheFirstOutput) {
+  ASSERT_EQ(run(train + "--data text --steps 2 --save w").code, 0);
+  std::vector<int32_t> tokens(3 * 2 * 8, 4);
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {3, 2, 8}, tokens.data()));
+  ASSERT_EQ(
+      run("infer m.act --allow-native --init w --tokens t.npy --out o.npy")
+          .code,
+      0);
+  auto o = npy::read(folder + "o.npy");
+  ASSERT_TRUE(o);
+  EXPECT_EQ(o->shape, (std::vector<int64_t>{3, 2, 8, 30}));
+  auto w = safetensors::File::open(folder + "w");
+  ASSERT_TRUE(w);
+  // A bigram's logits are its table's rows.
+  EXPECT_EQ(std::memcmp(o->bytes.data() + 4 * 30 * 47,
+                        w->data(w->tensors()[0]) + 4 * 30 * 4, 4 * 30),
+            0);
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {2, 8}, tokens.data()));
+  EXPECT_EQ(
+      run("infer m.act --allow-native --init w --tokens t.npy --out o.npy")
+          .code,
+      0);
+  expectError("infer m.act --allow-native --init w --tokens t.npy "
+              "--attention-mask t.npy --out o.npy",
+              "attention_mask");
+}
+
+TEST_F(ActRun, WeightsMustFit) {
+  std::vector<float> w(30 * 30, 0.5f);
+  auto put = [&](std::vector<safetensors::Source> t) {
+    ASSERT_TRUE(safetensors::write(folder + "init", std::move(t)));
+  };
+  std::string command = train + "--data text --steps 1 --init init";
+  put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()}});
+  EXPECT_EQ(run(command).code, 0);
+  put({{"embed_tokens.weight", "F32", {30, 30}, w.data()}});
+  EXPECT_EQ(run(command).code, 0) << "a base model's names";
+  put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
+       {"lm_head.weight", "F32", {30, 30}, w.data()}});
+  EXPECT_EQ(run(command).code, 0) << "a tied head";
+  std::vector<float> other(30 * 30, 0.25f);
+  put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
+       {"lm_head.weight", "F32", {30, 30}, other.data()}});
+  expectError(command, "lm_head.weight");
+  put({{"model.embed_tokens.weight", "F32", {15, 60}, w.data()}});
+  expectError(command, "model.embed_tokens.weight: f32[30,30], in the file "
+                       "[15,60]");
+  put({{"model.norm.weight", "F32", {30}, w.data()}});
+  expectError(command, "missing in the file");
+  expectError(command, "unknown to the model");
+}
+
+TEST_F(ActRun, BadCommandsAreErrors) {
+  expectError("train m.act --lr 1 --data text --steps 1", "--allow-native");
+  expectError("train none.act --lr 1 --data text --steps 1", "none.act");
+  expectError("train m.act --lr 1 --steps 1", "--data");
+  expectError(train + "--data text --tokens t.npy --steps 1", "excludes");
+  expectError(train + "--data text --steps 0", "--steps");
+  expectError(train + "--data text --steps 1 --optimizer adamw", "contradicts");
+  expectError(train + "--data text --steps 1 --device cuda:0", "not in this");
+  expectError(train + "--data none --steps 1", "none");
+  ASSERT_TRUE(file::writeFile(folder + "bad", "abc\xff"));
+  expectError(train + "--data bad --steps 1", "UTF-8");
+  ASSERT_TRUE(file::writeFile(folder + "short", "abc"));
+  expectError(train + "--data short --steps 1", "a row needs");
+  std::string many;
+  for (char c = '!'; c < '~'; ++c)
+    many += c;
+  ASSERT_TRUE(file::writeFile(folder + "many", many));
+  expectError(train + "--data many --steps 1", "vocabulary is 30");
+  std::string artifact = content("m.act");
+  ASSERT_TRUE(file::writeFile(folder + "cut.act",
+                              artifact.substr(0, artifact.size() / 2)));
+  expectError("train cut.act --lr 1 --data text --steps 1", "damaged");
+}
+
+TEST_F(ActRun, PacksSamples) {
+  std::string samples;
+  for (size_t n : {6, 5, 4, 6, 2, 7}) {
+    nlohmann::json s;
+    for (size_t i = 0; i < n; ++i)
+      s["tokens"].push_back(10 * n % 29);
+    samples += s.dump() + "\n";
+  }
+  ASSERT_TRUE(file::writeFile(folder + "s", samples));
+  std::string command = "train p.act --allow-native --lr 1 --pack s "
+                        "--pack-length 8 --steps 2 --log log";
+  Outcome o = run(command);
+  ASSERT_EQ(o.code, 0) << o.err;
+  // A row's share of the model's 4 sequences is 2, and padding is one, so
+  // 6+2, 5, 4, 6, 7 take five rows; a sixth makes the batches whole.
+  EXPECT_NE(o.err.find("6 samples packed into 5 rows of 8 tokens; padding "
+                       "37.50 %; effective tokens 30 of 48, 24 with a label"),
+            std::string::npos)
+      << o.err;
+  expectError(train + "--pack s --steps 1", "packed model");
+  ASSERT_TRUE(file::writeFile(folder + "s", "{\"tokens\":[1,2,99]}\n"));
+  expectError(command, "s:1: token 99");
+  ASSERT_TRUE(file::writeFile(
+      folder + "s", "{\"tokens\":[1,2]}\n{\"tokens\":[1,2],\"labels\":[1]}\n"));
+  expectError(command, "s:2: there are 1 labels for 2 tokens");
+  ASSERT_TRUE(file::writeFile(folder + "s", "{\"tokens\":[1,2"));
+  expectError(command, "s:1: expected a JSON object");
+  ASSERT_TRUE(
+      file::writeFile(folder + "s", "{\"tokens\":[1,1,1,1,1,1,1,1,1]}"));
+  expectError(command, "a row holds 1 to 8");
+}
+
+TEST_F(ActRun, HiddenAllocationFailsTheMeasurement) {
+  artifact::Step step = test::bigramStep({2, 8, 30, false});
+  step.kernels.push_back({"add_with_malloc", 1, 0});
+  artifact::Function &f = step.functions[0];
+  artifact::Launch l;
+  l.name = "hidden";
+  l.kernel = static_cast<uint32_t>(step.kernels.size() - 1);
+  f.plan.push_back({"scratch", f.arenaBytes, 64, 0, 4});
+  artifact::Operand o;
+  o.offset = f.arenaBytes;
+  o.bytes = 64;
+  o.written = true;
+  l.args = {o, o, o};
+  f.arenaBytes += 64;
+  f.launches.push_back(l);
+  ASSERT_TRUE(artifact::writeFile(folder + "h.act", step));
+  std::string command = "train h.act --allow-native --lr 1 --data text "
+                        "--steps 2 ";
+  EXPECT_EQ(run(command).code, 0);
+  expectError(command + "--measure", "obtained 2000 bytes in 2 calls");
+}
+
+TEST(Batches, FirstFitKeepsSegmentsApart) {
+  std::vector<int64_t> tokens{1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<int64_t> segments{0, 0, 0, 1, 0, 0, 2, 2};
+  EXPECT_EQ(shiftedLabels(tokens, segments, 4),
+            (std::vector<int64_t>{2, 3, -100, -100, 6, -100, 8, -100}));
+  EXPECT_EQ(shiftedLabels(tokens, {}, 8),
+            (std::vector<int64_t>{2, 3, 4, 5, 6, 7, 8, -100}));
+}
+
+TEST(Vocabulary, SortsCodePoints) {
+  auto v = Vocabulary::fromText("béaaé€\n");
+  ASSERT_TRUE(v);
+  EXPECT_EQ(v->size(), 5);
+  EXPECT_EQ(*v->encode("\na€"), (std::vector<int64_t>{0, 1, 4}));
+  auto again = Vocabulary::fromJson(v->toJson());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again->encode("é"), *v->encode("é"));
+  for (const char *bad : {"\x80", "\xc0\xaf", "\xed\xa0\x80",
+                          "\xf4\x90\x80\x80", "\xe2\x82", "a\xf0\x9f\x92"})
+    EXPECT_FALSE(Vocabulary::fromText(bad)) << bad;
+  for (const char *bad : {"", "{}", "[]", "[1]", "[\"ab\"]", "[\"a\",\"a\"]"})
+    EXPECT_FALSE(Vocabulary::fromJson(bad)) << bad;
+}

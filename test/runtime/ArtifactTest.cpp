@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Artifact/Format.h"
+#include "act/File/AtomicFile.h"
+#include "test/runtime/HandMadeSteps.h"
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace act;
+using namespace act::artifact;
+
+namespace {
+
+// A step that uses every field, with little code, so that each byte can be
+// tried.
+Step smallStep() {
+  Step s = test::bigramStep();
+  s.code = {0x7f, 'E', 'L', 'F', 1, 2, 3};
+  s.report = "{}";
+  s.target = "x86-64";
+  s.microBatches = 2;
+  return s;
+}
+
+std::string problem(const std::function<void(Step &)> &breakIt) {
+  Step s = smallStep();
+  breakIt(s);
+  auto status = validate(s);
+  return status ? "" : status.error().message;
+}
+
+} // namespace
+
+TEST(Artifact, RoundTrips) {
+  Step s = smallStep();
+  auto bytes = write(s);
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  auto again = read(bytes->data(), bytes->size());
+  ASSERT_TRUE(again) << again.error().str();
+  auto twice = write(*again);
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(*bytes, *twice);
+  EXPECT_EQ(again->model, "bigram");
+  EXPECT_EQ(again->code, s.code);
+  EXPECT_EQ(again->functions[0].launches[2].args[6].index, 2u);
+  EXPECT_EQ(again->functions[0].plan[1].offset, s.functions[0].plan[1].offset);
+  EXPECT_EQ(again->states[1].role, Role::Momentum);
+  // An odd address is no obstacle.
+  std::vector<uint8_t> shifted(bytes->size() + 1);
+  std::copy(bytes->begin(), bytes->end(), shifted.begin() + 1);
+  EXPECT_TRUE(read(shifted.data() + 1, bytes->size()));
+}
+
+TEST(Artifact, OtherFormatsAreRefusedByNumber) {
+  auto bytes = write(smallStep());
+  ASSERT_TRUE(bytes);
+  // `format` is the only u32 field of value 1 before its neighbour
+  // micro_batches = 2; find it through the reader's own message.
+  size_t hits = 0;
+  for (size_t i = 0; i + 4 <= bytes->size(); i += 4) {
+    std::vector<uint8_t> b = *bytes;
+    if (b[i] != 1 || b[i + 1] || b[i + 2] || b[i + 3])
+      continue;
+    b[i] = 77;
+    auto r = read(b.data(), b.size());
+    hits += !r && r.error().message ==
+                      "the artifact has format 77, this reader knows format 1";
+  }
+  EXPECT_EQ(hits, 1u);
+}
+
+TEST(Artifact, TruncationIsAnError) {
+  auto bytes = write(smallStep());
+  ASSERT_TRUE(bytes);
+  for (size_t n = 0; n < bytes->size(); ++n) {
+    // A copy of exactly n bytes, so that a sanitizer sees each byte too many.
+    std::vector<uint8_t> cut(bytes->begin(), bytes->begin() + ptrdiff_t(n));
+    auto r = read(cut.data(), n);
+    EXPECT_FALSE(r) << n;
+  }
+}
+
+TEST(Artifact, NoDamagedByteCrashes) {
+  auto bytes = write(smallStep());
+  ASSERT_TRUE(bytes);
+  size_t refused = 0;
+  for (size_t i = 0; i < bytes->size(); ++i)
+    for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff, int((*bytes)[i] ^ 0x10),
+                          int((*bytes)[i] + 1) & 255}) {
+      std::vector<uint8_t> b = *bytes;
+      b[i] = value;
+      auto r = read(b.data(), b.size());
+      refused += !r;
+      if (r)
+        EXPECT_TRUE(validate(*r));
+    }
+  EXPECT_GT(refused, bytes->size() / 2);
+}
+
+TEST(Artifact, EveryFieldIsChecked) {
+  EXPECT_EQ(problem([](Step &) {}), "");
+  auto says = [&](const char *part, const std::function<void(Step &)> &f) {
+    std::string p = problem(f);
+    EXPECT_NE(p.find(part), std::string::npos) << part << " / " << p;
+  };
+  says("device 'tpu'", [](Step &s) { s.device = "tpu"; });
+  says("optimizer is 'adam'", [](Step &s) { s.optimizer = "adam"; });
+  says("0 micro-batches", [](Step &s) { s.microBatches = 0; });
+  says("grid of 0", [](Step &s) { s.kernels[0].grid = 0; });
+  says("grid of", [](Step &s) { s.kernels[0].grid = UINT64_MAX; });
+  says("scratch", [](Step &s) { s.kernels[0].scratchBytes = UINT64_MAX; });
+  says("symbol", [](Step &s) { s.kernels[0].symbol = ""; });
+  says("has no name", [](Step &s) { s.parameters[0].name = ""; });
+  says("NUL", [](Step &s) { s.parameters[0].name = std::string("a\0b", 3); });
+  says("negative dimension",
+       [](Step &s) { s.parameters[0].type.shape = {-1, 2}; });
+  says("2^48", [](Step &s) {
+    s.parameters[0].type.shape = {int64_t{1} << 62, int64_t{1} << 62};
+  });
+  says("2^48", [](Step &s) {
+    s.parameters[0].type.shape = {0, int64_t{1} << 62, int64_t{1} << 62};
+  });
+  says("element type number",
+       [](Step &s) { s.parameters[0].type.dtype = DType(200); });
+  says("block size", [](Step &s) { s.parameters[0].type.dtype = DType::NF4; });
+  says("rank", [](Step &s) {
+    s.parameters[0].type.shape = std::vector<int64_t>(17, 1);
+  });
+  says("initialisation", [](Step &s) { s.parameters[0].init = Init(9); });
+  says("deviation", [](Step &s) { s.parameters[0].initStd = -1; });
+  says("two states", [](Step &s) { s.states[1].name = s.states[0].name; });
+  says("role number", [](Step &s) { s.states[0].role = Role(5); });
+  says("parameter 9 of 1", [](Step &s) { s.states[0].parameter = 9; });
+  says("master copy", [](Step &s) {
+    s.states[0].role = Role::Master;
+    s.states[0].type.shape = {1};
+  });
+  says("scalar 'lr'", [](Step &s) { s.scalars[0].dtype = DType::BF16; });
+  says("two functions", [](Step &s) { s.functions[1].name = "step"; });
+  says("two inputs", [](Step &s) { s.functions[0].inputs[1].name = "tokens"; });
+  says("arena of", [](Step &s) { s.functions[0].arenaBytes = UINT64_MAX; });
+  says("kernel 99 of", [](Step &s) { s.functions[0].launches[0].kernel = 99; });
+  says("arguments",
+       [](Step &s) { s.functions[0].launches[0].args.resize(5000); });
+  auto operand = [](Step &s, size_t launch, size_t arg) -> Operand & {
+    return s.functions[0].launches[launch].args[arg];
+  };
+  says("space number", [&](Step &s) { operand(s, 0, 0).space = Space(7); });
+  says("of input 'tokens'", [&](Step &s) { operand(s, 0, 0).bytes = 1 << 20; });
+  says("of input 'tokens'",
+       [&](Step &s) { operand(s, 0, 0).offset = UINT64_MAX - 8; });
+  says("input 7 of 2", [&](Step &s) { operand(s, 0, 0).index = 7; });
+  says("an input is written",
+       [&](Step &s) { operand(s, 0, 0).written = true; });
+  says("of an arena", [&](Step &s) { operand(s, 0, 3).offset = 1 << 20; });
+  says("of an arena", [&](Step &s) { operand(s, 0, 3).bytes = UINT64_MAX; });
+  says("no multiple of 64", [&](Step &s) { operand(s, 0, 3).offset = 4; });
+  says("frozen", [](Step &s) { s.parameters[0].frozen = true; });
+  says("scalar 5 of 3", [&](Step &s) { operand(s, 2, 6).index = 5; });
+  says("immediate is written",
+       [&](Step &s) { operand(s, 2, 4).written = true; });
+  says("state 3 of 2", [&](Step &s) { operand(s, 2, 3).index = 3; });
+  auto buffer = [](Step &s, size_t i) -> Buffer & {
+    return s.functions[0].plan[i];
+  };
+  says("of an arena", [&](Step &s) { buffer(s, 0).bytes = UINT64_MAX; });
+  says("no multiple of 64", [&](Step &s) { buffer(s, 1).offset -= 4; });
+  says("lives from", [&](Step &s) { buffer(s, 0).last = 99; });
+  says("lives from", [&](Step &s) { buffer(s, 0).first = 3; });
+  says("overlaps", [&](Step &s) { buffer(s, 1).offset -= 64; });
+}
+
+TEST(Artifact, BuffersMayShareBytesAtDifferentTimes) {
+  auto check = [](std::vector<Buffer> plan) {
+    Step s = smallStep();
+    s.functions[0].arenaBytes = 1024;
+    s.functions[0].plan = std::move(plan);
+    for (Launch &l : s.functions[0].launches)
+      l.args.clear();
+    return bool(validate(s));
+  };
+  EXPECT_TRUE(check({{"a", 0, 128, 0, 1}, {"b", 0, 128, 2, 3}}));
+  EXPECT_FALSE(check({{"a", 0, 128, 0, 2}, {"b", 0, 128, 2, 3}}));
+  EXPECT_FALSE(check({{"b", 0, 128, 2, 3}, {"a", 64, 64, 0, 2}}));
+  EXPECT_FALSE(check({{"a", 0, 1024, 0, 3}, {"b", 512, 64, 1, 1}}));
+  EXPECT_TRUE(check({{"a", 0, 100, 0, 3}, {"b", 128, 64, 0, 3}}));
+  EXPECT_TRUE(check({{"a", 0, 0, 0, 3}, {"b", 0, 64, 0, 3}}));
+}
+
+// The sweep against the definition, on random small plans.
+TEST(Artifact, OverlapAgreesWithBruteForce) {
+  uint32_t state = 1;
+  auto random = [&](uint32_t n) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 16) % n;
+  };
+  int bad = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Step s = smallStep();
+    Function &f = s.functions[0];
+    f.arenaBytes = 1024;
+    f.plan.clear();
+    for (Launch &l : f.launches)
+      l.args.clear();
+    for (uint32_t i = 0, n = 2 + random(4); i < n; ++i) {
+      uint32_t first = random(4), last = first + random(4 - first);
+      f.plan.push_back({"b" + std::to_string(i), 64 * random(12),
+                        1 + random(200), first, last});
+    }
+    bool overlap = false;
+    for (auto &a : f.plan)
+      for (auto &b : f.plan)
+        overlap |= &a != &b && a.first <= b.last && b.first <= a.last &&
+                   a.offset < b.offset + b.bytes &&
+                   b.offset < a.offset + a.bytes;
+    ASSERT_EQ(bool(validate(s)), !overlap) << round;
+    bad += overlap;
+  }
+  EXPECT_GT(bad, 300);
+  EXPECT_LT(bad, 2700);
+}
+
+TEST(Artifact, FilesAreNamedInErrors) {
+  std::string path = testing::TempDir() + "/act-artifact-test.act";
+  ASSERT_TRUE(artifact::writeFile(path, smallStep()));
+  EXPECT_TRUE(artifact::readFile(path));
+  ASSERT_TRUE(file::writeFile(path, "not an artifact"));
+  auto r = artifact::readFile(path);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().where, path);
+  EXPECT_TRUE(artifact::writeFile("/dev/null", smallStep()));
+  EXPECT_FALSE(artifact::writeFile("/no/such/folder/x.act", smallStep()));
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loaded steps on the host: values, checks of what is bound and set, and the
+// two modes that catch a compiler's mistakes.
+#include "act-c/Runtime.h"
+#include "act/Artifact/Convert.h"
+#include "act/Artifact/Format.h"
+#include "act/Artifact/Types.h"
+#include "runtime/measure/Measure.h"
+#include "test/runtime/HandMadeSteps.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace act;
+
+namespace {
+
+class Loaded {
+public:
+  explicit Loaded(const artifact::Step &step, uint32_t flags = 0,
+                  uint32_t threads = 2) {
+    actrt_device_options o{sizeof o, threads};
+    EXPECT_EQ(actrt_device_open("host", &o, &device), ACTRT_SUCCESS);
+    auto bytes = artifact::write(step);
+    EXPECT_TRUE(bytes) << bytes.error().str();
+    EXPECT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
+                                     flags | ACTRT_ALLOW_NATIVE, &handle),
+              ACTRT_SUCCESS)
+        << actrt_last_error();
+  }
+  ~Loaded() {
+    actrt_step_release(handle);
+    actrt_device_release(device);
+  }
+  actrt_device device = nullptr;
+  actrt_step handle = nullptr;
+};
+
+actrt_type makeType(actrt_dtype dtype, std::vector<int64_t> shape) {
+  actrt_type t{};
+  t.dtype = dtype;
+  t.rank = static_cast<uint32_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), t.shape);
+  return t;
+}
+
+// Binds x and y of an arithmetic step, runs it and returns y.
+std::vector<float> runArithmetic(Loaded &l, int64_t blocks = 4) {
+  static std::vector<float> x, y;
+  x.assign(static_cast<size_t>(16 * blocks), 0);
+  y = x;
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(i);
+  actrt_type t = makeType(ACTRT_DTYPE_F32, {blocks, 16});
+  EXPECT_EQ(actrt_step_bind(l.handle, "step", ACTRT_INPUT, "x", x.data(), &t),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_step_bind(l.handle, "step", ACTRT_OUTPUT, "y", y.data(), &t),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_step_set_f64(l.handle, "scale", 0.5), ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_step_run(l.handle, "step"), ACTRT_SUCCESS)
+      << actrt_last_error();
+  return y;
+}
+
+float expected(size_t i) {
+  float x = static_cast<float>(i);
+  return 2 * (0.5f * x + 1) + x;
+}
+
+actrt_step_statistics statistics(Loaded &l) {
+  actrt_step_statistics s{};
+  s.struct_size = sizeof s;
+  EXPECT_EQ(actrt_step_measure(l.handle, "step", &s), ACTRT_SUCCESS);
+  return s;
+}
+
+} // namespace
+
+TEST(Step, ComputesInEveryMode) {
+  for (uint32_t flags : {0u, uint32_t{ACTRT_DEBUG}, uint32_t{ACTRT_MEASURE},
+                         uint32_t{ACTRT_DEBUG | ACTRT_MEASURE}})
+    for (const char *kernel : {"add", "add_by_scratch"})
+      for (uint32_t threads : {1u, 2u, 5u}) {
+        Loaded l(test::arithmeticStep(50, kernel), flags, threads);
+        auto y = runArithmetic(l, 50);
+        for (size_t i = 0; i < y.size(); ++i)
+          ASSERT_EQ(y[i], expected(i)) << i;
+      }
+}
+
+TEST(Step, DebugModeShowsAShortenedLifetime) {
+  artifact::Step step = test::arithmeticStep();
+  step.functions[0].plan[0].last = 0; // `a` is read by launch 1
+  Loaded plain(step);
+  EXPECT_EQ(runArithmetic(plain)[3], expected(3)) << "by luck";
+  Loaded debug(step, ACTRT_DEBUG);
+  EXPECT_TRUE(std::isnan(runArithmetic(debug)[3]));
+}
+
+TEST(Step, DebugModeShowsAReadBeforeAWrite) {
+  artifact::Step step = test::arithmeticStep();
+  std::swap(step.functions[0].launches[0], step.functions[0].launches[1]);
+  Loaded debug(step, ACTRT_DEBUG);
+  EXPECT_TRUE(std::isnan(runArithmetic(debug)[3]));
+}
+
+TEST(Step, MeasureFindsTheHighestByte) {
+  Loaded l(test::arithmeticStep(), ACTRT_MEASURE);
+  runArithmetic(l);
+  EXPECT_EQ(statistics(l).arena_bytes, 512u);
+  EXPECT_EQ(statistics(l).arena_high_water, 512u);
+  EXPECT_EQ(statistics(l).runs, 1u);
+}
+
+TEST(Step, MeasureFindsAWriteBeyondTheArena) {
+  artifact::Step step = test::arithmeticStep();
+  step.kernels[1].grid = 8; // twice as many blocks as `b` has room for
+  Loaded l(step, ACTRT_MEASURE);
+  runArithmetic(l);
+  EXPECT_EQ(statistics(l).arena_high_water, 768u);
+}
+
+TEST(Step, MeasureFindsAHiddenAllocation) {
+  if (!measure::available())
+    GTEST_SKIP() << "a sanitizer has its own allocator";
+  for (const char *kernel : {"add", "add_by_scratch", "add_with_malloc"}) {
+    Loaded l(test::arithmeticStep(4, kernel));
+    runArithmetic(l);
+    measure::start();
+    actrt_step_run(l.handle, "step");
+    measure::Obtained o = measure::stop();
+    bool hidden = std::string(kernel) == "add_with_malloc";
+    EXPECT_EQ(o.calls, hidden ? 4u : 0u) << kernel;
+    EXPECT_EQ(o.bytes, hidden ? 4000u : 0u) << kernel;
+    EXPECT_EQ(o.mapCalls, 0u) << kernel;
+  }
+}
+
+TEST(Step, ScratchIsAccountedFor) {
+  Loaded l(test::arithmeticStep(4, "add_by_scratch"), 0, 3);
+  EXPECT_EQ(statistics(l).scratch_bytes_per_thread, 64u);
+  EXPECT_EQ(statistics(l).scratch_bytes, 192u);
+}
+
+TEST(Step, RefusesToRunUnbound) {
+  Loaded l(test::arithmeticStep());
+  EXPECT_EQ(actrt_step_run(l.handle, "step"), ACTRT_FAILED);
+  EXPECT_EQ(std::string(actrt_last_error()),
+            "input 'x' of function 'step' is not bound");
+  float x[64] = {}, y[64] = {};
+  actrt_type t = makeType(ACTRT_DTYPE_F32, {4, 16});
+  actrt_step_bind(l.handle, "step", ACTRT_INPUT, "x", x, &t);
+  actrt_step_bind(l.handle, "step", ACTRT_OUTPUT, "y", y, &t);
+  EXPECT_EQ(actrt_step_run(l.handle, "step"), ACTRT_FAILED);
+  EXPECT_EQ(std::string(actrt_last_error()), "scalar 'scale' has not been set");
+  EXPECT_EQ(actrt_step_run(l.handle, "backwards"), ACTRT_NOT_FOUND);
+}
+
+TEST(Step, ChecksWhatIsBoundAndSet) {
+  Loaded l(test::bigramStep());
+  std::vector<int32_t> tokens(16);
+  actrt_type wrongShape = makeType(ACTRT_DTYPE_I32, {16});
+  actrt_type wrongType = makeType(ACTRT_DTYPE_I64, {2, 8});
+  actrt_type right = makeType(ACTRT_DTYPE_I32, {2, 8});
+  auto bind = [&](const char *port, void *p, actrt_type *t) {
+    return actrt_step_bind(l.handle, "step", ACTRT_INPUT, port, p, t);
+  };
+  EXPECT_EQ(bind("tokens", tokens.data(), &wrongShape), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(actrt_last_error()),
+            "'tokens' is i32[2,8], given i32[16]");
+  EXPECT_EQ(bind("tokens", tokens.data(), &wrongType), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(bind("tokens", reinterpret_cast<char *>(tokens.data()) + 1, &right),
+            ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(bind("tokens", nullptr, &right), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(bind("token", tokens.data(), &right), ACTRT_NOT_FOUND);
+  EXPECT_EQ(bind("tokens", tokens.data(), &right), ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_step_set_i64(l.handle, "lr", 1), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(actrt_step_set_f64(l.handle, "step", 1), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(actrt_step_set_f64(l.handle, "momentum", 1), ACTRT_NOT_FOUND);
+  std::vector<float> w(256);
+  actrt_type square = makeType(ACTRT_DTYPE_F32, {16, 16});
+  actrt_type flat = makeType(ACTRT_DTYPE_F32, {256});
+  actrt_type integer = makeType(ACTRT_DTYPE_I32, {16, 16});
+  auto set = [&](const char *name, actrt_type *t) {
+    return actrt_step_set(l.handle, ACTRT_PARAMETER, name, w.data(), t);
+  };
+  EXPECT_EQ(set("model.embed_tokens.weight", &square), ACTRT_SUCCESS);
+  EXPECT_EQ(set("model.embed_tokens.weight", &flat), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(set("model.embed_tokens.weight", &integer), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(set("lm_head.weight", &square), ACTRT_NOT_FOUND);
+}
+
+TEST(Step, ListsItsParts) {
+  Loaded l(test::bigramStep());
+  size_t n = 0;
+  EXPECT_EQ(actrt_step_count(l.handle, ACTRT_FUNCTION, nullptr, &n),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(n, 3u);
+  EXPECT_EQ(actrt_step_count(l.handle, ACTRT_INPUT, "step", &n), ACTRT_SUCCESS);
+  EXPECT_EQ(n, 2u);
+  EXPECT_EQ(actrt_step_count(l.handle, ACTRT_INPUT, nullptr, &n),
+            ACTRT_NOT_FOUND);
+  actrt_entity_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(actrt_step_describe(l.handle, ACTRT_STATE, nullptr, 1, &info),
+            ACTRT_SUCCESS);
+  EXPECT_STREQ(info.name, "model.embed_tokens.weight.momentum");
+  EXPECT_STREQ(info.parameter, "model.embed_tokens.weight");
+  EXPECT_EQ(info.role, ACTRT_ROLE_MOMENTUM);
+  EXPECT_EQ(info.bytes, 1024u);
+  EXPECT_EQ(actrt_step_describe(l.handle, ACTRT_STATE, nullptr, 2, &info),
+            ACTRT_NOT_FOUND);
+  // A caller compiled against an older, shorter struct.
+  actrt_step_info shorter{};
+  shorter.struct_size = 2 * sizeof(void *);
+  EXPECT_EQ(actrt_step_query(l.handle, &shorter), ACTRT_SUCCESS);
+  EXPECT_STREQ(shorter.model, "bigram");
+  EXPECT_EQ(shorter.target, nullptr);
+}
+
+TEST(Step, InitialValuesDependOnSeedAndNameOnly) {
+  artifact::Step step = test::bigramStep();
+  auto extra = step.parameters[0];
+  extra.name = "other.weight";
+  step.parameters.push_back(extra);
+  auto values = [&](const artifact::Step &s, uint64_t seed, uint32_t threads,
+                    const char *name) {
+    Loaded l(s, 0, threads);
+    EXPECT_EQ(actrt_step_initialise(l.handle, seed), ACTRT_SUCCESS);
+    std::vector<float> w(256);
+    actrt_type t = makeType(ACTRT_DTYPE_F32, {16, 16});
+    EXPECT_EQ(actrt_step_get(l.handle, ACTRT_PARAMETER, name, w.data(), &t),
+              ACTRT_SUCCESS);
+    return w;
+  };
+  const char *name = "model.embed_tokens.weight";
+  auto w = values(step, 7, 1, name);
+  EXPECT_EQ(w, values(step, 7, 4, name));
+  EXPECT_EQ(w, values(test::bigramStep(), 7, 1, name));
+  EXPECT_NE(w, values(step, 8, 1, name));
+  EXPECT_NE(w, values(step, 7, 1, "other.weight"));
+  double sum = 0, squares = 0;
+  for (float v : w) {
+    sum += v;
+    squares += double{v} * v;
+  }
+  EXPECT_NEAR(sum / 256, 0, 0.005);
+  EXPECT_NEAR(std::sqrt(squares / 256), 0.02, 0.002);
+}
+
+TEST(Step, MasterCopiesFollowTheirParameter) {
+  artifact::Step step = test::bigramStep();
+  step.parameters[0].type.dtype = artifact::DType::BF16;
+  step.functions.clear();
+  step.states[1].role = artifact::Role::Master;
+  step.states[1].name = "model.embed_tokens.weight.master";
+  Loaded l(step);
+  std::vector<float> w(256, 0.1f), m(256);
+  actrt_type t = makeType(ACTRT_DTYPE_F32, {16, 16});
+  ASSERT_EQ(actrt_step_set(l.handle, ACTRT_PARAMETER,
+                           "model.embed_tokens.weight", w.data(), &t),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_STATE,
+                           "model.embed_tokens.weight.master", m.data(), &t),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(m[255], 0.10009765625f) << "0.1 rounded to bf16";
+}
+
+TEST(Step, Nf4ParametersAreQuantised) {
+  artifact::Step step;
+  artifact::Parameter p;
+  p.name = "w";
+  p.type.dtype = artifact::DType::NF4;
+  p.type.shape = {2, 96}; // a block crosses the rows
+  p.type.blockSize = 64;
+  p.frozen = true;
+  step.parameters = {p};
+  Loaded l(step);
+  std::vector<float> w(192), back(192);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = std::sin(static_cast<float>(i)) * (i < 64 ? 1.f : 3.f);
+  w[10] = -2; // the first block's absmax
+  w[100] = 4; // the second's
+  actrt_type f32 = makeType(ACTRT_DTYPE_F32, {2, 96});
+  actrt_type nf4 = makeType(ACTRT_DTYPE_NF4, {2, 96});
+  ASSERT_EQ(actrt_step_set(l.handle, ACTRT_PARAMETER, "w", w.data(), &f32),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_PARAMETER, "w", back.data(), &f32),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(back[10], -2);
+  EXPECT_EQ(back[100], 4);
+  for (size_t i = 0; i < w.size(); ++i)
+    EXPECT_NEAR(back[i], w[i], 0.16 * 4) << i;
+  std::vector<uint8_t> raw(128 + 3 * 4);
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_PARAMETER, "w", raw.data(), &nf4),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(raw[5] >> 4, 0) << "element 10 is the lowest level";
+  EXPECT_EQ(raw[50] >> 4, 15) << "element 100 is the highest";
+  float absmax[3];
+  std::memcpy(absmax, raw.data() + 128, sizeof absmax);
+  EXPECT_EQ(absmax[0], 2);
+  EXPECT_EQ(absmax[1], 4);
+}
+
+TEST(Convert, RoundsToNearestEven) {
+  using artifact::DType;
+  auto through = [](DType t, double v) {
+    uint64_t slot = 0;
+    artifact::storeFloat(t, &slot, 0, v);
+    return artifact::loadFloat(t, &slot, 0);
+  };
+  EXPECT_EQ(through(DType::BF16, 1 + 0x1p-8), 1);
+  EXPECT_EQ(through(DType::BF16, 1 + 3 * 0x1p-8), 1 + 0x1p-6);
+  EXPECT_EQ(through(DType::F16, 65504), 65504);
+  EXPECT_EQ(through(DType::F16, 65520), INFINITY);
+  EXPECT_EQ(through(DType::F16, 0x1p-24), 0x1p-24);
+  EXPECT_EQ(through(DType::F16, 0x1p-25), 0);
+  EXPECT_EQ(through(DType::F8E4M3FN, 448), 448);
+  EXPECT_EQ(through(DType::F8E4M3FN, 464), 448) << "a tie goes to even";
+  EXPECT_TRUE(std::isnan(through(DType::F8E4M3FN, 465)));
+  EXPECT_EQ(through(DType::F8E4M3FN, -0x1p-9), -0x1p-9);
+  // Every pattern of 16 bits survives the way through double.
+  for (DType t : {DType::BF16, DType::F16})
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+      auto in = static_cast<uint16_t>(bits);
+      double v = artifact::loadFloat(t, &in, 0);
+      uint16_t out = 0;
+      artifact::storeFloat(t, &out, 0, v);
+      if (!std::isnan(v))
+        ASSERT_EQ(in, out);
+    }
+}
