@@ -104,7 +104,8 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>,
     OptionalAttr<DenseF64ArrayAttr>:$llama3, OptionalAttr<F64Attr>:$linear);
   let results = (outs RankedTensorOf<[F32, F64]>:$cos, RankedTensorOf<[F32, F64]>:$sin);
   let assemblyFormat = [{
-    $positions `theta` $theta (`llama3` $llama3^)? (`linear` `(` $linear^ `)`)?
+    $positions `theta` custom<Number>($theta) (`llama3` custom<Numbers>($llama3)^)?
+    (`linear` `(` custom<Number>($linear)^ `)`)?
     attr-dict `:` type($positions) `->` type($cos)
   }];
   let hasVerifier = 1;
@@ -180,10 +181,10 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
   let results = (outs Act_FloatTensor:$result, Optional<Act_FloatTensor>:$lse);
   let regions = (region VariadicRegion<AnyRegion>:$score);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? (`window` `(` $window^ `)`)?
-    (`softcap` `(` $softcap^ `)`)? (`mask` `(` $mask^ `)`)?
+    $q `,` $k `,` $v `scale` custom<Number>($scale) (`causal` $causal^)? (`window` `(` $window^ `)`)?
+    (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
     (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)?
-    (`dropout` `(` $dropout^ `,` $seed `,` $step `,` $site `)`)?
+    (`dropout` `(` custom<Number>($dropout)^ `,` $seed `,` $step `,` $site `)`)?
     (`score` $score^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -220,10 +221,10 @@ def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegmen
                       Optional<Act_FloatTensor>:$dsinks);
   let regions = (region VariadicRegion<AnyRegion>:$score);
   let assemblyFormat = [{
-    $grad `,` $q `,` $k `,` $v `,` $out `,` $lse `scale` $scale (`causal` $causal^)?
-    (`window` `(` $window^ `)`)? (`softcap` `(` $softcap^ `)`)? (`mask` `(` $mask^ `)`)?
+    $grad `,` $q `,` $k `,` $v `,` $out `,` $lse `scale` custom<Number>($scale) (`causal` $causal^)?
+    (`window` `(` $window^ `)`)? (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
     (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)?
-    (`dropout` `(` $dropout^ `,` $seed `,` $step `,` $site `)`)?
+    (`dropout` `(` custom<Number>($dropout)^ `,` $seed `,` $step `,` $site `)`)?
     (`score` $score^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

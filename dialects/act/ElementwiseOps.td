@@ -72,7 +72,7 @@ def Act_ScaleOp : Act_ElementwiseOp<"scale", [Differentiable, SameOperandsAndRes
   }];
   let arguments = (ins Act_FloatTensor:$input, F64Attr:$factor);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
+  let assemblyFormat = "$input `by` custom<Number>($factor) attr-dict `:` type($input)";
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
@@ -258,7 +258,7 @@ def Act_DropoutOp : Act_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
   }];
   let arguments = (ins Act_FloatTensor:$input, F64Attr:$p, I64:$seed, I64:$step, I64:$site);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$input `p` $p `rng` `(` $seed `,` $step `,` $site `)` attr-dict `:` type($input)";
+  let assemblyFormat = "$input `p` custom<Number>($p) `rng` `(` $seed `,` $step `,` $site `)` attr-dict `:` type($input)";
 
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -48,7 +48,7 @@ def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $weight (`bias` `(` $bias^ `)`)?
-    (`lora` `(` $lora_a^ `,` $lora_b `,` $lora_scale `)`)? (`in_out` $in_out^)?
+    (`lora` `(` $lora_a^ `,` $lora_b `,` custom<Number>($lora_scale) `)`)? (`in_out` $in_out^)?
     attr-dict `:` functional-type(operands, results)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];

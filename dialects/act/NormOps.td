@@ -16,7 +16,7 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
   }];
   let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, F64Attr:$eps);
   let results = (outs Act_FloatTensor:$result, Optional<Act_FloatTensor>:$rstd);
-  let assemblyFormat = "$input `,` $weight `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $weight `eps` custom<Number>($eps) attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -51,7 +51,7 @@ def Act_LayerNormOp : Act_Op<"layer_norm", [Pure, SameVariadicResultSize, Costed
   }];
   let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, Act_FloatTensor:$bias, F64Attr:$eps);
   let results = (outs Act_FloatTensor:$result, Optional<Act_FloatTensor>:$mean, Optional<Act_FloatTensor>:$rstd);
-  let assemblyFormat = "$input `,` $weight `,` $bias `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $weight `,` $bias `eps` custom<Number>($eps) attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

@@ -49,7 +49,7 @@ def Act_ClipOp : Act_Op<"clip", [Pure, SameOperandsAndResultType, Costed, Lowera
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$square_sum, F64Attr:$max_norm);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$square_sum `max_norm` $max_norm attr-dict `:` type($square_sum)";
+  let assemblyFormat = "$square_sum `max_norm` custom<Number>($max_norm) attr-dict `:` type($square_sum)";
   let hasVerifier = 1;
 }
 
@@ -77,7 +77,7 @@ def Act_AdamWOp : Act_UpdateOp<"adamw"> {
     F64Attr:$weight_decay, UnitAttr:$master);
   let assemblyFormat = [{
     $name `lr` `(` $lr `)` `step` `(` $step `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
-    `betas` $betas `eps` $eps `weight_decay` $weight_decay (`master` $master^)? attr-dict
+    `betas` custom<Numbers>($betas) `eps` custom<Number>($eps) `weight_decay` custom<Number>($weight_decay) (`master` $master^)? attr-dict
   }];
   let hasVerifier = 1;
 }

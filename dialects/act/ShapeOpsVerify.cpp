@@ -113,7 +113,7 @@ static LogicalResult verifyParts(Operation *op, StringRef wholeName,
     if (part.getRank() == whole.getRank())
       expected.back() = dimsOf(part).back();
     std::string why =
-        ("for a " + wholeName + " of shape " + shapeText(whole)).str();
+        ("for " + wholeName + " of shape " + shapeText(whole)).str();
     if (failed(checkShape(op, name, part, expected, why)) ||
         failed(checkElement(op, name, part, whole.getElementType(),
                             "as in " + wholeName)))
@@ -125,7 +125,7 @@ static LogicalResult verifyParts(Operation *op, StringRef wholeName,
   int64_t last = whole.getShape().back();
   if (known && !ShapedType::isDynamic(last) && sum != last)
     return op->emitOpError()
-           << "parts have " << sum << " columns, expected " << last << " for a "
+           << "parts have " << sum << " columns, expected " << last << " for "
            << wholeName << " of shape " << shapeText(whole);
   return success();
 }

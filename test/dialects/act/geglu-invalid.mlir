@@ -1,0 +1,17 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// integers
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error@+1 {{'act.geglu' op operand #0 must be ranked tensor of 64-bit float or 32-bit float or bfloat16 type or 16-bit float values, but got 'tensor<4xi32>'}}
+  %0 = act.geglu %x, %x : tensor<4xi32>
+  return
+}
+
+// -----
+
+// another shape, in the generic form
+func.func @f(%x: tensor<2x4xf32>, %y: tensor<4xf32>) {
+  // expected-error@+1 {{'act.geglu' op requires the same type for all operands and results}}
+  %0 = "act.geglu"(%x, %y) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return
+}

@@ -1,0 +1,9 @@
+// RUN: act-opt %s | act-opt | FileCheck %s
+// RUN: act-opt %s --emit-bytecode | act-opt | FileCheck %s
+
+// CHECK-LABEL: @single
+// CHECK: act.layer_norm_grad %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x4xf32>
+func.func @single(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %g: tensor<4xf32>, %mean: tensor<2xf32>, %rstd: tensor<2xf32>) -> tensor<2x4xf32> {
+  %0 = act.layer_norm_grad %dy, %x, %g, %mean, %rstd : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
