@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/AxisView.h"
-#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 
@@ -115,9 +114,15 @@ bool AxisSpace::same(ArrayRef<unsigned> a, ArrayRef<unsigned> b) const {
 }
 
 bool AxisSpace::sameDims(ArrayRef<Axes> a, ArrayRef<Axes> b) const {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
            return same(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+bool AxisSpace::sameShape(ArrayRef<Axes> a, ArrayRef<Axes> b) const {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+           return withoutUnits(std::get<0>(pair)) ==
+                  withoutUnits(std::get<1>(pair));
          });
 }
 
@@ -136,8 +141,9 @@ Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
   Monomial name;
   for (unsigned axis : leaves) {
     const Dim &dim = nodes[axis].dim;
-    size = dim.isStatic() && !ShapedType::isDynamic(size) ? size * dim.size
-                                                          : ShapedType::kDynamic;
+    size = dim.isStatic() && !ShapedType::isDynamic(size)
+               ? size * dim.size
+               : ShapedType::kDynamic;
     Monomial factor(dim.name);
     name.factor *= factor.factor;
     llvm::append_range(name.letters, factor.letters);
@@ -160,8 +166,8 @@ AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
   Axes queue = flat(axes);
   SmallVector<Axes, 4> out(dims.size());
   size_t next = 0;
-  for (auto [i, dim] : llvm::enumerate(dims)) {
-    Dim need = dim;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    Dim need = dims[i];
     while (!isPlainOne(need)) {
       if (next == queue.size()) {
         if (need.size != 1)
@@ -264,7 +270,8 @@ AxisView AxisSpace::broadcast(Value value, ArrayRef<Axes> dims) const {
 // a run of its own, so that it is moved, too, instead of being dropped by one
 // reshape and made by another.
 Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
-                             ArrayRef<Axes> target, RankedTensorType type) const {
+                             ArrayRef<Axes> target,
+                             RankedTensorType type) const {
   struct Run {
     Dim dim;
     int64_t position; ///< in the view's sequence; -1 when the view lacks it
@@ -307,7 +314,8 @@ Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
         ++end;
       ArrayRef<unsigned> run = ArrayRef(leaves).slice(i, end - i);
       Dim dim = run.size() == leaves.size() ? whole : product(run);
-      if (from < viewDims.size() && flat(view.dims[from]).size() == run.size()) {
+      if (from < viewDims.size() &&
+          flat(view.dims[from]).size() == run.size()) {
         dim = viewDims[from];
         if (!type && run.size() == leaves.size())
           whole = dim;
@@ -321,12 +329,14 @@ Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
   // In the view's order; runs that it lacks come first, with size 1.
   SmallVector<size_t> inViewOrder =
       llvm::to_vector(llvm::seq<size_t>(runs.size()));
-  llvm::stable_sort(inViewOrder, [&](size_t x, size_t y) {
-    auto key = [&](const Run &run) {
+  llvm::sort(inViewOrder, [&](size_t x, size_t y) {
+    auto key = [&](size_t index) {
+      const Run &run = runs[index];
       bool missing = run.from == viewDims.size();
-      return std::make_tuple(!missing, missing ? 0 : run.from, run.position);
+      return std::make_tuple(!missing, missing ? index : run.from,
+                             run.position);
     };
-    return key(runs[x]) < key(runs[y]);
+    return key(x) < key(y);
   });
   Dims runDims, fullDims;
   bool repeats = false;

@@ -8,11 +8,11 @@
 //
 //     {b, a}  {s}  {d}
 //
-// Going from a view to its input only rearranges the lists: a transpose permutes
-// them, a reshape distributes the same sequence over other dimensions, and an
-// expand drops the axes that only repeat. Where a reshape cuts through an axis,
-// the axis is split into two, everywhere at once: views that share an axis agree
-// on its parts. A dimension of size 1 without a name has no axes.
+// Going from a view to its input only rearranges the lists: a transpose
+// permutes them, a reshape distributes the same sequence over other dimensions,
+// and an expand drops the axes that only repeat. Where a reshape cuts through
+// an axis, the axis is split into two, everywhere at once: views that share an
+// axis agree on its parts. A dimension of size 1 without a name has no axes.
 //
 // What the axes mean is then independent of how a program was spelled, and
 // `materialize` makes any order of them from the value at the far end of the
@@ -49,6 +49,8 @@ public:
   /// Equal after splitting.
   bool same(llvm::ArrayRef<unsigned> a, llvm::ArrayRef<unsigned> b) const;
   bool sameDims(llvm::ArrayRef<Axes> a, llvm::ArrayRef<Axes> b) const;
+  /// Equal but for axes of size 1.
+  bool sameShape(llvm::ArrayRef<Axes> a, llvm::ArrayRef<Axes> b) const;
 
   /// Size 1: no element distinguishes it.
   bool isUnit(unsigned axis) const { return nodes[axis].dim.size == 1; }
@@ -67,7 +69,8 @@ public:
     return distribute(sequence(dims), to, nullptr);
   }
 
-  /// `value` as an operand broadcast to dimensions `dims`, aligned at the right.
+  /// `value` as an operand broadcast to dimensions `dims`, aligned at the
+  /// right.
   AxisView broadcast(mlir::Value value, llvm::ArrayRef<Axes> dims) const;
 
   /// Emits a value of dimensions `target` from `view`, repeated along axes that

@@ -44,8 +44,9 @@ static bool sameShapeAs(Value value, Operation *op) {
 }
 
 std::optional<ConstantFactor> constantFactor(Operation *op) {
-  auto factorOf = [&](Value input,
-                      std::optional<double> factor) -> std::optional<ConstantFactor> {
+  auto factorOf =
+      [&](Value input,
+          std::optional<double> factor) -> std::optional<ConstantFactor> {
     if (!factor || !std::isfinite(*factor) || *factor == 0 ||
         !sameShapeAs(input, op))
       return std::nullopt;
@@ -130,7 +131,8 @@ static Value maskOfDifference(SubOp op, double &factor) {
   return isOne(op.getRhs()) ? castOfMask(op.getLhs()) : Value();
 }
 
-// Whether factor * bias is 0 where its masks allow, and very negative elsewhere.
+// Whether factor * bias is 0 where its masks allow, and very negative
+// elsewhere.
 bool ScoreMask::addBias(AxisView view, double factor) {
   while (true) {
     if (auto number = splatValue(view.value))

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACT_ERASEDEAD_H
+#define ACT_PASSES_ACT_ERASEDEAD_H
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace act {
+
+/// Erases `op` if nothing uses it, and then what only it used.
+inline void eraseDead(mlir::Operation *op) {
+  llvm::SetVector<mlir::Operation *> work;
+  work.insert(op);
+  while (!work.empty()) {
+    op = work.pop_back_val();
+    if (!mlir::isOpTriviallyDead(op))
+      continue;
+    llvm::SmallVector<mlir::Value> operands(op->getOperands());
+    op->erase();
+    for (mlir::Value operand : operands)
+      if (mlir::Operation *producer = operand.getDefiningOp())
+        work.insert(producer);
+  }
+}
+
+} // namespace act
+#endif

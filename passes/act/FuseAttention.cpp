@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/EraseDead.h"
+#include "passes/act/FuseAttentionMatch.h"
+#include "passes/act/FuseLoss.h"
+#include "passes/act/Passes.h"
+
+namespace act {
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+// A rotation moved behind the transpose and factors that came before it:
+// rope(transpose(x)) = transpose(rope(x)).
+Value rotated(const AttentionOperand &operand) {
+  RopeOp rope = operand.rope;
+  OpBuilder b(rope);
+  auto moved = RopeOp::create(
+      b, rope.getLoc(), operand.view.value, rope.getCos(), rope.getSin(),
+      rope.getInterleaved(), rope.getHeadsFirst() && !operand.ropeMoves,
+      rope.getInverse());
+  return moved;
+}
+
+// The operand with dimensions `target`; a value of the program if there is one.
+Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
+                   const AttentionOperand &operand, ArrayRef<Axes> target) {
+  AxisView view = operand.view;
+  if (operand.rope)
+    view.value = rotated(operand);
+  for (const AxisView &alias : operand.aliases)
+    if (space.sameShape(alias.dims, target))
+      return alias.value;
+  if (space.sameShape(view.dims, target))
+    return view.value;
+  return space.materialize(b, loc, view, target);
+}
+
+// All padding masks as one of [b, s_kv].
+Value paddingMask(OpBuilder &b, Location loc, const AttentionMatch &m) {
+  Value mask;
+  for (const AxisView &view : m.padding) {
+    Value next = m.space.materialize(b, loc, view, {m.batch, m.keys});
+    mask =
+        mask ? Value(AndOp::create(b, loc, next.getType(), mask, next)) : next;
+  }
+  return mask;
+}
+
+// Lets the users of `value` swallow the views it is made of: a program that
+// transposes the output back gets the output.
+void foldViews(Value value) {
+  llvm::SetVector<Operation *> work, kept;
+  auto addUsers = [&](Value of) {
+    for (Operation *user : of.getUsers())
+      if (isa<TransposeOp, ReshapeOp>(user))
+        work.insert(user);
+  };
+  addUsers(value);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    Value result = op->getResult(0), replacement;
+    SmallVector<OpFoldResult> folded;
+    while (!replacement && succeeded(op->fold(folded))) {
+      Value to = folded.empty() ? Value() : dyn_cast<Value>(folded[0]);
+      if (to != result) // otherwise changed in place
+        replacement = to;
+      folded.clear();
+    }
+    addUsers(result);
+    if (!replacement) {
+      kept.insert(op);
+      continue;
+    }
+    result.replaceAllUsesWith(replacement);
+    kept.remove(op);
+    op->erase();
+  }
+  for (Operation *op : llvm::reverse(kept))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+void fuse(const AttentionMatch &m) {
+  MatmulOp output = m.output;
+  OpBuilder b(output);
+  Location loc =
+      b.getFusedLoc({m.scores->getLoc(), m.softmax->getLoc(), output.getLoc()});
+  auto dims = [&](const Axes &tokens, const Axes &heads, const Axes &depth) {
+    SmallVector<Axes, 4> target;
+    if (!m.cuSeqlens)
+      target.push_back(m.batch);
+    target.append({tokens, heads, depth});
+    return target;
+  };
+  Value q =
+      operandValue(b, loc, m.space, m.q, dims(m.queries, m.heads, m.depth));
+  Value k =
+      operandValue(b, loc, m.space, m.k, dims(m.keys, m.kvHeads, m.depth));
+  Value v =
+      operandValue(b, loc, m.space, m.v, dims(m.keys, m.kvHeads, m.valueDepth));
+  DropoutOp dropout = m.dropout;
+  if (dropout && dropout.getP().isZero())
+    dropout = {};
+  Value none;
+  auto attention = AttentionOp::create(
+      b, loc, q.getType(), Type(), q, k, v, paddingMask(b, loc, m), m.cuSeqlens,
+      /*sinks=*/none, dropout ? dropout.getSeed() : none,
+      dropout ? dropout.getStep() : none, dropout ? dropout.getSite() : none,
+      b.getF64FloatAttr(m.scale), m.causal ? b.getUnitAttr() : UnitAttr(),
+      m.window ? b.getI64IntegerAttr(*m.window) : IntegerAttr(),
+      m.softcap ? b.getF64FloatAttr(*m.softcap) : FloatAttr(),
+      dropout ? dropout.getPAttr() : FloatAttr(), /*scoreCount=*/0);
+
+  AxisView result{attention.getResult(),
+                  dims(m.queries, m.heads, m.valueDepth)};
+  Value replacement =
+      m.space.materialize(b, loc, result, m.outputDims, output.getType());
+  output.getResult().replaceAllUsesWith(replacement);
+  foldViews(replacement);
+  eraseDead(output);
+  // Views that its users have swallowed.
+  if (Operation *view = replacement.getDefiningOp())
+    eraseDead(view);
+}
+
+struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
+  using FuseAttentionPassBase::FuseAttentionPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (chunk < 1) {
+      module.emitError() << "chunk is " << chunk << ", expected 1 or more";
+      return signalPassFailure();
+    }
+    if (failed(checkForwardOnly(module)))
+      return signalPassFailure();
+    SmallVector<SoftmaxOp> softmaxes;
+    SmallVector<CrossEntropyOp> losses;
+    module.walk([&](Operation *op) {
+      if (auto softmax = dyn_cast<SoftmaxOp>(op))
+        softmaxes.push_back(softmax);
+      if (auto loss = dyn_cast<CrossEntropyOp>(op))
+        losses.push_back(loss);
+    });
+    for (SoftmaxOp softmax : softmaxes)
+      if (auto match = matchAttention(softmax))
+        fuse(*match);
+    for (CrossEntropyOp loss : losses)
+      fuseLoss(loss, chunk);
+  }
+
+  // A backward pass reads the probabilities, which are not there any more.
+  LogicalResult checkForwardOnly(ModuleOp module) {
+    WalkResult result = module.walk([](Operation *op) {
+      if (!isa<PhaseOp, AccumulateOp, SoftmaxGradOp, CrossEntropyGradOp>(op))
+        return WalkResult::advance();
+      op->emitError("--fuse-attention must run before --autodiff");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+
+} // namespace
+} // namespace act

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/FuseAttentionMatch.h"
+#include "passes/act/ScoreMask.h"
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+Type elementOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getElementType();
+}
+
+class Matcher {
+public:
+  explicit Matcher(SoftmaxOp softmax) { m.softmax = softmax; }
+  std::optional<AttentionMatch> match();
+
+private:
+  bool findScores();
+  bool findQueriesAndKeys(ArrayRef<Axes> dims);
+  bool findOutput();
+  bool findValues(Value probabilities, ArrayRef<Axes> dims);
+  void trace(AttentionOperand &operand, Type element, bool throughFactors);
+  bool traceRope(AttentionOperand &operand);
+  bool classifyMasks();
+  bool classifyLeading();
+  bool checkOperand(const AttentionOperand &operand, ArrayRef<unsigned> leading,
+                    ArrayRef<unsigned> token, ArrayRef<unsigned> depth);
+  bool checkDropout();
+
+  AttentionMatch m;
+  ScoreMask mask{m.space};
+  SmallVector<Axes, 4> softmaxDims, dropoutDims;
+  Axes leading, padded;
+};
+
+// Back from the softmax to the product of Q and K. `post` is the factor between
+// the value at hand and the softmax, or the softcap's tanh once that is passed.
+bool Matcher::findScores() {
+  for (const Dim &dim : dimsOf(m.softmax.getType()))
+    softmaxDims.push_back(m.space.create(dim));
+  m.keys = softmaxDims[m.softmax.getAxis()];
+  AxisView view{m.softmax.getInput(), softmaxDims};
+  double post = 1;
+  while (true) {
+    Operation *op = view.value.getDefiningOp();
+    // Scores that something else reads have to be in memory anyway.
+    if (!op || !view.value.hasOneUse())
+      return false;
+    if (auto product = dyn_cast<MatmulOp>(op)) {
+      m.scores = product;
+      m.scale = m.softcap ? post * *m.softcap : post;
+      return findQueriesAndKeys(view.dims);
+    }
+    if (isa<TransposeOp, ReshapeOp>(op)) {
+      if (!m.space.step(view))
+        return false;
+    } else if (auto cast = dyn_cast<CastOp>(op)) {
+      if (!isa<FloatType>(elementOf(cast.getInput())))
+        return false;
+      view.value = cast.getInput();
+    } else if (auto factor = constantFactor(op)) {
+      post *= factor->factor;
+      view.value = factor->input;
+    } else if (m.softcap) {
+      // Below the tanh a mask would be bounded by the softcap.
+      return false;
+    } else if (auto tanh = dyn_cast<TanhOp>(op)) {
+      m.softcap = std::abs(post);
+      post = post < 0 ? -1 : 1; // tanh is odd
+      view.value = tanh.getInput();
+    } else {
+      view.value = mask.add(op, view.dims, post);
+      if (!view.value)
+        return false;
+    }
+  }
+}
+
+// The dimensions of a matmul's operands, given its result's.
+struct OperandDims {
+  SmallVector<Axes, 4> lhs, rhs;
+
+  OperandDims(MatmulOp op, ArrayRef<Axes> lead, const Axes &rows,
+              const Axes &columns, const Axes &contracted)
+      : lhs(lead) {
+    if (op.getRhs().getType().getRank() == op.getLhs().getType().getRank())
+      rhs.assign(lead.begin(), lead.end());
+    lhs.append({rows, contracted});
+    rhs.append({contracted, columns});
+    if (op.getTransposeLhs())
+      std::swap(lhs.back(), lhs[lhs.size() - 2]);
+    if (op.getTransposeRhs())
+      std::swap(rhs.back(), rhs[rhs.size() - 2]);
+  }
+};
+
+bool Matcher::findQueriesAndKeys(ArrayRef<Axes> dims) {
+  ArrayRef<Axes> lead = dims.drop_back(2);
+  const Axes &rows = dims[dims.size() - 2], &columns = dims.back();
+  Dims lhs = dimsOf(m.scores.getLhs().getType());
+  m.depth =
+      m.space.create(lhs[lhs.size() - (m.scores.getTransposeLhs() ? 2 : 1)]);
+  OperandDims operands(m.scores, lead, rows, columns, m.depth);
+  bool columnsAreKeys = m.space.same(columns, m.keys);
+  if (!columnsAreKeys && !m.space.same(rows, m.keys))
+    return false;
+  m.queries = columnsAreKeys ? rows : columns;
+  leading = m.space.sequence(lead);
+  (columnsAreKeys ? m.q : m.k).view = {m.scores.getLhs(), operands.lhs};
+  (columnsAreKeys ? m.k : m.q).view = {m.scores.getRhs(), operands.rhs};
+  return true;
+}
+
+// Goes forward over a view op: from its input's dimensions to its result's.
+static bool stepForward(AxisSpace &space, Operation *op,
+                        SmallVector<Axes, 4> &dims) {
+  SmallVector<Axes, 4> out;
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (int64_t p : transpose.getPermutation())
+      out.push_back(dims[p]);
+    dims = out;
+    return true;
+  }
+  auto regrouped = space.regroup(
+      dims, dimsOf(cast<RankedTensorType>(op->getResult(0).getType())));
+  if (!regrouped)
+    return false;
+  dims = *regrouped;
+  return true;
+}
+
+// Forward from the softmax to the product with V.
+bool Matcher::findOutput() {
+  Value value = m.softmax.getResult();
+  SmallVector<Axes, 4> dims = softmaxDims;
+  while (true) {
+    // Probabilities that something else reads have to be in memory anyway.
+    if (!value.hasOneUse())
+      return false;
+    Operation *op = *value.getUsers().begin();
+    if (auto product = dyn_cast<MatmulOp>(op)) {
+      m.output = product;
+      return findValues(value, dims);
+    }
+    if (isa<TransposeOp, ReshapeOp>(op)) {
+      if (!stepForward(m.space, op, dims))
+        return false;
+    } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      if (m.dropout)
+        return false;
+      m.dropout = dropout;
+      dropoutDims = dims;
+    } else if (auto cast = dyn_cast<CastOp>(op)) {
+      if (!isa<Float64Type, Float32Type, BFloat16Type, Float16Type>(
+              elementOf(cast.getResult())))
+        return false;
+    } else {
+      return false;
+    }
+    value = op->getResult(0);
+  }
+}
+
+bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
+  bool left = m.output.getLhs() == probabilities;
+  Value other = left ? m.output.getRhs() : m.output.getLhs();
+  bool transposed =
+      left ? m.output.getTransposeLhs() : m.output.getTransposeRhs();
+  bool otherTransposed =
+      left ? m.output.getTransposeRhs() : m.output.getTransposeLhs();
+  auto otherType = cast<RankedTensorType>(other.getType());
+  if (!left && otherType.getRank() != int64_t(dims.size()))
+    return false;
+  // As lhs the last dimension is contracted, as rhs the one before.
+  bool lastIsKeys = left != transposed;
+  Axes last = dims.back(), before = dims[dims.size() - 2];
+  if (!m.space.same(lastIsKeys ? last : before, m.keys) ||
+      !m.space.same(lastIsKeys ? before : last, m.queries))
+    return false;
+  bool lastIsDepth = left != otherTransposed;
+  Dims otherDims = dimsOf(otherType);
+  m.valueDepth =
+      m.space.create(otherDims[otherDims.size() - (lastIsDepth ? 1 : 2)]);
+  ArrayRef<Axes> lead = dims.drop_back(2);
+  m.outputDims.assign(lead.begin(), lead.end());
+  m.outputDims.push_back(left ? m.queries : m.valueDepth);
+  m.outputDims.push_back(left ? m.valueDepth : m.queries);
+  OperandDims operands(m.output, lead, m.outputDims[lead.size()],
+                       m.outputDims.back(), m.keys);
+  m.v.view = {other, left ? operands.rhs : operands.lhs};
+  return true;
+}
+
+// Behind an operand as far as views, factors and an upcast from `element` go.
+void Matcher::trace(AttentionOperand &operand, Type element,
+                    bool throughFactors) {
+  AxisView &view = operand.view;
+  while (true) {
+    operand.aliases.push_back(view);
+    if (m.space.step(view))
+      continue;
+    Operation *op = view.value.getDefiningOp();
+    if (auto cast = dyn_cast_or_null<CastOp>(op);
+        cast && elementOf(cast.getInput()) == element &&
+        elementOf(cast.getResult()) != element &&
+        element.getIntOrFloatBitWidth() <
+            elementOf(cast.getResult()).getIntOrFloatBitWidth()) {
+      view.value = cast.getInput();
+      operand.aliases.clear();
+      continue;
+    }
+    if (!throughFactors)
+      return;
+    if (auto factor = constantFactor(op)) {
+      operand.factor *= factor->factor;
+      view.value = factor->input;
+      operand.aliases.clear();
+      continue;
+    }
+    if (traceRope(operand))
+      operand.aliases.clear();
+    return;
+  }
+}
+
+// A rotation acts on each head alone, so that factors and the exchange of heads
+// and tokens may follow it instead of coming before.
+bool Matcher::traceRope(AttentionOperand &operand) {
+  auto rope = operand.view.value.getDefiningOp<RopeOp>();
+  if (!rope)
+    return false;
+  AxisView view = operand.view;
+  view.value = rope.getInput();
+  double product = 1;
+  bool moves = false;
+  while (true) {
+    if (auto factor = constantFactor(view.value.getDefiningOp());
+        factor && rope->hasOneUse()) {
+      product *= factor->factor;
+      view.value = factor->input;
+      continue;
+    }
+    auto transpose = view.value.getDefiningOp<TransposeOp>();
+    if (!transpose || moves || !rope.getHeadsFirst())
+      break;
+    int64_t rank = view.dims.size();
+    SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(rank));
+    if (rank < 3)
+      break;
+    std::swap(swap[rank - 3], swap[rank - 2]);
+    if (!llvm::equal(swap, transpose.getPermutation()))
+      break;
+    m.space.step(view);
+    moves = true;
+  }
+  if (view.value == rope.getInput())
+    return false;
+  operand.view = view;
+  operand.factor *= product;
+  operand.rope = rope;
+  operand.ropeMoves = moves;
+  return true;
+}
+
+// What each elementary mask is, by the axes it depends on.
+bool Matcher::classifyMasks() {
+  leading = m.space.flat(leading);
+  for (const AxisView &view : mask.getMasks()) {
+    auto is = [&](const Axes &rows, const Axes &columns) {
+      return m.space.sameDims(view.dims, {rows, columns});
+    };
+    Operation *op = view.value.getDefiningOp();
+    if (auto causal = dyn_cast_or_null<CausalMaskOp>(op)) {
+      if (!is(m.queries, m.keys))
+        return false;
+      m.causal = true;
+      if (auto window = causal.getWindow())
+        m.window = std::min<int64_t>(*window, m.window.value_or(*window));
+      continue;
+    }
+    if (auto segments = dyn_cast_or_null<SegmentMaskOp>(op)) {
+      if (!is(m.queries, m.keys) && !is(m.keys, m.queries))
+        return false;
+      if (m.cuSeqlens && m.cuSeqlens != segments.getCuSeqlens())
+        return false;
+      m.cuSeqlens = segments.getCuSeqlens();
+      continue;
+    }
+    for (unsigned axis : m.space.withoutUnits(m.space.sequence(view.dims))) {
+      if (llvm::is_contained(m.space.flat(m.keys), axis))
+        continue;
+      if (!llvm::is_contained(leading, axis))
+        return false;
+      if (!llvm::is_contained(padded, axis))
+        padded.push_back(axis);
+    }
+    if (llvm::none_of(m.padding, [&](const AxisView &old) {
+          return old.value == view.value &&
+                 m.space.sameDims(old.dims, view.dims);
+        }))
+      m.padding.push_back(view);
+  }
+  return !m.cuSeqlens || m.padding.empty();
+}
+
+// Which leading axes are batch and which are heads, in the scores' order.
+//
+// Axes that K and V lack are heads, those of padding masks are batch. For the
+// others both readings are right, and the one is taken that leaves Q where it
+// is: batch is what stands before the tokens. Where that says nothing ([b,
+// heads, s, d]) the first is batch.
+bool Matcher::classifyLeading() {
+  Axes inK = m.space.sequence(m.k.view.dims),
+       inV = m.space.sequence(m.v.view.dims);
+  Axes shared, groups;
+  for (unsigned axis : leading) {
+    bool k = llvm::is_contained(inK, axis), v = llvm::is_contained(inV, axis);
+    if (k != v && !m.space.isUnit(axis))
+      return false;
+    (k || m.space.isUnit(axis) ? shared : groups).push_back(axis);
+  }
+  // Heads that share a key are neighbours; in another order than [kv_heads,
+  // group] a program means something else than grouped queries.
+  if (!groups.empty()) {
+    auto position = [&](unsigned axis) { return llvm::find(leading, axis); };
+    for (unsigned axis : shared)
+      if (!m.space.isUnit(axis) && position(axis) > position(groups.front()))
+        return false;
+  }
+  Axes inQ = m.space.sequence(m.q.view.dims);
+  Axes queries = m.space.flat(m.queries);
+  auto tokens = queries.empty() ? inQ.end() : llvm::find(inQ, queries.front());
+  Axes before, after;
+  for (unsigned axis : shared)
+    (std::find(inQ.begin(), tokens, axis) != tokens ? before : after)
+        .push_back(axis);
+  bool telling = tokens != inQ.end() && !m.space.withoutUnits(after).empty();
+  for (unsigned axis : shared) {
+    bool isBatch = llvm::is_contained(padded, axis);
+    if (m.cuSeqlens)
+      isBatch = false;
+    else if (telling)
+      isBatch |= llvm::is_contained(before, axis);
+    else if (padded.empty())
+      isBatch = axis == shared.front();
+    (isBatch ? m.batch : m.kvHeads).push_back(axis);
+  }
+  if (llvm::any_of(groups, [&](unsigned axis) {
+        return llvm::is_contained(padded, axis);
+      }))
+    return false;
+  m.heads = m.kvHeads;
+  llvm::append_range(m.heads, groups);
+  return true;
+}
+
+// Whether the operand depends on just the axes that it should.
+bool Matcher::checkOperand(const AttentionOperand &operand,
+                           ArrayRef<unsigned> leading, ArrayRef<unsigned> token,
+                           ArrayRef<unsigned> depth) {
+  Axes expected;
+  for (ArrayRef<unsigned> axes : {leading, token, depth})
+    llvm::append_range(expected, m.space.withoutUnits(axes));
+  Axes actual = m.space.withoutUnits(m.space.sequence(operand.view.dims));
+  llvm::sort(expected);
+  llvm::sort(actual);
+  return expected == actual &&
+         elementOf(operand.view.value) == elementOf(m.output.getResult());
+}
+
+// Dropout draws by the element's index in the tensor it is applied to, the
+// fused op by its index in [b, heads, s, s_kv]: they must be the same.
+bool Matcher::checkDropout() {
+  if (!m.dropout)
+    return true;
+  Axes expected;
+  for (const Axes *axes : {&m.batch, &m.heads, &m.queries, &m.keys})
+    llvm::append_range(expected, m.space.withoutUnits(*axes));
+  return m.space.withoutUnits(m.space.sequence(dropoutDims)) == expected;
+}
+
+std::optional<AttentionMatch> Matcher::match() {
+  if (!findScores() || !findOutput())
+    return std::nullopt;
+  Type element = elementOf(m.output.getResult());
+  trace(m.q, element, true);
+  trace(m.k, element, true);
+  trace(m.v, element, false);
+  m.scale *= m.q.factor * m.k.factor;
+  if (!std::isfinite(m.scale) || !classifyMasks() || !classifyLeading())
+    return std::nullopt;
+  Axes kvLeading = m.batch, qLeading = m.batch;
+  llvm::append_range(kvLeading, m.kvHeads);
+  llvm::append_range(qLeading, m.heads);
+  if (!checkOperand(m.q, qLeading, m.queries, m.depth) ||
+      !checkOperand(m.k, kvLeading, m.keys, m.depth) ||
+      !checkOperand(m.v, kvLeading, m.keys, m.valueDepth) ||
+      m.space.product(m.depth) != m.space.product(m.valueDepth) ||
+      !checkDropout())
+    return std::nullopt;
+  return std::move(m);
+}
+
+} // namespace
+
+std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax) {
+  return Matcher(softmax).match();
+}
+
+} // namespace act

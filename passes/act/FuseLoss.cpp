@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/FuseLoss.h"
+#include "dialects/act/ShapeCheck.h"
+#include "passes/act/EraseDead.h"
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+// input W^T, W of shape [vocabulary, in].
+struct Head {
+  Operation *op;
+  Value input, weight;
+};
+
+// The matrix of which `weight` is the transpose.
+Value transposedMatrix(Value weight) {
+  auto transpose = weight.getDefiningOp<TransposeOp>();
+  return transpose && transpose.getType().getRank() == 2 &&
+                 transpose.getPermutation()[0] == 1
+             ? transpose.getInput()
+             : Value();
+}
+
+std::optional<Head> headOf(Operation *op) {
+  if (auto linear = dyn_cast_or_null<LinearOp>(op)) {
+    if (linear.getBias() || linear.getLoraA() ||
+        !isa<FloatType>(linear.getWeight().getType().getElementType()))
+      return std::nullopt;
+    Value weight = linear.getInOut() ? transposedMatrix(linear.getWeight())
+                                     : linear.getWeight();
+    return weight ? std::optional<Head>({op, linear.getInput(), weight})
+                  : std::nullopt;
+  }
+  auto matmul = dyn_cast_or_null<MatmulOp>(op);
+  if (!matmul || matmul.getTransposeLhs() ||
+      matmul.getRhs().getType().getRank() != 2)
+    return std::nullopt;
+  Value weight = matmul.getTransposeRhs() ? matmul.getRhs()
+                                          : transposedMatrix(matmul.getRhs());
+  return weight ? std::optional<Head>({op, matmul.getLhs(), weight})
+                : std::nullopt;
+}
+
+// Whether a reshape keeps the vocabulary apart from the tokens.
+bool onlyFlattensTokens(ReshapeOp op) {
+  RankedTensorType from = op.getInput().getType(), to = op.getType();
+  return from.getRank() > 0 && to.getRank() > 0 &&
+         dimsOf(from).back() == dimsOf(to).back();
+}
+
+// Back from the logits, through what nothing else reads.
+std::optional<Head> findHead(Value logits) {
+  while (logits.hasOneUse()) {
+    Operation *op = logits.getDefiningOp();
+    if (auto reshape = dyn_cast_or_null<ReshapeOp>(op);
+        reshape && onlyFlattensTokens(reshape))
+      logits = reshape.getInput();
+    else if (auto cast = dyn_cast_or_null<CastOp>(op);
+             cast && isa<FloatType>(cast.getInput().getType().getElementType()))
+      logits = cast.getInput();
+    else
+      return headOf(op);
+  }
+  return std::nullopt;
+}
+
+// The largest divisor of `tokens` up to `limit`.
+int64_t chunkOf(int64_t tokens, int64_t limit) {
+  int64_t best = 1;
+  for (int64_t i = 1; i * i <= tokens; ++i)
+    if (tokens % i == 0)
+      for (int64_t divisor : {i, tokens / i})
+        if (divisor <= limit)
+          best = std::max(best, divisor);
+  return best;
+}
+
+} // namespace
+
+bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
+  if (loss.getReduction() == Reduction::None || loss.getLse())
+    return false;
+  RankedTensorType labels = loss.getLabels().getType();
+  if (!labels.hasStaticShape())
+    return false;
+  std::optional<Head> head = findHead(loss.getLogits());
+  if (!head)
+    return false;
+  auto input = cast<RankedTensorType>(head->input.getType());
+  if (computeType(input.getElementType()) !=
+      loss.getLoss().getType().getElementType())
+    return false;
+
+  OpBuilder b(loss);
+  // One row of the input per label, in the labels' shape.
+  SmallVector<int64_t> shape(labels.getShape());
+  auto names = dimNames(labels);
+  shape.push_back(input.getShape().back());
+  names.push_back(dimNames(input).back());
+  Value rows = head->input;
+  if (input.getShape() != ArrayRef(shape))
+    rows = reshapeTo(
+        b, rows,
+        namedTensor(shape, input.getElementType(), names, b.getContext()));
+  Location loc = b.getFusedLoc({head->op->getLoc(), loss.getLoc()});
+  auto fused = LinearCrossEntropyOp::create(
+      b, loc, loss.getLoss().getType(), Type(), rows, head->weight,
+      loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
+      b.getI64IntegerAttr(chunkOf(labels.getNumElements(), chunk)));
+  loss.getLoss().replaceAllUsesWith(fused.getLoss());
+
+  eraseDead(loss);
+  return true;
+}
+
+} // namespace act

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACT_FUSELOSS_H
+#define ACT_PASSES_ACT_FUSELOSS_H
+#include "dialects/act/Dialect.h"
+
+namespace act {
+
+/// Replaces the loss and the linear layer that makes its logits by
+/// `act.linear_cross_entropy`, if nothing else reads the logits. A chunk has as
+/// many tokens as divide their number evenly, at most `chunk`. Returns whether
+/// it was possible.
+bool fuseLoss(CrossEntropyOp loss, int64_t chunk);
+
+} // namespace act
+#endif
