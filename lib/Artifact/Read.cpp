@@ -26,6 +26,15 @@ struct Decoder {
     return true;
   }
 
+  // The verifier aligns a list's length but not its 8-byte elements.
+  template <typename List>
+  bool takeAligned(const List *list, uint64_t element) {
+    if (list->size() == 0 || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0)
+      return take(element * list->size());
+    exhausted = true;
+    return false;
+  }
+
   std::string decode(const flatbuffers::String *s) {
     return s && take(s->size()) ? s->str() : std::string();
   }
@@ -35,7 +44,7 @@ struct Decoder {
     if (!t)
       return out;
     out.dtype = static_cast<DType>(t->dtype());
-    if (auto *shape = t->shape(); shape && take(8 * uint64_t{shape->size()}))
+    if (auto *shape = t->shape(); shape && takeAligned(shape, 8))
       for (uint32_t i = 0; i < shape->size(); ++i)
         out.shape.push_back(shape->Get(i));
     out.blockSize = t->block_size();
@@ -68,7 +77,7 @@ struct Decoder {
     out.kernel = l->kernel();
     out.name = decode(l->name());
     auto *args = l->args();
-    if (!args || !take(sizeof(fbs::Operand) * uint64_t{args->size()}))
+    if (!args || !takeAligned(args, sizeof(fbs::Operand)))
       return out;
     out.args.reserve(args->size());
     for (uint32_t i = 0; i < args->size(); ++i) {
@@ -143,7 +152,8 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   if (auto *code = s->code(); code && d.take(code->size()))
     step.code.assign(code->begin(), code->end());
   if (d.exhausted)
-    return Error{"the artifact is damaged: its parts overlap", ""};
+    return Error{"the artifact is damaged: its parts overlap or are misaligned",
+                 ""};
   if (auto status = validate(step); !status)
     return status.error();
   return step;
