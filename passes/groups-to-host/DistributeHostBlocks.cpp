@@ -287,12 +287,11 @@ public:
 
   LogicalResult run() {
     copyIndirectResults();
+    sinkReshapes();
     SmallVector<int64_t> works;
-    while (linalg::LinalgOp root = nextRoot()) {
-      done.insert(root);
+    while (linalg::LinalgOp root = nextRoot())
       if (failed(distribute(root)))
         return failure();
-    }
     for (auto forall : func.getOps<scf::ForallOp>()) {
       int64_t work = 0;
       forall.walk([&](linalg::LinalgOp op) { work += workOf(op); });
@@ -344,24 +343,86 @@ private:
            value.getDefiningOp<linalg::FillOp>();
   }
 
-  linalg::LinalgOp nextRoot() {
-    linalg::LinalgOp last;
+  /// Reshapes of results go to the end: a loop may then stand right before
+  /// them, after everything that is computed.
+  void sinkReshapes() {
+    SmallVector<Operation *> reshapes;
+    for (Operation &op : func.getBody().front())
+      if (isForResults(&op) && &op != terminator())
+        reshapes.push_back(&op);
+    for (Operation *op : reshapes)
+      op->moveBefore(terminator());
+  }
+
+  /// The return, or a reshape that only leads there.
+  bool isForResults(Operation *op) {
+    if (op == terminator())
+      return true;
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+               op) &&
+           op->getBlock() == &func.getBody().front() &&
+           llvm::all_of(op->getUsers(),
+                        [&](Operation *user) { return isForResults(user); });
+  }
+
+  SmallVector<linalg::LinalgOp> undoneRoots() {
+    llvm::SetVector<Operation *> found;
     for (Value operand : terminator()->getOperands()) {
       auto op = underlying(operand).getDefiningOp<linalg::LinalgOp>();
       if (op && op->getBlock() == &func.getBody().front() &&
-          !done.contains(op) && (!last || last->isBeforeInBlock(op)))
-        last = op;
+          !done.contains(op))
+        found.insert(op);
     }
-    return last;
+    return llvm::map_to_vector(
+        found, [](Operation *op) { return cast<linalg::LinalgOp>(op); });
+  }
+
+  /// Of the roots from which no other is computed, the largest. Roots that are
+  /// on the way to another come out of that one's loop.
+  linalg::LinalgOp nextRoot() {
+    SmallVector<linalg::LinalgOp> roots = undoneRoots();
+    llvm::SmallPtrSet<Operation *, 16> inner;
+    for (linalg::LinalgOp root : roots) {
+      SmallVector<Operation *> worklist{root};
+      llvm::SmallPtrSet<Operation *, 16> seen;
+      while (!worklist.empty())
+        for (Value operand : worklist.pop_back_val()->getOperands())
+          if (Operation *def = operand.getDefiningOp();
+              def && seen.insert(def).second) {
+            inner.insert(def);
+            worklist.push_back(def);
+          }
+    }
+    linalg::LinalgOp best;
+    int64_t bestSize = 0;
+    for (linalg::LinalgOp root : roots) {
+      int64_t size = 1;
+      auto ranges = root.getStaticLoopRanges();
+      for (auto [range, type] : llvm::zip(ranges, root.getIteratorTypesArray()))
+        if (type == utils::IteratorType::parallel)
+          size *= range;
+      if (!inner.contains(root) && size > bestSize)
+        best = root, bestSize = size;
+    }
+    return best;
+  }
+
+  /// Where the results' reshapes begin.
+  Operation *anchor() {
+    for (Operation &op : func.getBody().front())
+      if (isForResults(&op))
+        return &op;
+    return terminator();
   }
 
   LogicalResult distribute(linalg::LinalgOp root) {
-    SmallVector<int64_t> sizes = TileSizes(root).choose();
-    if (llvm::all_of(sizes, [](int64_t size) { return size == 0; })) {
-      // Nothing to share out: one iteration, so that producers are fused and
-      // buffers are placed as elsewhere.
-      return success();
-    }
+    done.insert(root);
+    TileSizes choice(root);
+    SmallVector<int64_t> sizes = choice.choose();
+    if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
+      return success(); // nothing to share out
+    SmallVector<Companion> companions = findCompanions(root, sizes);
+    root->moveBefore(anchor());
     SmallVector<OpFoldResult> tiles;
     for (int64_t size : sizes)
       tiles.push_back(rewriter.getIndexAttr(size));
@@ -377,7 +438,142 @@ private:
     rewriter.replaceOp(root, tiled->replacements);
     if (loops.empty())
       return success();
+    // From the last: one that another is computed from is found as a producer.
+    llvm::sort(companions, [](const Companion &a, const Companion &b) {
+      return b.op->isBeforeInBlock(a.op);
+    });
+    for (Companion &companion : companions)
+      sliceCompanion(companion, sizes);
     return fuseProducers();
+  }
+
+  /// Another root whose tiles go along with the loop's: dims[d] is its own
+  /// iteration dimension for the loop root's d.
+  struct Companion {
+    linalg::LinalgOp op;
+    DimMap dims;
+  };
+
+  /// Roots that share values with `root` and iterate over all that is tiled,
+  /// as log(sum) + max goes along with exp(x - max) / sum.
+  SmallVector<Companion> findCompanions(linalg::LinalgOp root,
+                                        ArrayRef<int64_t> sizes) {
+    SmallVector<Companion> found;
+    auto places = placesOf(root);
+    SmallVector<int64_t> ranges = root.getStaticLoopRanges();
+    for (linalg::LinalgOp other : undoneRoots()) {
+      if (other == root || llvm::is_contained(backwardOf(root), other))
+        continue;
+      Companion companion{other, DimMap(sizes.size(), -1)};
+      for (auto &[value, dims] : placesOf(other)) {
+        auto mine = places.find(value);
+        if (mine == places.end())
+          continue;
+        for (auto [own, theirs] : llvm::zip(mine->second, dims))
+          if (own >= 0 && theirs >= 0 && companion.dims[own] < 0)
+            companion.dims[own] = theirs;
+      }
+      SmallVector<int64_t> otherRanges = other.getStaticLoopRanges();
+      auto iterators = other.getIteratorTypesArray();
+      bool fits = true;
+      for (unsigned d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 0 || sizes[d] >= ranges[d])
+          continue;
+        int64_t e = companion.dims[d];
+        fits &= e >= 0 && otherRanges[e] == ranges[d] &&
+                iterators[e] == utils::IteratorType::parallel;
+      }
+      if (fits)
+        found.push_back(companion);
+    }
+    return found;
+  }
+
+  llvm::SmallVector<Operation *> backwardOf(Operation *op) {
+    llvm::SetVector<Operation *> seen;
+    seen.insert(op);
+    for (unsigned i = 0; i < seen.size(); ++i)
+      for (Value operand : seen[i]->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          seen.insert(def);
+    return seen.takeVector();
+  }
+
+  /// For every value that a root is computed from: the root's dimension of
+  /// each of the value's dimensions, -1 for none.
+  llvm::DenseMap<Value, DimMap> placesOf(linalg::LinalgOp root) {
+    llvm::DenseMap<Value, DimMap> places;
+    Cone cone = collectCone(root);
+    for (auto &[op, dims] : cone.members) {
+      auto member = cast<linalg::LinalgOp>(op);
+      for (OpOperand &operand : member->getOpOperands()) {
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type || operand.get().getDefiningOp<tensor::EmptyOp>() ||
+            operand.get().getDefiningOp<linalg::FillOp>())
+          continue;
+        DimMap place(type.getRank(), -1);
+        AffineMap map = member.getMatchingIndexingMap(&operand);
+        for (unsigned i = 0; i < map.getNumResults(); ++i)
+          for (auto [d, loop] : llvm::enumerate(dims))
+            if (loop >= 0 && map.getResult(i) ==
+                                 getAffineDimExpr(loop, root.getContext()))
+              place[i] = d;
+        places[operand.get()] = place;
+      }
+    }
+    return places;
+  }
+
+  /// Asks for the companion's tile in the loop; fusing it as a producer then
+  /// computes it there and hands the whole out.
+  void sliceCompanion(Companion &companion, ArrayRef<int64_t> sizes) {
+    bool sliced = llvm::any_of(companion.op->getUsers(), [&](Operation *user) {
+      return loop()->isAncestor(user);
+    });
+    done.insert(companion.op);
+    if (sliced)
+      return;
+    auto forall = cast<scf::ForallOp>(loop());
+    SmallVector<int64_t> ranges = companion.op.getStaticLoopRanges();
+    SmallVector<OpFoldResult> offsets(ranges.size(), rewriter.getIndexAttr(0)),
+        extents = getAsIndexOpFoldResult(rewriter.getContext(), ranges);
+    rewriter.setInsertionPoint(forall.getTerminator());
+    unsigned iv = 0;
+    for (unsigned d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 0)
+        continue;
+      Value at = forall.getInductionVars()[iv++];
+      int64_t e = companion.dims[d];
+      if (e < 0)
+        continue;
+      offsets[e] = at;
+      extents[e] = rewriter.getIndexAttr(sizes[d]);
+      if (ranges[e] % sizes[d]) {
+        AffineExpr x = rewriter.getAffineDimExpr(0);
+        auto map = AffineMap::get(
+            1, 0,
+            {rewriter.getAffineConstantExpr(ranges[e]) - x,
+             rewriter.getAffineConstantExpr(sizes[d])},
+            rewriter.getContext());
+        extents[e] = affine::makeComposedFoldedAffineMin(
+            rewriter, forall.getLoc(), map, {OpFoldResult(at)});
+      }
+    }
+    Value result = companion.op->getResult(0);
+    AffineMap map = companion.op.getIndexingMapMatchingResult(
+        cast<OpResult>(result));
+    SmallVector<OpFoldResult> sliceOffsets, sliceExtents;
+    for (AffineExpr expr : map.getResults()) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      sliceOffsets.push_back(offsets[dim]);
+      sliceExtents.push_back(extents[dim]);
+    }
+    SmallVector<OpFoldResult> ones(map.getNumResults(),
+                                   rewriter.getIndexAttr(1));
+    auto slice = tensor::ExtractSliceOp::create(
+        rewriter, forall.getLoc(), result, sliceOffsets, sliceExtents, ones);
+    if (!fuse(companion.op, {slice}))
+      rewriter.eraseOp(slice);
   }
 
   Operation *loop() { return loops.front(); }
@@ -444,21 +640,22 @@ private:
       }
       return true;
     }
+    // Only what becomes a result leaves the loop; other uses outside belong to
+    // other loops, which compute the value again rather than wait for it.
     bool escapes = llvm::any_of(producer->getUsers(), [&](Operation *user) {
-      return !loop()->isAncestor(user) && user != loop();
+      return isForResults(user);
     });
+    escapes = escapes && coversGrid(slices.front());
     bool isInit = llvm::is_contained(producer->getUsers(), loop());
     if (isInit && llvm::any_of(slices, [&](tensor::ExtractSliceOp slice) {
           return slice.getSource().getDefiningOp();
         }))
       return false;
-    if (escapes && (slices.size() != 1 || !coversGrid(slices.front())))
-      return false;
     for (tensor::ExtractSliceOp slice : slices) {
       auto fused = scf::tileAndFuseProducerOfSlice(rewriter, slice, loops);
       if (!fused)
         return false;
-      if (escapes) {
+      if (std::exchange(escapes, false)) {
         auto more = scf::yieldReplacementForFusedProducer(rewriter, slice,
                                                           *fused, loops);
         if (failed(more))
@@ -468,7 +665,7 @@ private:
         for (auto [old, replacement] :
              llvm::zip(producer->getResults(), results))
           rewriter.replaceUsesWithIf(old, replacement, [&](OpOperand &use) {
-            return !loop()->isAncestor(use.getOwner());
+            return isForResults(use.getOwner());
           });
       }
       if (slice->use_empty())
