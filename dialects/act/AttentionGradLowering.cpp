@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of attention, from the probabilities made again out of the
+// log-sum-exp. Two passes over the tiles, each with sums in a fixed order: one
+// block of queries collects dq over key blocks, one block of keys collects dk
+// and dv over query blocks.
+#include "dialects/act/AttentionLowering.h"
+#include "dialects/act/AttentionTiles.h"
+#include "dialects/act/ScoreRegion.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace act;
+
+using Tile = AttentionTiles::Tile;
+using Adaptor = AttentionGradOp::Adaptor;
+
+namespace {
+struct Grad {
+  Grad(OpBuilder &b, AttentionGradOp op, Adaptor in)
+      : t(b, op.getLoc(), in.getQ(), in.getK(), in.getV(),
+          attentionOptions(op, in)),
+        l(t.l), grad(t.dense(in.getGrad())), out(t.dense(in.getOut())),
+        lse(t.denseStatistic(in.getLse())) {}
+
+  /// What a block of query rows contributes to every tile of it.
+  struct Queries {
+    Value q, grad, lse, delta;
+  };
+  Queries queriesOf(const Tile &tile);
+  /// d loss / d (q k^T) and dropout(p) of a tile, [rows, columns].
+  std::pair<Value, Value> scoreGrads(const Tile &tile, const Queries &queries,
+                                     Value keys, Value values, bool rowsRepeat,
+                                     bool wantP);
+
+  AttentionTiles t;
+  LinalgBuilder &l;
+  Value grad, out, lse;
+};
+} // namespace
+
+Grad::Queries Grad::queriesOf(const Tile &tile) {
+  Queries result;
+  result.q = t.rowsOf(t.q, tile.batch, tile.row, tile.head, t.rows);
+  result.grad = t.rowsOf(grad, tile.batch, tile.row, tile.head, t.rows);
+  result.lse = t.statisticOf(lse, tile);
+  Value o = t.rowsOf(out, tile.batch, tile.row, tile.head, t.rows);
+  result.delta =
+      l.sum({t.rows, t.dv}, {1}, {l.whole(result.grad), l.whole(o)},
+            [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+  return result;
+}
+
+std::pair<Value, Value> Grad::scoreGrads(const Tile &tile,
+                                         const Queries &queries, Value keys,
+                                         Value values, bool rowsRepeat,
+                                         bool wantP) {
+  Value raw = t.product(queries.q, keys);
+  Value dp = t.product(queries.grad, values);
+  SmallVector<LinalgBuilder::Input> in{l.whole(raw), l.whole(dp),
+                                       l.at(queries.lse, {0}),
+                                       l.at(queries.delta, {0})};
+  llvm::append_range(in, t.maskInputs(tile));
+  SmallVector<Type> elements(wantP ? 2 : 1, l.compute);
+  auto made = l.mapAll(
+      {t.rows, t.columns}, in, elements, [&](Scalars &s, ValueRange x) {
+        auto score = t.score(s, tile, x[0], x.drop_front(4), true, rowsRepeat);
+        // A row that sees nothing has lse = -inf, and no gradient.
+        Value shift = s.select(s.isNegInf(x[2]), s.f(0), x[2]);
+        Value p = s.exp(s.sub(score.value, shift));
+        Value ds =
+            s.mul(s.mul(p, s.sub(t.drop(s, tile, x[1]), x[3])), score.slope);
+        // A slope may be infinite or NaN where the score is -inf.
+        Value none = arith::CmpFOp::create(
+            s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
+        SmallVector<Value> values{s.select(none, s.f(0), ds)};
+        if (wantP)
+          values.push_back(t.drop(s, tile, p));
+        return values;
+      });
+  return {made[0], wantP ? made[1] : Value()};
+}
+
+// dsinks[h] = - sum over rows of exp(sink - lse) * delta.
+static Value sinkGrads(Grad &g, Value sinks, Type element) {
+  AttentionTiles &t = g.t;
+  LinalgBuilder &l = g.l;
+  SmallVector<int64_t> shape{t.batch, t.heads, t.s, t.dv};
+  Value delta =
+      l.sum(shape, {3}, {l.at(g.grad, {0, 2, 1, 3}), l.at(g.out, {0, 2, 1, 3})},
+            [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+  shape.pop_back();
+  Value total =
+      l.sum(shape, {0, 2}, {l.whole(delta), l.whole(g.lse), l.at(sinks, {1})},
+            [](Scalars &s, ValueRange x) {
+              Value p = s.exp(s.sub(x[2], x[1]));
+              // No key and a sink of -inf: nothing in the denominator.
+              p = s.select(s.isNegInf(x[1]), s.f(0), p);
+              return s.neg(s.mul(p, x[0]));
+            });
+  return l.rounded(total, element);
+}
+
+static LogicalResult check(AttentionGradOp op) {
+  if (op->getNumRegions())
+    return checkScoreRegion(op->getRegion(0), true);
+  return success();
+}
+
+LogicalResult act::lowerAttentionGradQ(OpBuilder &b, AttentionGradOp op,
+                                       ValueRange operands,
+                                       SmallVectorImpl<Value> &results) {
+  if (failed(check(op)))
+    return failure();
+  Adaptor in(operands, op);
+  Grad g(b, op, in);
+  AttentionTiles &t = g.t;
+  auto type = plainTensor(op.getDq().getType());
+  Location loc = op.getLoc();
+  Value dq = t.l.empty({t.batch, t.s, t.heads, t.d}, type.getElementType());
+  auto blocks = t.forEachBlock(
+      t.heads, t.s, t.rows, {{dq, 1}}, [&](Value n, Value head, Value first) {
+        Tile tile{n, head, first, t.rowOf(first), {}, {}, {}, {}};
+        t.setSequences(tile);
+        Grad::Queries queries = g.queriesOf(tile);
+        Value start = t.l.zeros({t.rows, t.d}, t.l.compute);
+        auto [low, high] = t.columnRange(tile);
+        auto loop = scf::ForOp::create(
+            b, loc, low, high, t.index(t.columns), ValueRange{start},
+            [&](OpBuilder &, Location, Value column, ValueRange carried) {
+              Tile at = tile;
+              at.firstColumn = column;
+              at.column = t.columnOf(column);
+              Value kvHead = t.kvHead(head);
+              Value keys = t.rowsOf(t.k, n, at.column, kvHead, t.columns);
+              Value values = t.rowsOf(t.v, n, at.column, kvHead, t.columns);
+              Value ds =
+                  g.scoreGrads(at, queries, keys, values, false, false).first;
+              Value sum = t.accumulate(carried[0], ds, keys, false);
+              scf::YieldOp::create(b, loc, sum);
+            });
+        return SmallVector<Value>{
+            t.l.rounded(loop.getResult(0), type.getElementType())};
+      });
+  results.push_back(t.l.reshape(blocks[0], type.getShape()));
+  if (op.getSinks())
+    results.push_back(sinkGrads(g, in.getSinks(), elementOf(op.getDsinks())));
+  return success();
+}
+
+LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
+                                        ValueRange operands,
+                                        SmallVectorImpl<Value> &results) {
+  if (failed(check(op)))
+    return failure();
+  Adaptor in(operands, op);
+  Grad g(b, op, in);
+  AttentionTiles &t = g.t;
+  Location loc = op.getLoc();
+  auto keyType = plainTensor(op.getDk().getType());
+  auto valueType = plainTensor(op.getDv().getType());
+  int64_t group = t.heads / t.kvHeads;
+  Value dk = t.l.empty(shapeOf(t.k), keyType.getElementType());
+  Value dv = t.l.empty(shapeOf(t.v), valueType.getElementType());
+  auto blocks = t.forEachBlock(
+      t.kvHeads, t.kv, t.columns, {{dk, 1}, {dv, 1}},
+      [&](Value n, Value kvHead, Value first) {
+        Tile tile;
+        tile.batch = n;
+        tile.column = t.columnOf(first);
+        // The block's own rows of dk are all computed; those that the block
+        // before has, too, are not stored.
+        tile.firstColumn = tile.column;
+        Value keys = t.rowsOf(t.k, n, tile.column, kvHead, t.columns);
+        Value values = t.rowsOf(t.v, n, tile.column, kvHead, t.columns);
+        auto [low, high] = t.rowRange(tile);
+        SmallVector<Value> start{t.l.zeros({t.columns, t.d}, t.l.compute),
+                                 t.l.zeros({t.columns, t.dv}, t.l.compute)};
+        Value firstHead = arith::MulIOp::create(b, loc, kvHead, t.index(group));
+        auto heads = scf::ForOp::create(
+            b, loc, t.index(0), t.index(group), t.index(1), start,
+            [&, low = low, high = high](OpBuilder &, Location, Value member,
+                                        ValueRange outer) {
+              Tile ofHead = tile;
+              ofHead.head = t.add(firstHead, member);
+              auto loop = scf::ForOp::create(
+                  b, loc, low, high, t.index(t.rows), outer,
+                  [&](OpBuilder &, Location, Value row, ValueRange carried) {
+                    Tile at = ofHead;
+                    at.firstRow = row;
+                    at.row = t.rowOf(row);
+                    t.setSequences(at);
+                    Grad::Queries queries = g.queriesOf(at);
+                    auto [ds, p] =
+                        g.scoreGrads(at, queries, keys, values, true, true);
+                    Value sumK = t.accumulate(carried[0], ds, queries.q, true);
+                    Value sumV =
+                        t.accumulate(carried[1], p, queries.grad, true);
+                    scf::YieldOp::create(b, loc, ValueRange{sumK, sumV});
+                  });
+              scf::YieldOp::create(b, loc, loop.getResults());
+            });
+        return SmallVector<Value>{
+            t.l.rounded(heads.getResult(0), keyType.getElementType()),
+            t.l.rounded(heads.getResult(1), valueType.getElementType())};
+      });
+  results.push_back(t.l.reshape(blocks[0], keyType.getShape()));
+  results.push_back(t.l.reshape(blocks[1], valueType.getShape()));
+  return success();
+}
+
+LogicalResult AttentionGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                             SmallVectorImpl<Value> &results) {
+  SmallVector<Value> q, kv;
+  if (failed(lowerAttentionGradQ(b, *this, operands, q)) ||
+      failed(lowerAttentionGradKV(b, *this, operands, kv)))
+    return failure();
+  results.push_back(q[0]);
+  llvm::append_range(results, kv);
+  results.append(q.begin() + 1, q.end());
+  return success();
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The region of act.attention that rewrites a score: scalar arith and math ops
+// on (score, b, head, query, key). A lowering inlines it for every element of a
+// tile, and the gradient inlines it together with its derivative.
+//
+// The derivative is carried forward, as dual numbers are: a region is a
+// function of one real number, so each op's value comes with d value / d score
+// (Griewank and Walther, Evaluating Derivatives, chapter 3).
+#ifndef ACT_DIALECTS_ACT_SCOREREGION_H
+#define ACT_DIALECTS_ACT_SCOREREGION_H
+#include "dialects/act/LinalgBuilder.h"
+
+namespace act {
+
+/// Whether `region` can be inlined: ops without regions, on values of the
+/// region itself, and when `differentiated`, with a derivative where they
+/// depend on the score. Says which op is in the way.
+mlir::LogicalResult checkScoreRegion(mlir::Region &region, bool differentiated);
+
+struct ScoreAndSlope {
+  mlir::Value score, slope;
+};
+
+/// Inlines a checked region on `args`. `slope` is null unless `differentiated`,
+/// and also where the score does not matter to the result.
+ScoreAndSlope inlineScoreRegion(Scalars &s, mlir::Region &region,
+                                mlir::ValueRange args, bool differentiated);
+
+} // namespace act
+#endif
