@@ -167,6 +167,35 @@ void copiesToLinalg(func::FuncOp func) {
   }
 }
 
+/// A loop that carries a tensor which is made anew in every iteration would
+/// need a buffer per iteration; the value moves into the initial one instead.
+LogicalResult carryInOneBuffer(scf::ForOp loop, IRRewriter &rewriter) {
+  for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
+    BlockArgument carried = loop.getRegionIterArg(i);
+    if (!isa<MemRefType>(carried.getType()))
+      continue;
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    Value next = yield.getOperand(i), init = loop.getInitArgs()[i];
+    if (next != carried) {
+      Value origin = next;
+      while (auto view = origin.getDefiningOp<ViewLikeOpInterface>())
+        origin = view.getViewSource();
+      if (auto arg = dyn_cast<BlockArgument>(origin);
+          arg && arg.getOwner() == loop.getBody())
+        return loop.emitOpError("exchanges the buffers of two iteration "
+                                "arguments, which a kernel cannot do");
+      rewriter.setInsertionPoint(yield);
+      memref::CopyOp::create(rewriter, loop.getLoc(), next, init);
+      rewriter.modifyOpInPlace(yield, [&] { yield.setOperand(i, carried); });
+    }
+    rewriter.replaceAllUsesWith(carried, init);
+    rewriter.replaceAllUsesWith(loop.getResult(i), init);
+    yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    rewriter.modifyOpInPlace(yield, [&] { yield.setOperand(i, init); });
+  }
+  return success();
+}
+
 struct BufferizeHostKernel
     : act::impl::BufferizeHostKernelPassBase<BufferizeHostKernel> {
   void runOnOperation() override {
@@ -177,12 +206,19 @@ struct BufferizeHostKernel
         return signalPassFailure();
       bufferization::OneShotBufferizationOptions options;
       options.bufferAlignment = 64;
+      options.allowReturnAllocsFromLoops = true; // see carryInOneBuffer
       options.setFunctionBoundaryTypeConversion(
           bufferization::LayoutMapOption::IdentityLayoutMap);
       bufferization::BufferizationState state;
       if (failed(bufferization::runOneShotBufferize(func, options, state)))
         return signalPassFailure();
+      SmallVector<scf::ForOp> carriers;
+      func.walk([&](scf::ForOp op) { carriers.push_back(op); });
+      for (scf::ForOp op : carriers)
+        if (failed(carryInOneBuffer(op, rewriter)))
+          return signalPassFailure();
       RewritePatternSet patterns(&getContext());
+      scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
       for (Dialect *dialect : getContext().getLoadedDialects())
         dialect->getCanonicalizationPatterns(patterns);
       for (RegisteredOperationName op : getContext().getRegisteredOperations())

@@ -369,8 +369,7 @@ private:
     llvm::SetVector<Operation *> found;
     for (Value operand : terminator()->getOperands()) {
       auto op = underlying(operand).getDefiningOp<linalg::LinalgOp>();
-      if (op && op->getBlock() == &func.getBody().front() &&
-          !done.contains(op))
+      if (op && op->getBlock() == &func.getBody().front() && !done.contains(op))
         found.insert(op);
     }
     return llvm::map_to_vector(
@@ -515,8 +514,8 @@ private:
         AffineMap map = member.getMatchingIndexingMap(&operand);
         for (unsigned i = 0; i < map.getNumResults(); ++i)
           for (auto [d, loop] : llvm::enumerate(dims))
-            if (loop >= 0 && map.getResult(i) ==
-                                 getAffineDimExpr(loop, root.getContext()))
+            if (loop >= 0 &&
+                map.getResult(i) == getAffineDimExpr(loop, root.getContext()))
               place[i] = d;
         places[operand.get()] = place;
       }
@@ -550,18 +549,18 @@ private:
       extents[e] = rewriter.getIndexAttr(sizes[d]);
       if (ranges[e] % sizes[d]) {
         AffineExpr x = rewriter.getAffineDimExpr(0);
-        auto map = AffineMap::get(
-            1, 0,
-            {rewriter.getAffineConstantExpr(ranges[e]) - x,
-             rewriter.getAffineConstantExpr(sizes[d])},
-            rewriter.getContext());
+        auto map =
+            AffineMap::get(1, 0,
+                           {rewriter.getAffineConstantExpr(ranges[e]) - x,
+                            rewriter.getAffineConstantExpr(sizes[d])},
+                           rewriter.getContext());
         extents[e] = affine::makeComposedFoldedAffineMin(
             rewriter, forall.getLoc(), map, {OpFoldResult(at)});
       }
     }
     Value result = companion.op->getResult(0);
-    AffineMap map = companion.op.getIndexingMapMatchingResult(
-        cast<OpResult>(result));
+    AffineMap map =
+        companion.op.getIndexingMapMatchingResult(cast<OpResult>(result));
     SmallVector<OpFoldResult> sliceOffsets, sliceExtents;
     for (AffineExpr expr : map.getResults()) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();

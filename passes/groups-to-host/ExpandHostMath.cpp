@@ -62,8 +62,9 @@ struct WidenArithmetic : RewritePattern {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(isNarrow(operand.getType())
-                             ? arith::ExtFOp::create(
-                                   rewriter, loc, asF32(operand.getType()), operand)
+                             ? arith::ExtFOp::create(rewriter, loc,
+                                                     asF32(operand.getType()),
+                                                     operand)
                                    .getResult()
                              : operand);
     Type type = op->getResult(0).getType();

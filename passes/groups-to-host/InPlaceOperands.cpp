@@ -28,9 +28,9 @@ linalg::GenericOp moveInput(linalg::GenericOp op, unsigned from, unsigned to) {
   for (unsigned i = 0; i < outputs.size(); ++i)
     maps.push_back(op.getIndexingMapsArray()[numInputs + i]);
   outputs[to] = op.getDpsInputs()[from];
-  auto moved =
-      linalg::GenericOp::create(builder, op.getLoc(), op.getResultTypes(),
-                                inputs, outputs, maps, op.getIteratorTypesArray());
+  auto moved = linalg::GenericOp::create(builder, op.getLoc(),
+                                         op.getResultTypes(), inputs, outputs,
+                                         maps, op.getIteratorTypesArray());
   moved.getRegion().takeBody(op.getRegion());
   Block *body = moved.getBody();
   body->getArgument(from).replaceAllUsesWith(body->getArgument(numInputs + to));
@@ -49,8 +49,8 @@ void act::readInPlaceOperandsThroughOutputs(func::FuncOp func) {
     if (!attr || attr.getInt() < 0 ||
         attr.getInt() >= int64_t(terminator->getNumOperands()))
       continue;
-    auto result =
-        dyn_cast<OpResult>(throughReshapes(terminator->getOperand(attr.getInt())));
+    auto result = dyn_cast<OpResult>(
+        throughReshapes(terminator->getOperand(attr.getInt())));
     auto op = result ? dyn_cast<linalg::GenericOp>(result.getOwner()) : nullptr;
     if (!op || op.getNumReductionLoops())
       continue;

@@ -76,11 +76,12 @@ bool findCombiners(linalg::GenericOp op, SmallVectorImpl<Operation *> &found) {
 }
 
 bool isLibraryCall(Operation &op) {
-  if (isa<math::SqrtOp, math::RsqrtOp, math::FmaOp, math::AbsFOp,
-          math::FloorOp, math::CeilOp, math::CopySignOp>(op))
+  if (isa<math::SqrtOp, math::RsqrtOp, math::FmaOp, math::AbsFOp, math::FloorOp,
+          math::CeilOp, math::CopySignOp>(op))
     return false;
-  bool polynomial = isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log2Op,
-                        math::Log1pOp, math::TanhOp, math::ErfOp, math::AtanOp>(op);
+  bool polynomial =
+      isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp,
+          math::TanhOp, math::ErfOp, math::AtanOp>(op);
   return !polynomial || op.getResult(0).getType().isF64();
 }
 

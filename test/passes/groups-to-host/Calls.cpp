@@ -51,8 +51,8 @@ void act::test::expectClose(const Operand &actual,
     if (!(error <= worst))
       worst = std::isnan(error) ? INFINITY : error, where = i;
   }
-  EXPECT_LE(worst, relative) << "at element " << where << ": "
-                             << actual.get(std::max<int64_t>(where, 0))
-                             << ", expected "
-                             << expected(std::max<int64_t>(where, 0));
+  EXPECT_LE(worst, relative)
+      << "at element " << where << ": "
+      << actual.get(std::max<int64_t>(where, 0)) << ", expected "
+      << expected(std::max<int64_t>(where, 0));
 }

@@ -50,8 +50,7 @@ TEST_P(MathFunction, IsAccurateInF32) {
                             {Operand("f32", count)});
   double worst = 0, where = 0;
   for (int64_t i = 0; i < count; ++i) {
-    double error =
-        ulps(float(out.results[0].get(i)), c.reference(x.get(i)));
+    double error = ulps(float(out.results[0].get(i)), c.reference(x.get(i)));
     if (error > worst)
       worst = error, where = x.get(i);
   }
@@ -68,8 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"math.sin", std::sin, -50, 50, 4},
                     Case{"math.cos", std::cos, -50, 50, 4},
                     Case{"math.sqrt", std::sqrt, 0, 1000, 0.5},
-                    Case{"math.rsqrt", [](double x) { return 1 / std::sqrt(x); },
-                         1e-6, 1000, 2}));
+                    Case{"math.rsqrt",
+                         [](double x) { return 1 / std::sqrt(x); }, 1e-6, 1000,
+                         2}));
 
 TEST(HostElementwise, ExpAtTheEdges) {
   std::vector<double> in = {-INFINITY, -1e30, -200, -104, -88, 0, INFINITY, 89};
@@ -78,21 +78,23 @@ TEST(HostElementwise, ExpAtTheEdges) {
     x.set(i, in[i % in.size()]);
   Call out = compileAndCall(unary("40", "f32", "math.exp"), "f", {x},
                             {Operand("f32", 40)});
-  expectClose(out.results[0],
-              [&](int64_t i) {
-                double want = double(float(std::exp(x.get(i))));
-                return want < 1.2e-38 ? 0 : want; // below normals: zero
-              },
-              4e-7, 1.2e-38);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) {
+        double want = double(float(std::exp(x.get(i))));
+        return want < 1.2e-38 ? 0 : want; // below normals: zero
+      },
+      4e-7, 1.2e-38);
 }
 
 TEST(HostElementwise, F64UsesLibm) {
   Operand x = Operand::random("f64", 7 * 13, 1);
-  for (auto [op, f] : {std::pair<const char *, double (*)(double)>{"math.exp", std::exp},
-                       {"math.tanh", std::tanh},
-                       {"math.erf", std::erf}}) {
-    Call out =
-        compileAndCall(unary("7x13", "f64", op), "f", {x}, {Operand("f64", 91)});
+  for (auto [op, f] :
+       {std::pair<const char *, double (*)(double)>{"math.exp", std::exp},
+        {"math.tanh", std::tanh},
+        {"math.erf", std::erf}}) {
+    Call out = compileAndCall(unary("7x13", "f64", op), "f", {x},
+                              {Operand("f64", 91)});
     expectClose(out.results[0], [&](int64_t i) { return f(x.get(i)); }, 1e-15);
   }
 }
@@ -155,7 +157,8 @@ func.func @f(%x: tensor<9x37xf32>, %m: tensor<9x37xi1>, %n: tensor<9xi32>)
   Call out = compileAndCall(text, "f", {x, m, n},
                             {Operand("f32", 333), Operand("i1", 333)});
   auto both = [&](int64_t i) { return m.get(i) && i % 37 < n.get(i / 37); };
-  expectClose(out.results[0], [&](int64_t i) { return both(i) ? x.get(i) : 0; }, 0);
+  expectClose(
+      out.results[0], [&](int64_t i) { return both(i) ? x.get(i) : 0; }, 0);
   expectClose(out.results[1], [&](int64_t i) { return double(both(i)); }, 0);
 }
 
@@ -194,8 +197,9 @@ func.func @sgd(%p: tensor<123x45xf32> {act.inplace = 1 : i64},
   Call out = call(*runner, "sgd", {p, m, g, lr, step}, {});
   auto momentum = [&](int64_t i) { return m.get(i) * 0.5 + g.get(i); };
   expectClose(out.operands[1], momentum, 1e-6);
-  expectClose(out.operands[0],
-              [&](int64_t i) { return p.get(i) - 0.375 * momentum(i); }, 1e-6, 1e-1);
+  expectClose(
+      out.operands[0],
+      [&](int64_t i) { return p.get(i) - 0.375 * momentum(i); }, 1e-6, 1e-1);
 }
 
 TEST(HostElementwise, BroadcastsOverMiddleDimensions) {
@@ -216,11 +220,12 @@ func.func @f(%x: tensor<3x5x7x33xf32>, %y: tensor<5x33xf32>) -> tensor<3x5x7x33x
   Operand x = Operand::random("f32", 3 * 5 * 7 * 33, 1),
           y = Operand::random("f32", 5 * 33, 2);
   Call out = compileAndCall(text, "f", {x, y}, {Operand("f32", x.size())});
-  expectClose(out.results[0],
-              [&](int64_t i) {
-                return double(float(x.get(i) * y.get(i / 231 % 5 * 33 + i % 33)));
-              },
-              0);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) {
+        return double(float(x.get(i) * y.get(i / 231 % 5 * 33 + i % 33)));
+      },
+      0);
 }
 
 class Transpose : public testing::TestWithParam<std::pair<int, int>> {};
@@ -242,17 +247,19 @@ func.func @f(%x: tensor<2xRxCx$T>) -> tensor<2xCxRx$T> {
     int64_t r = rows, c = columns;
     Operand x = Operand::random(type, 2 * r * c, 1);
     Call out = compileAndCall(text, "f", {x}, {Operand(type, 2 * r * c)});
-    expectClose(out.results[0],
-                [&](int64_t i) {
-                  return x.get(i / (r * c) * r * c + i % r * c + i / r % c);
-                },
-                0);
+    expectClose(
+        out.results[0],
+        [&](int64_t i) {
+          return x.get(i / (r * c) * r * c + i % r * c + i / r % c);
+        },
+        0);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Transpose,
                          testing::Values(std::pair{1, 1}, std::pair{5, 7},
                                          std::pair{16, 16}, std::pair{33, 65},
-                                         std::pair{64, 48}, std::pair{257, 31}));
+                                         std::pair{64, 48},
+                                         std::pair{257, 31}));
 
 } // namespace

@@ -27,7 +27,7 @@ Operand Operand::random(const std::string &type, int64_t count, unsigned seed,
   std::normal_distribution<double> normal;
   std::uniform_int_distribution<int64_t> uniform(0, bound - 1);
   for (int64_t i = 0; i < count; ++i)
-    operand.set(i, type[0] != 'i'   ? normal(engine)
+    operand.set(i, type[0] != 'i' ? normal(engine)
                    : type == "i1" ? double(uniform(engine) & 1)
                                   : double(uniform(engine)));
   return operand;

@@ -36,8 +36,9 @@ private:
 };
 
 /// "?" in `text` replaced by the values in turn, "$T" by `type`.
-std::string format(std::string text,
-                   const std::vector<std::pair<std::string, std::string>> &with);
+std::string
+format(std::string text,
+       const std::vector<std::pair<std::string, std::string>> &with);
 
 struct Call {
   std::vector<Operand> operands; // as they are after the call

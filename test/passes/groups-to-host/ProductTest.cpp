@@ -99,8 +99,8 @@ TEST_P(Product, AgreesWithTheSum) {
           b = Operand::random(g.type, g.k * g.n, 2),
           c = Operand::random(acc, g.m * g.n, 3),
           bias = Operand::random(acc, g.n, 4);
-  auto at = [&](const Operand &operand, const std::string &subscripts, int64_t m,
-                int64_t n, int64_t k) {
+  auto at = [&](const Operand &operand, const std::string &subscripts,
+                int64_t m, int64_t n, int64_t k) {
     auto size = [&](char s) { return s == 'm' ? g.m : s == 'n' ? g.n : g.k; };
     auto index = [&](char s) { return s == 'm' ? m : s == 'n' ? n : k; };
     return operand.get(index(subscripts[0]) * size(subscripts[1]) +
@@ -115,8 +115,9 @@ TEST_P(Product, AgreesWithTheSum) {
   Call plain = call(*runner, "plain", {a, b}, {Operand(acc, g.m * g.n)});
   expectClose(plain.results[0], [&](int64_t i) { return want[i]; }, limit, 1.0);
   Call sum = call(*runner, "accumulate", {a, b, c}, {});
-  expectClose(sum.operands[2], [&](int64_t i) { return want[i] + c.get(i); },
-              limit, 1.0);
+  expectClose(
+      sum.operands[2], [&](int64_t i) { return want[i] + c.get(i); }, limit,
+      1.0);
   // The epilogue sees exactly the plain product.
   Call fused =
       call(*runner, "fused", {a, b, bias, c}, {Operand(g.type, g.m * g.n)});
@@ -132,19 +133,14 @@ TEST_P(Product, AgreesWithTheSum) {
 
 INSTANTIATE_TEST_SUITE_P(
     Host, Product,
-    testing::Values(Gemm{1, 1, 1, "mk kn", "f32"}, Gemm{5, 7, 3, "mk nk", "f32"},
-                    Gemm{8, 32, 64, "mk kn", "f32"},
-                    Gemm{33, 65, 129, "mk nk", "f32"},
-                    Gemm{33, 65, 129, "km kn", "f32"},
-                    Gemm{65, 33, 300, "km nk", "f32"},
-                    Gemm{300, 270, 40, "mk kn", "f32"},
-                    Gemm{1, 384, 96, "mk nk", "f32"},
-                    Gemm{3, 1031, 64, "mk nk", "bf16"},
-                    Gemm{128, 96, 100, "mk nk", "bf16"},
-                    Gemm{70, 40, 50, "km kn", "bf16"},
-                    Gemm{40, 70, 90, "mk nk", "f16"},
-                    Gemm{40, 70, 90, "mk kn", "f64"},
-                    Gemm{37, 20, 19, "mk nk", "f64"}));
+    testing::Values(
+        Gemm{1, 1, 1, "mk kn", "f32"}, Gemm{5, 7, 3, "mk nk", "f32"},
+        Gemm{8, 32, 64, "mk kn", "f32"}, Gemm{33, 65, 129, "mk nk", "f32"},
+        Gemm{33, 65, 129, "km kn", "f32"}, Gemm{65, 33, 300, "km nk", "f32"},
+        Gemm{300, 270, 40, "mk kn", "f32"}, Gemm{1, 384, 96, "mk nk", "f32"},
+        Gemm{3, 1031, 64, "mk nk", "bf16"}, Gemm{128, 96, 100, "mk nk", "bf16"},
+        Gemm{70, 40, 50, "km kn", "bf16"}, Gemm{40, 70, 90, "mk nk", "f16"},
+        Gemm{40, 70, 90, "mk kn", "f64"}, Gemm{37, 20, 19, "mk nk", "f64"}));
 
 // y[b, s, n] = x[b, s, k] w[n, k], and its weight gradient over b and s.
 TEST(HostProduct, LeadingDimensions) {
@@ -177,26 +173,30 @@ func.func @dw(%dy: tensor<3x20x40xf32>, %x: tensor<3x20x48xf32>,
 })";
   auto runner = KernelRunner::create(text);
   ASSERT_TRUE(runner);
-  Operand x = Operand::random("f32", 60 * 48, 1), w = Operand::random("f32", 40 * 48, 2),
-          dy = Operand::random("f32", 60 * 40, 3), g = Operand::random("f32", 40 * 48, 4);
+  Operand x = Operand::random("f32", 60 * 48, 1),
+          w = Operand::random("f32", 40 * 48, 2),
+          dy = Operand::random("f32", 60 * 40, 3),
+          g = Operand::random("f32", 40 * 48, 4);
   Call y = call(*runner, "linear", {x, w}, {Operand("f32", 60 * 40)});
-  expectClose(y.results[0],
-              [&](int64_t i) {
-                double sum = 0;
-                for (int64_t k = 0; k < 48; ++k)
-                  sum += x.get(i / 40 * 48 + k) * w.get(i % 40 * 48 + k);
-                return sum;
-              },
-              2e-5, 1.0);
+  expectClose(
+      y.results[0],
+      [&](int64_t i) {
+        double sum = 0;
+        for (int64_t k = 0; k < 48; ++k)
+          sum += x.get(i / 40 * 48 + k) * w.get(i % 40 * 48 + k);
+        return sum;
+      },
+      2e-5, 1.0);
   Call dw = call(*runner, "dw", {dy, x, g}, {});
-  expectClose(dw.operands[2],
-              [&](int64_t i) {
-                double sum = g.get(i);
-                for (int64_t t = 0; t < 60; ++t)
-                  sum += dy.get(t * 40 + i / 48) * x.get(t * 48 + i % 48);
-                return sum;
-              },
-              2e-5, 1.0);
+  expectClose(
+      dw.operands[2],
+      [&](int64_t i) {
+        double sum = g.get(i);
+        for (int64_t t = 0; t < 60; ++t)
+          sum += dy.get(t * 40 + i / 48) * x.get(t * 48 + i % 48);
+        return sum;
+      },
+      2e-5, 1.0);
 }
 
 // Scores of grouped heads: head h reads key head h floordiv 3.
@@ -221,16 +221,17 @@ func.func @f(%q: tensor<2x33x6x16xf32>, %k: tensor<2x40x2x16xf32>) -> tensor<2x6
           k = Operand::random("f32", 2 * 40 * 2 * 16, 2);
   Call out =
       compileAndCall(text, "f", {q, k}, {Operand("f32", 2 * 6 * 33 * 40)});
-  expectClose(out.results[0],
-              [&](int64_t i) {
-                int64_t t = i % 40, s = i / 40 % 33, h = i / 1320 % 6, b = i / 7920;
-                double sum = 0;
-                for (int64_t d = 0; d < 16; ++d)
-                  sum += q.get(((b * 33 + s) * 6 + h) * 16 + d) *
-                         k.get(((b * 40 + t) * 2 + h / 3) * 16 + d);
-                return sum;
-              },
-              2e-5, 1.0);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) {
+        int64_t t = i % 40, s = i / 40 % 33, h = i / 1320 % 6, b = i / 7920;
+        double sum = 0;
+        for (int64_t d = 0; d < 16; ++d)
+          sum += q.get(((b * 33 + s) * 6 + h) * 16 + d) *
+                 k.get(((b * 40 + t) * 2 + h / 3) * 16 + d);
+        return sum;
+      },
+      2e-5, 1.0);
 }
 
 } // namespace

@@ -101,12 +101,12 @@ TEST_P(Rows, RmsNormGivesBothResults) {
     return 1 / std::sqrt(sum / columns + 1e-5);
   };
   expectClose(out.results[1], rstd, 2e-6);
-  expectClose(out.results[0],
-              [&](int64_t i) {
-                return x.get(i) * out.results[1].get(i / columns) *
-                       w.get(i % columns);
-              },
-              1e-6);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) {
+        return x.get(i) * out.results[1].get(i / columns) * w.get(i % columns);
+      },
+      1e-6);
 }
 
 // The sum of squares inside the norm, alone, and as two kernels: same bits.
@@ -120,7 +120,8 @@ TEST_P(Rows, OrderOfAdditionsDoesNotDependOnFusion) {
   Call squares = call(*runner, "squares", {x}, {Operand("f32", x.size())});
   Call sum = call(*runner, "sum", {squares.results[0]}, {row});
   EXPECT_TRUE(alone.results[0] == sum.results[0]);
-  Call norm = call(*runner, "rms_norm", {x, ones}, {Operand("f32", x.size()), row});
+  Call norm =
+      call(*runner, "rms_norm", {x, ones}, {Operand("f32", x.size()), row});
   for (int64_t r = 0; r < rows; ++r) {
     float mean = float(float(alone.results[0].get(r)) / float(columns));
     float want = 1.0f / std::sqrt(mean + 1e-5f);
@@ -164,8 +165,9 @@ func.func @softmax(%x: tensor<RRxCCxf32>) -> (tensor<RRxCCxf32>, tensor<RRxf32>)
 })",
                             GetParam());
   Operand x = Operand::random("f32", rows * columns, 5);
-  Call out = compileAndCall(text, "softmax", {x},
-                            {Operand("f32", rows * columns), Operand("f32", rows)});
+  Call out =
+      compileAndCall(text, "softmax", {x},
+                     {Operand("f32", rows * columns), Operand("f32", rows)});
   auto lse = [&](int64_t r) {
     double sum = 0;
     for (int64_t c = 0; c < columns; ++c)
@@ -173,9 +175,10 @@ func.func @softmax(%x: tensor<RRxCCxf32>) -> (tensor<RRxCCxf32>, tensor<RRxf32>)
     return std::log(sum);
   };
   expectClose(out.results[1], lse, 2e-6, 1e-1);
-  expectClose(out.results[0],
-              [&](int64_t i) { return std::exp(x.get(i) - lse(i / columns)); },
-              5e-6, 1e-6);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) { return std::exp(x.get(i) - lse(i / columns)); }, 5e-6,
+      1e-6);
 }
 
 // [rows, columns] -> [columns], added to what is there.
@@ -196,14 +199,15 @@ func.func @f(%dy: tensor<RRxCCxf32>, %g: tensor<CCxf32> {act.inplace = 0 : i64})
   Operand dy = Operand::random("f32", rows * columns, 5),
           g = Operand::random("f32", columns, 6);
   Call out = compileAndCall(text, "f", {dy, g}, {});
-  expectClose(out.operands[1],
-              [&](int64_t c) {
-                double sum = g.get(c);
-                for (int64_t r = 0; r < rows; ++r)
-                  sum += dy.get(r * columns + c);
-                return sum;
-              },
-              1e-5, 1.0);
+  expectClose(
+      out.operands[1],
+      [&](int64_t c) {
+        double sum = g.get(c);
+        for (int64_t r = 0; r < rows; ++r)
+          sum += dy.get(r * columns + c);
+        return sum;
+      },
+      1e-5, 1.0);
 }
 
 // Two results that cannot share a loop: rows for one, columns for the other.
@@ -230,10 +234,12 @@ func.func @f(%x: tensor<RRxCCxf32>) -> (tensor<RRxf32>, tensor<CCxf32>) {
       total += x.get(from + i * step);
     return total;
   };
-  expectClose(out.results[0],
-              [&](int64_t r) { return sum(r * columns, 1, columns); }, 1e-5, 1.0);
-  expectClose(out.results[1],
-              [&](int64_t c) { return sum(c, columns, rows); }, 1e-5, 1.0);
+  expectClose(
+      out.results[0], [&](int64_t r) { return sum(r * columns, 1, columns); },
+      1e-5, 1.0);
+  expectClose(
+      out.results[1], [&](int64_t c) { return sum(c, columns, rows); }, 1e-5,
+      1.0);
 }
 
 // Everything to one number, as for the norm of a gradient.
@@ -331,9 +337,9 @@ func.func @f(%x: tensor<RRxCCxbf16>, %w: tensor<CCxbf16>, %b: tensor<CCxbf16>)
   Operand x = Operand::random("bf16", rows * columns, 1),
           w = Operand::random("bf16", columns, 2),
           b = Operand::random("bf16", columns, 3);
-  Call out = compileAndCall(
-      text, "f", {x, w, b},
-      {Operand("bf16", rows * columns), Operand("f32", rows), Operand("f32", rows)});
+  Call out = compileAndCall(text, "f", {x, w, b},
+                            {Operand("bf16", rows * columns),
+                             Operand("f32", rows), Operand("f32", rows)});
   auto mean = [&](int64_t r) {
     double sum = 0;
     for (int64_t c = 0; c < columns; ++c)
@@ -348,12 +354,13 @@ func.func @f(%x: tensor<RRxCCxbf16>, %w: tensor<CCxbf16>, %b: tensor<CCxbf16>)
   };
   expectClose(out.results[1], mean, 1e-5, 0.1);
   expectClose(out.results[2], rstd, 1e-5);
-  expectClose(out.results[0],
-              [&](int64_t i) {
-                int64_t r = i / columns, c = i % columns;
-                return (x.get(i) - mean(r)) * rstd(r) * w.get(c) + b.get(c);
-              },
-              0.005, 0.1);
+  expectClose(
+      out.results[0],
+      [&](int64_t i) {
+        int64_t r = i / columns, c = i % columns;
+        return (x.get(i) - mean(r)) * rstd(r) * w.get(c) + b.get(c);
+      },
+      0.005, 0.1);
 }
 
 } // namespace

@@ -92,7 +92,8 @@ double checksum(const char *data, Type type) {
 /// One thread is timed by its own clock, which others' load does not change.
 double seconds() {
   timespec now;
-  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC,
+                &now);
   return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
