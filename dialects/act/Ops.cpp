@@ -75,16 +75,11 @@ static void printCount(OpAsmPrinter &p, Operation *, StringAttr letter,
   p << count.getInt();
 }
 
-// `init(normal, 2.000000e-02)` or `init(zeros)`; nothing for the default.
+// What stands in `init(...)`: `normal, 2.000000e-02` or `zeros`.
 static ParseResult parseInit(OpAsmParser &p, InitKindAttr &init,
                              FloatAttr &std) {
-  init = InitKindAttr::get(p.getContext(), InitKind::Normal);
   std = p.getBuilder().getF64FloatAttr(0.02);
-  if (failed(p.parseOptionalKeyword("init")))
-    return success();
   StringRef word;
-  if (p.parseLParen())
-    return failure();
   SMLoc loc = p.getCurrentLocation();
   if (p.parseKeyword(&word))
     return failure();
@@ -92,23 +87,16 @@ static ParseResult parseInit(OpAsmParser &p, InitKindAttr &init,
   if (!kind)
     return p.emitError(loc) << "expected normal, zeros or ones, got " << word;
   init = InitKindAttr::get(p.getContext(), *kind);
-  if (succeeded(p.parseOptionalComma()) && parseNumber(p, std))
-    return failure();
-  return p.parseRParen();
+  return failure(succeeded(p.parseOptionalComma()) && parseNumber(p, std));
 }
 
 static void printInit(OpAsmPrinter &p, Operation *op, InitKindAttr init,
                       FloatAttr std) {
-  bool normal = init.getValue() == InitKind::Normal;
-  bool usual = std.getValueAsDouble() == 0.02;
-  if (normal && usual)
-    return;
-  p << "init(" << stringifyInitKind(init.getValue());
-  if (!usual) {
+  p << stringifyInitKind(init.getValue());
+  if (std.getValueAsDouble() != 0.02) {
     p << ", ";
     printNumber(p, op, std);
   }
-  p << ")";
 }
 
 static ParseResult parseConstantValue(OpAsmParser &p, ElementsAttr &value,

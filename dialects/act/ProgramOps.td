@@ -23,7 +23,8 @@ def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
     UnitAttr:$frozen, OptionalAttr<StrArrayAttr>:$tied);
   let assemblyFormat = [{
     $sym_name $hf_name `:` $type (`layers` `(` $layers^ `)`)?
-    custom<Init>($init, $init_std) (`frozen` $frozen^)? (`tied` $tied^)? attr-dict
+    (`init` `(` custom<Init>($init, $init_std)^ `)`)?
+    (`frozen` $frozen^)? (`tied` $tied^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,17 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// no scalar
+func.func @f(%s: tensor<1xf32>) {
+  // expected-error@+1 {{'act.clip' op square_sum has rank 1, expected 0 for a sum}}
+  %c = act.clip %s max_norm 1.0 : tensor<1xf32>
+  return
+}
+
+// -----
+
+// no norm
+func.func @f(%s: tensor<f32>) {
+  // expected-error@+1 {{'act.clip' op max_norm is 0.000000e+00, expected a finite number above 0}}
+  %c = act.clip %s max_norm 0.0 : tensor<f32>
+  return
+}

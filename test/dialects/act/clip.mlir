@@ -1,0 +1,9 @@
+// RUN: act-opt %s | act-opt | FileCheck %s
+// RUN: act-opt %s --emit-bytecode | act-opt | FileCheck %s
+
+// CHECK-LABEL: @one
+// CHECK: act.clip %{{.+}} max_norm 1.000000e+00 : tensor<f32>
+func.func @one(%s: tensor<f32>) -> tensor<f32> {
+  %c = act.clip %s max_norm 1.000000e+00 : tensor<f32>
+  return %c : tensor<f32>
+}

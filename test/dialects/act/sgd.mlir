@@ -1,0 +1,18 @@
+// RUN: act-opt %s | act-opt | FileCheck %s
+// RUN: act-opt %s --emit-bytecode | act-opt | FileCheck %s
+
+act.parameter @w "w" : tensor<4xf32>
+
+// CHECK-LABEL: @plain
+// CHECK: act.sgd @w lr(%{{.+}})
+func.func @plain(%lr: f32) {
+  act.sgd @w lr(%lr)
+  return
+}
+
+// CHECK-LABEL: @clipped_with_master
+// CHECK: act.sgd @w lr(%{{.+}}) clip(%{{.+}} : tensor<f32>) master
+func.func @clipped_with_master(%lr: f32, %c: tensor<f32>) {
+  act.sgd @w lr(%lr) clip(%c : tensor<f32>) master
+  return
+}
