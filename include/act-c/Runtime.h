@@ -49,12 +49,19 @@ extern "C" {
 #define ACTRT_API
 #endif
 
+/* Four bytes in both languages; any value may arrive, unknown ones are errors. */
+#ifdef __cplusplus
+#define ACTRT_ENUM(name) enum name : int32_t
+#else
+#define ACTRT_ENUM(name) enum name
+#endif
+
 #define ACTRT_VERSION_MAJOR 0
 #define ACTRT_VERSION_MINOR 1
 /* major << 16 | minor */
 ACTRT_API uint32_t actrt_version(void);
 
-typedef enum actrt_status {
+typedef ACTRT_ENUM(actrt_status) {
   ACTRT_SUCCESS = 0,
   ACTRT_INVALID_HANDLE = 1,   /* null, stale, or of another kind */
   ACTRT_INVALID_ARGUMENT = 2, /* a null pointer, a size, a type, a range */
@@ -120,7 +127,7 @@ ACTRT_API actrt_status actrt_stream_synchronize(actrt_stream stream);
 ACTRT_API actrt_status actrt_stream_wait(actrt_stream stream,
                                          actrt_event event);
 
-typedef enum actrt_direction {
+typedef ACTRT_ENUM(actrt_direction) {
   ACTRT_HOST_TO_DEVICE = 0,
   ACTRT_DEVICE_TO_HOST = 1,
   ACTRT_DEVICE_TO_DEVICE = 2
@@ -169,7 +176,7 @@ typedef struct actrt_function_info {
 ACTRT_API actrt_status actrt_function_query(actrt_function function,
                                             actrt_function_info *info);
 
-typedef enum actrt_argument_kind {
+typedef ACTRT_ENUM(actrt_argument_kind) {
   ACTRT_POINTER = 0, /* a device address */
   ACTRT_I32 = 1,
   ACTRT_I64 = 2,
@@ -203,7 +210,7 @@ ACTRT_API actrt_status actrt_launch(actrt_function function,
 
 /* ---- Steps: compiled artifacts ------------------------------------------- */
 
-typedef enum actrt_dtype {
+typedef ACTRT_ENUM(actrt_dtype) {
   ACTRT_DTYPE_F64 = 0,
   ACTRT_DTYPE_F32 = 1,
   ACTRT_DTYPE_BF16 = 2,
@@ -221,7 +228,7 @@ typedef struct actrt_type {
   int64_t shape[ACTRT_MAX_RANK];
 } actrt_type;
 
-typedef enum actrt_entity {
+typedef ACTRT_ENUM(actrt_entity) {
   ACTRT_PARAMETER = 0,
   ACTRT_STATE = 1,    /* optimizer states and gradients */
   ACTRT_SCALAR = 2,   /* lr, step, seed */
@@ -230,7 +237,7 @@ typedef enum actrt_entity {
   ACTRT_OUTPUT = 5
 } actrt_entity;
 
-typedef enum actrt_role {
+typedef ACTRT_ENUM(actrt_role) {
   ACTRT_ROLE_NONE = 0, /* a parameter, port or scalar */
   ACTRT_ROLE_GRADIENT = 1,
   ACTRT_ROLE_MASTER = 2,

@@ -33,7 +33,7 @@ void note(size_t n, std::atomic<uint64_t> &callCount,
   while (n > seen && !largest.compare_exchange_weak(seen, n))
     ;
 }
-void noteHeap(size_t n) { note(n, calls, bytes); }
+[[maybe_unused]] void noteHeap(size_t n) { note(n, calls, bytes); }
 } // namespace
 
 void act::measure::start() {
