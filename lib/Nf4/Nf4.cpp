@@ -46,7 +46,7 @@ void nf4::quantize(const float *values, size_t n, size_t block, uint8_t *codes,
       for (size_t j = i; j < n && j < i + block; ++j)
         m = std::fmax(m, std::fabs(values[j]));
       absmax[i / block] = m;
-      scale = 1.0f / m;
+      scale = m > 0 ? 1.0f / m : 0.0f;
     }
     uint8_t c = code(values[i] * scale);
     if (i % 2 == 0)

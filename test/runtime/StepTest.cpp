@@ -6,6 +6,7 @@
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Types.h"
+#include "act/Nf4/Nf4.h"
 #include "runtime/measure/Measure.h"
 #include "test/runtime/HandMadeSteps.h"
 #include <cmath>
@@ -301,6 +302,23 @@ TEST(Step, Nf4ParametersAreQuantised) {
   std::memcpy(absmax, raw.data() + 128, sizeof absmax);
   EXPECT_EQ(absmax[0], 2);
   EXPECT_EQ(absmax[1], 4);
+}
+
+// Codes and absmax that bitsandbytes 0.50.2 (quantize_4bit, nf4, block size 64)
+// gives for these values, and for a block of zeros behind them.
+TEST(Nf4, GivesTheBytesOfBitsandbytes) {
+  const std::vector<uint8_t> expected{9,   28,  62,  112, 162, 212, 248, 27,
+                                      46,  95,  145, 195, 230, 10,  45,  79,
+                                      113, 178, 229, 249, 28,  62,  96,  161,
+                                      212, 231, 27,  45,  95,  129, 195, 230};
+  std::vector<float> x(192), absmax(3);
+  for (int i = 0; i < 128; ++i)
+    x[size_t(i)] = float((i * 37) % 64 - 31) / 32 * (i < 64 ? 1 : 3);
+  std::vector<uint8_t> codes(96);
+  nf4::quantize(x.data(), x.size(), 64, codes.data(), absmax.data());
+  EXPECT_EQ(absmax, (std::vector<float>{1, 3, 0}));
+  for (size_t i = 0; i < 96; ++i)
+    EXPECT_EQ(codes[i], i < 64 ? expected[i % 32] : 0x77) << i;
 }
 
 TEST(Convert, RoundsToNearestEven) {

