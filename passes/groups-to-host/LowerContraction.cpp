@@ -360,8 +360,9 @@ private:
         Value row = vector::BroadcastOp::create(b, loc, type, scalar);
         for (int64_t v = 0; v < vectors; ++v)
           next.push_back(
-              vector::FMAOp::create(b, loc, row, columns[v],
-                                    loop.getRegionIterArgs()[r * vectors + v]));
+              // math.fma: vector.fma leaves contraction to LLVM.
+              math::FmaOp::create(b, loc, row, columns[v],
+                                  loop.getRegionIterArgs()[r * vectors + v]));
       }
       scf::YieldOp::create(b, loc, next);
     }

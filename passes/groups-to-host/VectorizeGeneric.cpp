@@ -191,7 +191,7 @@ private:
     int64_t range = ranges[laneDim];
     SmallVector<int64_t> widths;
     if (!reductions.empty())
-      widths = {64, 16, 1}; // several accumulators hide the latency
+      widths = {64, 32, 16, 1}; // several accumulators hide the latency
     else
       widths = {kLanes, 1};
     Value from = zero;

@@ -2,6 +2,7 @@
 //
 // act-host-kernels FILE.mlir [--cpu=NAME] [--run] [--run-threads=N]
 // [--repeat=N]
+//                  [-o FILE.so]
 //
 // Compiles every function of a file as a host kernel and prints grid and
 // scratch; with --run, runs each on random operands and prints the best time
@@ -24,6 +25,8 @@ static llvm::cl::opt<std::string> input(llvm::cl::Positional,
                                         llvm::cl::desc("FILE.mlir"));
 static llvm::cl::opt<std::string> cpu("cpu",
                                       llvm::cl::desc("CPU to compile for"));
+static llvm::cl::opt<std::string>
+    output("o", llvm::cl::desc("write the shared object"));
 static llvm::cl::opt<bool> runKernels("run", llvm::cl::init(false),
                                       llvm::cl::desc("run each kernel"));
 static llvm::cl::opt<unsigned> threads("run-threads", llvm::cl::init(1),
@@ -156,6 +159,13 @@ int main(int argc, char **argv) {
       "{0}: {1} kernels, {2} bytes, {3:F3} s\n", runner->code().cpu,
       runner->code().kernels.size(), runner->code().sharedObject.size(),
       runner->compileSeconds());
+  if (!output.empty()) {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(output, code);
+    stream.write(
+        reinterpret_cast<const char *>(runner->code().sharedObject.data()),
+        runner->code().sharedObject.size());
+  }
   for (auto func : runner->module().getOps<func::FuncOp>()) {
     const act::HostKernelInfo *info = runner->find(func.getName().str());
     llvm::outs() << info->symbol << ": grid " << info->grid << " scratch "
