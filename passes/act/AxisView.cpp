@@ -265,71 +265,86 @@ AxisView AxisSpace::broadcast(Value value, ArrayRef<Axes> dims) const {
   return view;
 }
 
-// The smallest pieces that move as one are runs: axes that stand next to each
-// other both in a dimension of the view and in one of the target. A plain 1 is
-// a run of its own, so that it is moved, too, instead of being dropped by one
-// reshape and made by another.
-Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
-                             ArrayRef<Axes> target,
-                             RankedTensorType type) const {
-  struct Run {
-    Dim dim;
-    int64_t position; ///< in the view's sequence; -1 when the view lacks it
-    size_t from, to;  ///< dimension of the view, of the target
-    bool whole;       ///< is the whole dimension of the target
-  };
+namespace {
+/// Axes that stand next to each other both in a dimension of the view and in
+/// one of the target: the smallest pieces that move as one. A plain 1 is a run
+/// of its own, so that it is moved, too, instead of being dropped by one
+/// reshape and made by another.
+struct Run {
+  Dim dim;
+  int64_t position; ///< in the view's sequence
+  size_t from, to;  ///< dimension of the view (none: its rank), of the target
+  bool whole;       ///< is a whole dimension of the target
+};
+} // namespace
+
+// The runs in the target's order. Fills in the target's dimensions where
+// `outDims` is empty. Names are taken from whole dimensions, where a run is
+// one.
+static SmallVector<Run> findRuns(const AxisSpace &space, const AxisView &view,
+                                 ArrayRef<Axes> target, Dims &outDims) {
   Dims viewDims = dimsOf(view.getType());
   SmallVector<std::pair<unsigned, size_t>> order; // axis, dimension of the view
-  for (auto [i, axes] : llvm::enumerate(view.dims))
-    for (unsigned axis : flat(axes))
+  SmallVector<size_t> ones;
+  for (auto [i, axes] : llvm::enumerate(view.dims)) {
+    Axes leaves = space.flat(axes);
+    for (unsigned axis : leaves)
       order.push_back({axis, i});
+    if (leaves.empty())
+      ones.push_back(i);
+  }
   auto positionOf = [&](unsigned axis) -> int64_t {
     auto *it = llvm::find_if(order, [&](auto &p) { return p.first == axis; });
     return it == order.end() ? -1 : it - order.begin();
   };
-  SmallVector<size_t> ones;
-  for (auto [i, axes] : llvm::enumerate(view.dims))
-    if (flat(axes).empty())
-      ones.push_back(i);
-
-  SmallVector<Run> runs; // in the target's order
-  Dims outDims;
-  for (auto [to, axes] : llvm::enumerate(target)) {
-    Axes leaves = flat(axes);
-    Dim whole = type ? dimsOf(type)[to] : product(leaves);
+  bool given = !outDims.empty();
+  SmallVector<Run> runs;
+  for (size_t to = 0; to < target.size(); ++to) {
+    Axes leaves = space.flat(target[to]);
+    Dim whole = given ? outDims[to] : space.product(leaves);
     if (leaves.empty() && !ones.empty()) {
       size_t one = ones.front();
       ones.erase(ones.begin());
       runs.push_back({viewDims[one], -1, one, to, true});
-      if (!type)
-        whole = viewDims[one];
     }
-    for (size_t i = 0; i < leaves.size();) {
+    for (size_t i = 0, end; i < leaves.size(); i = end) {
       int64_t position = positionOf(leaves[i]);
       size_t from = position < 0 ? viewDims.size() : order[position].second;
-      size_t end = i + 1;
-      while (position >= 0 && end < leaves.size() &&
-             positionOf(leaves[end]) == position + int64_t(end - i) &&
-             order[position + (end - i)].second == from)
-        ++end;
+      for (end = i + 1; position >= 0 && end < leaves.size(); ++end) {
+        int64_t next = positionOf(leaves[end]);
+        if (next != position + int64_t(end - i) || order[next].second != from)
+          break;
+      }
       ArrayRef<unsigned> run = ArrayRef(leaves).slice(i, end - i);
-      Dim dim = run.size() == leaves.size() ? whole : product(run);
-      if (from < viewDims.size() &&
-          flat(view.dims[from]).size() == run.size()) {
+      bool isWhole = run.size() == leaves.size();
+      Dim dim = isWhole ? whole : space.product(run);
+      if (position >= 0 && space.flat(view.dims[from]).size() == run.size()) {
         dim = viewDims[from];
-        if (!type && run.size() == leaves.size())
+        if (isWhole && !given)
           whole = dim;
       }
-      runs.push_back({dim, position, from, to, run.size() == leaves.size()});
-      i = end;
+      runs.push_back({dim, position, from, to, isWhole});
     }
-    outDims.push_back(whole);
+    if (!given)
+      outDims.push_back(whole);
   }
+  return runs;
+}
 
-  // In the view's order; runs that it lacks come first, with size 1.
-  SmallVector<size_t> inViewOrder =
-      llvm::to_vector(llvm::seq<size_t>(runs.size()));
-  llvm::sort(inViewOrder, [&](size_t x, size_t y) {
+Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
+                             ArrayRef<Axes> target,
+                             RankedTensorType type) const {
+  Dims viewDims = dimsOf(view.getType()), outDims;
+  if (type)
+    outDims = dimsOf(type);
+  SmallVector<Run> runs = findRuns(*this, view, target, outDims);
+  Type element = view.getType().getElementType();
+  if (!type)
+    type = typeOf(outDims, element);
+
+  // The runs in the view's order; those that it lacks come first, with size 1.
+  auto order = llvm::to_vector(llvm::seq<size_t>(runs.size()));
+  llvm::sort(order, [&](size_t x, size_t y) {
     auto key = [&](size_t index) {
       const Run &run = runs[index];
       bool missing = run.from == viewDims.size();
@@ -341,33 +356,34 @@ Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
   Dims runDims, fullDims;
   bool repeats = false;
   SmallVector<int64_t> permutation(runs.size());
-  for (auto [place, index] : llvm::enumerate(inViewOrder)) {
-    const Run &run = runs[index];
-    bool repeated = run.from == viewDims.size() && run.dim.size != 1;
+  SmallVector<size_t> moved; // runs that are not of size 1
+  for (auto [place, index] : llvm::enumerate(order)) {
+    const Dim &dim = runs[index].dim;
+    bool repeated = runs[index].from == viewDims.size() && dim.size != 1;
     repeats |= repeated;
-    runDims.push_back(repeated ? Dim(1) : run.dim);
-    fullDims.push_back(run.dim);
+    runDims.push_back(repeated ? Dim(1) : dim);
+    fullDims.push_back(dim);
     permutation[index] = place;
+    if (dim.size != 1)
+      moved.push_back(index);
   }
+  if (!repeats && llvm::is_sorted(moved))
+    return reshapeTo(b, view.value, type);
 
-  Type element = view.getType().getElementType();
   Value value = view.value;
-  if (!(dimsOf(view.getType()).size() == runDims.size() &&
-        llvm::all_of(llvm::zip(viewDims, runDims), [](auto pair) {
-          auto &[x, y] = pair;
-          return x.size == y.size && x.name == y.name;
-        })))
-    value = reshapeTo(b, value, typeOf(runDims, element));
+  RankedTensorType runType = typeOf(runDims, element);
+  if (!llvm::equal(view.getType().getShape(), runType.getShape()))
+    value = reshapeTo(b, value, runType);
   if (repeats)
     value = ExpandOp::create(b, loc, typeOf(fullDims, element), value);
-  if (!llvm::equal(permutation, llvm::seq<int64_t>(runs.size()))) {
+  if (!llvm::is_sorted(permutation)) {
     Dims permuted;
     for (const Run &run : runs)
       permuted.push_back(run.whole ? outDims[run.to] : run.dim);
     value = TransposeOp::create(b, loc, typeOf(permuted, element), value,
                                 permutation);
   }
-  return reshapeTo(b, value, type ? type : typeOf(outDims, element));
+  return reshapeTo(b, value, type);
 }
 
 } // namespace act

@@ -27,8 +27,8 @@ Value rotated(const AttentionOperand &operand) {
 }
 
 // The operand with dimensions `target`; a value of the program if there is one.
-Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
-                   const AttentionOperand &operand, ArrayRef<Axes> target) {
+Value operandView(OpBuilder &b, Location loc, const AxisSpace &space,
+                  const AttentionOperand &operand, ArrayRef<Axes> target) {
   AxisView view = operand.view;
   if (operand.rope)
     view.value = rotated(operand);
@@ -40,6 +40,14 @@ Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
   return space.materialize(b, loc, view, target);
 }
 
+Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
+                   const AttentionOperand &operand, ArrayRef<Axes> target,
+                   Type element) {
+  Value value = operandView(b, loc, space, operand, target);
+  return castTo(b, value,
+                withElement(cast<RankedTensorType>(value.getType()), element));
+}
+
 // All padding masks as one of [b, s_kv].
 Value paddingMask(OpBuilder &b, Location loc, const AttentionMatch &m) {
   Value mask;
@@ -49,40 +57,6 @@ Value paddingMask(OpBuilder &b, Location loc, const AttentionMatch &m) {
         mask ? Value(AndOp::create(b, loc, next.getType(), mask, next)) : next;
   }
   return mask;
-}
-
-// Lets the users of `value` swallow the views it is made of: a program that
-// transposes the output back gets the output.
-void foldViews(Value value) {
-  llvm::SetVector<Operation *> work, kept;
-  auto addUsers = [&](Value of) {
-    for (Operation *user : of.getUsers())
-      if (isa<TransposeOp, ReshapeOp>(user))
-        work.insert(user);
-  };
-  addUsers(value);
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    Value result = op->getResult(0), replacement;
-    SmallVector<OpFoldResult> folded;
-    while (!replacement && succeeded(op->fold(folded))) {
-      Value to = folded.empty() ? Value() : dyn_cast<Value>(folded[0]);
-      if (to != result) // otherwise changed in place
-        replacement = to;
-      folded.clear();
-    }
-    addUsers(result);
-    if (!replacement) {
-      kept.insert(op);
-      continue;
-    }
-    result.replaceAllUsesWith(replacement);
-    kept.remove(op);
-    op->erase();
-  }
-  for (Operation *op : llvm::reverse(kept))
-    if (isOpTriviallyDead(op))
-      op->erase();
 }
 
 void fuse(const AttentionMatch &m) {
@@ -97,12 +71,13 @@ void fuse(const AttentionMatch &m) {
     target.append({tokens, heads, depth});
     return target;
   };
-  Value q =
-      operandValue(b, loc, m.space, m.q, dims(m.queries, m.heads, m.depth));
-  Value k =
-      operandValue(b, loc, m.space, m.k, dims(m.keys, m.kvHeads, m.depth));
-  Value v =
-      operandValue(b, loc, m.space, m.v, dims(m.keys, m.kvHeads, m.valueDepth));
+  auto operand = [&](const AttentionOperand &from, ArrayRef<Axes> target) {
+    return operandValue(b, loc, m.space, from, target,
+                        output.getType().getElementType());
+  };
+  Value q = operand(m.q, dims(m.queries, m.heads, m.depth));
+  Value k = operand(m.k, dims(m.keys, m.kvHeads, m.depth));
+  Value v = operand(m.v, dims(m.keys, m.kvHeads, m.valueDepth));
   DropoutOp dropout = m.dropout;
   if (dropout && dropout.getP().isZero())
     dropout = {};
@@ -118,14 +93,11 @@ void fuse(const AttentionMatch &m) {
 
   AxisView result{attention.getResult(),
                   dims(m.queries, m.heads, m.valueDepth)};
-  Value replacement =
-      m.space.materialize(b, loc, result, m.outputDims, output.getType());
-  output.getResult().replaceAllUsesWith(replacement);
-  foldViews(replacement);
-  eraseDead(output);
-  // Views that its users have swallowed.
-  if (Operation *view = replacement.getDefiningOp())
-    eraseDead(view);
+  Value old = m.result;
+  Value replacement = m.space.materialize(
+      b, loc, result, m.resultDims, cast<RankedTensorType>(old.getType()));
+  old.replaceAllUsesWith(replacement);
+  eraseDead(old.getDefiningOp());
 }
 
 struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {

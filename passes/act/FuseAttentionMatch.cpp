@@ -21,7 +21,7 @@ private:
   bool findQueriesAndKeys(ArrayRef<Axes> dims);
   bool findOutput();
   bool findValues(Value probabilities, ArrayRef<Axes> dims);
-  void trace(AttentionOperand &operand, Type element, bool throughFactors);
+  void trace(AttentionOperand &operand, bool throughFactors);
   bool traceRope(AttentionOperand &operand);
   bool classifyMasks();
   bool classifyLeading();
@@ -116,19 +116,19 @@ bool Matcher::findQueriesAndKeys(ArrayRef<Axes> dims) {
 // Goes forward over a view op: from its input's dimensions to its result's.
 static bool stepForward(AxisSpace &space, Operation *op,
                         SmallVector<Axes, 4> &dims) {
-  SmallVector<Axes, 4> out;
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    SmallVector<Axes, 4> out;
     for (int64_t p : transpose.getPermutation())
       out.push_back(dims[p]);
     dims = out;
     return true;
   }
-  auto regrouped = space.regroup(
-      dims, dimsOf(cast<RankedTensorType>(op->getResult(0).getType())));
-  if (!regrouped)
-    return false;
-  dims = *regrouped;
-  return true;
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  auto out =
+      reshape ? space.regroup(dims, dimsOf(reshape.getType())) : std::nullopt;
+  if (out)
+    dims = *out;
+  return out.has_value();
 }
 
 // Forward from the softmax to the product with V.
@@ -184,18 +184,29 @@ bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
   m.valueDepth =
       m.space.create(otherDims[otherDims.size() - (lastIsDepth ? 1 : 2)]);
   ArrayRef<Axes> lead = dims.drop_back(2);
-  m.outputDims.assign(lead.begin(), lead.end());
-  m.outputDims.push_back(left ? m.queries : m.valueDepth);
-  m.outputDims.push_back(left ? m.valueDepth : m.queries);
-  OperandDims operands(m.output, lead, m.outputDims[lead.size()],
-                       m.outputDims.back(), m.keys);
+  m.resultDims.assign(lead.begin(), lead.end());
+  m.resultDims.push_back(left ? m.queries : m.valueDepth);
+  m.resultDims.push_back(left ? m.valueDepth : m.queries);
+  OperandDims operands(m.output, lead, m.resultDims[lead.size()],
+                       m.resultDims.back(), m.keys);
   m.v.view = {other, left ? operands.rhs : operands.lhs};
+  // What the program makes of the result is made of the fused one directly.
+  m.result = m.output.getResult();
+  while (m.result.hasOneUse() &&
+         stepForward(m.space, *m.result.getUsers().begin(), m.resultDims))
+    m.result = m.result.getUsers().begin()->getResult(0);
   return true;
 }
 
-// Behind an operand as far as views, factors and an upcast from `element` go.
-void Matcher::trace(AttentionOperand &operand, Type element,
-                    bool throughFactors) {
+// Whether a cast changes no value.
+static bool isExactIn(Type narrow, Type wide) {
+  return isa<BFloat16Type, Float16Type, Float32Type>(narrow) &&
+         isa<Float32Type, Float64Type>(wide) &&
+         narrow.getIntOrFloatBitWidth() < wide.getIntOrFloatBitWidth();
+}
+
+// Behind an operand as far as views, factors and exact casts go.
+void Matcher::trace(AttentionOperand &operand, bool throughFactors) {
   AxisView &view = operand.view;
   while (true) {
     operand.aliases.push_back(view);
@@ -203,10 +214,8 @@ void Matcher::trace(AttentionOperand &operand, Type element,
       continue;
     Operation *op = view.value.getDefiningOp();
     if (auto cast = dyn_cast_or_null<CastOp>(op);
-        cast && elementOf(cast.getInput()) == element &&
-        elementOf(cast.getResult()) != element &&
-        element.getIntOrFloatBitWidth() <
-            elementOf(cast.getResult()).getIntOrFloatBitWidth()) {
+        cast &&
+        isExactIn(elementOf(cast.getInput()), elementOf(cast.getResult()))) {
       view.value = cast.getInput();
       operand.aliases.clear();
       continue;
@@ -225,8 +234,28 @@ void Matcher::trace(AttentionOperand &operand, Type element,
   }
 }
 
-// A rotation acts on each head alone, so that factors and the exchange of heads
-// and tokens may follow it instead of coming before.
+static bool exchangesHeadsAndTokens(TransposeOp op) {
+  auto swap = llvm::to_vector(llvm::seq<int64_t>(op.getPermutation().size()));
+  if (swap.size() < 3)
+    return false;
+  std::swap(swap[swap.size() - 3], swap[swap.size() - 2]);
+  return llvm::equal(swap, op.getPermutation());
+}
+
+// Whether `value` repeats what is neither tokens nor elements of a head.
+static bool repeatsHeads(Value value, bool headsFirst) {
+  auto expand = value.getDefiningOp<ExpandOp>();
+  if (!expand)
+    return false;
+  Dims from = dimsOf(expand.getInput().getType()),
+       to = dimsOf(expand.getType());
+  size_t token = to.size() - (headsFirst ? 2 : 3);
+  return from[token] == to[token] && from.back() == to.back();
+}
+
+// A rotation acts on each head alone, so that factors, the exchange of heads
+// and tokens, and the repetition of heads may follow it instead of coming
+// before.
 bool Matcher::traceRope(AttentionOperand &operand) {
   auto rope = operand.view.value.getDefiningOp<RopeOp>();
   if (!rope)
@@ -242,15 +271,14 @@ bool Matcher::traceRope(AttentionOperand &operand) {
       view.value = factor->input;
       continue;
     }
+    if (repeatsHeads(view.value, moves ? false : rope.getHeadsFirst()) &&
+        rope->hasOneUse()) {
+      m.space.step(view);
+      continue;
+    }
     auto transpose = view.value.getDefiningOp<TransposeOp>();
-    if (!transpose || moves || !rope.getHeadsFirst())
-      break;
-    int64_t rank = view.dims.size();
-    SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(rank));
-    if (rank < 3)
-      break;
-    std::swap(swap[rank - 3], swap[rank - 2]);
-    if (!llvm::equal(swap, transpose.getPermutation()))
+    if (!transpose || moves || !rope.getHeadsFirst() ||
+        !exchangesHeadsAndTokens(transpose))
       break;
     m.space.step(view);
     moves = true;
@@ -366,8 +394,9 @@ bool Matcher::checkOperand(const AttentionOperand &operand,
   Axes actual = m.space.withoutUnits(m.space.sequence(operand.view.dims));
   llvm::sort(expected);
   llvm::sort(actual);
-  return expected == actual &&
-         elementOf(operand.view.value) == elementOf(m.output.getResult());
+  Type have = elementOf(operand.view.value);
+  Type element = elementOf(m.output.getResult());
+  return expected == actual && (have == element || isExactIn(have, element));
 }
 
 // Dropout draws by the element's index in the tensor it is applied to, the
@@ -384,10 +413,9 @@ bool Matcher::checkDropout() {
 std::optional<AttentionMatch> Matcher::match() {
   if (!findScores() || !findOutput())
     return std::nullopt;
-  Type element = elementOf(m.output.getResult());
-  trace(m.q, element, true);
-  trace(m.k, element, true);
-  trace(m.v, element, false);
+  trace(m.q, true);
+  trace(m.k, true);
+  trace(m.v, false);
   m.scale *= m.q.factor * m.k.factor;
   if (!std::isfinite(m.scale) || !classifyMasks() || !classifyLeading())
     return std::nullopt;

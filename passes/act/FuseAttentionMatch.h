@@ -24,7 +24,7 @@
 
 namespace act {
 
-/// A value that is one of Q, K and V but for views and factors.
+/// A value that is one of Q, K and V but for views, factors and exact casts.
 struct AttentionOperand {
   AxisView view;
   /// Values on the way that are equal to `view` but for views.
@@ -52,8 +52,9 @@ struct AttentionMatch {
   DropoutOp dropout;
 
   Axes batch, heads, kvHeads, queries, keys, depth, valueDepth;
-  /// The axes of the output's dimensions.
-  llvm::SmallVector<Axes, 4> outputDims;
+  /// The output, after views that follow it, and the axes of its dimensions.
+  mlir::Value result;
+  llvm::SmallVector<Axes, 4> resultDims;
 };
 
 std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax);

@@ -5,7 +5,8 @@ using namespace mlir;
 
 namespace act {
 
-static constexpr double forbidding = -1e4;
+// -1e4 as bf16 rounds it.
+static constexpr double forbidding = -9984;
 
 // The constant behind `value`, if there is nothing but views and casts between.
 static ElementsAttr constantBehind(Value value) {
