@@ -238,8 +238,9 @@ TEST_P(Conformance, DamagedCodeIsAnError) {
     GTEST_SKIP() << "only the host loads native code";
   std::vector<uint8_t> code = test::kernelCode();
   actrt_module m = nullptr;
-  for (size_t n :
-       {size_t{0}, size_t{4}, size_t{63}, size_t{100}, code.size() / 2}) {
+  // Each ends before the kernels do; what follows them may be debug
+  // information.
+  for (size_t n : {0, 4, 63, 100, 1000}) {
     std::vector<uint8_t> cut(code.begin(), code.begin() + ptrdiff_t(n));
     cut.reserve(1);
     EXPECT_EQ(actrt_module_load(device, cut.data(), n, ACTRT_ALLOW_NATIVE, &m),
