@@ -192,6 +192,13 @@ TEST_F(ActRun, InterruptEndsTheStepAndSaves) {
   EXPECT_FALSE(exists("k.state.next"));
 }
 
+TEST_F(ActRun, SavesToWhatIsNoFile) {
+  EXPECT_EQ(run(train + "--data text --steps 1 --save /dev/null").code, 0);
+  EXPECT_NE(access("/dev/null.state", F_OK), 0);
+  expectError(train + "--data text --steps 1 --save .", "folder");
+  expectError(train + "--data text --steps 1 --save no/such/w", "no/such/w");
+}
+
 TEST_F(ActRun, TokensFromFiles) {
   std::vector<int32_t> tokens(3 * 2 * 8), labels;
   for (size_t i = 0; i < tokens.size(); ++i)

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace act;
@@ -79,6 +80,10 @@ static void finishInterruptedSave(const std::string &path) {
 Status run::saveCheckpoint(Model &model, const std::string &path,
                            const TrainingPosition &position,
                            const std::string &vocabulary) {
+  // /dev/null and pipes take the weights; there is no file beside them.
+  struct stat info;
+  bool alone = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+               !S_ISDIR(info.st_mode);
   Hash hash;
   hash.add(&position, sizeof position);
   for (const Entity &p : model.parameters) {
@@ -103,19 +108,19 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
   std::string id = hash.hex();
   finishInterruptedSave(path);
   std::string next = path + ".state.next", state = path + ".state";
-  if (auto s = safetensors::write(next, std::move(tensors),
-                                  {{"checkpoint", id},
-                                   {"step", std::to_string(position.step)},
-                                   {"seed", std::to_string(position.seed)},
-                                   {"optimizer", model.optimizer}});
-      !s)
-    return s;
+  safetensors::Metadata place{{"checkpoint", id},
+                              {"step", std::to_string(position.step)},
+                              {"seed", std::to_string(position.seed)},
+                              {"optimizer", model.optimizer}};
+  if (!alone)
+    if (auto s = safetensors::write(next, std::move(tensors), place); !s)
+      return s;
   safetensors::Metadata metadata{{"format", "pt"}, {"checkpoint", id}};
   if (!vocabulary.empty())
     metadata["vocab"] = vocabulary;
   if (auto s = saveWeights(model, path, metadata); !s)
     return s;
-  if (std::rename(next.c_str(), state.c_str()) != 0)
+  if (!alone && std::rename(next.c_str(), state.c_str()) != 0)
     return Error{std::string("cannot write: ") + std::strerror(errno), state};
   return ok();
 }
