@@ -27,6 +27,10 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         out.push_back(keep("--remat=policy=" + value));
         continue;
       }
+      if (name == "emit" && value.rfind("file=", 0) != 0) {
+        out.push_back(keep("--emit=file=" + value));
+        continue;
+      }
       if (std::find(std::begin(stepOptions), std::end(stepOptions), name) !=
           std::end(stepOptions)) {
         if (step.empty()) {

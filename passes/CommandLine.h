@@ -2,8 +2,9 @@
 //
 // The spellings of act's flags that MLIR's option syntax does not know:
 //   --remat=selective              ->  --remat="policy=selective"
+//   --emit=step.act                ->  --emit="file=step.act"
 //   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw clip=1.0"
-// The second form takes the place of its first flag.
+// The last form takes the place of its first flag.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
 #include <vector>

@@ -2,10 +2,16 @@
 #include "passes/Registration.h"
 #include "dialects/act/Dialect.h"
 #include "passes/act/Passes.h"
+#include "passes/emit/Passes.h"
+#include "passes/groups-to-host/HostKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<ActDialect, mlir::func::FuncDialect>();
+  registerHostKernelDialects(registry);
 }
 
-void act::registerPasses() { registerActPasses(); }
+void act::registerPasses() {
+  registerActPasses();
+  registerActEmitPasses();
+}

@@ -47,7 +47,7 @@ struct FlatBuffer {
 
 /// One tensor of a parameter: of a layer, or of the whole model.
 struct FlatParameter {
-  ParameterOp op;
+  mutable ParameterOp op; // a handle; its accessors are not const
   int64_t layer = -1;
   std::string name; // with the layer's index in place of {l}
 };

@@ -140,6 +140,8 @@ public:
                     !sharesTemporaries(func) && areIndependent(loops);
     int64_t grid = 0;
     for (Loop &loop : loops) {
+      // The loop before is gone, and the place before it with it.
+      builder.setInsertionPoint(loop.op);
       if (parallel)
         lowerToBlocks(loop, grid, loops.size() > 1);
       else

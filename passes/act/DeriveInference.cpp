@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/DeriveInference.h"
+#include "dialects/act/Types.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/FormKernels.h"
+#include "passes/act/SavedValues.h"
+
+using namespace mlir;
+
+namespace act {
+
+static void collect(func::FuncOp f, SymbolTable &symbols, DenseSet<Operation *> &seen) {
+  if (!f || !seen.insert(f).second)
+    return;
+  f.walk([&](Operation *op) {
+    if (auto repeat = dyn_cast<RepeatOp>(op))
+      collect(symbols.lookup<func::FuncOp>(repeat.getCallee()), symbols, seen);
+    if (auto call = dyn_cast<func::CallOp>(op))
+      collect(symbols.lookup<func::FuncOp>(call.getCallee()), symbols, seen);
+  });
+}
+
+static void removeDropout(func::FuncOp f) {
+  f.walk([](Operation *op) {
+    if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      dropout.getResult().replaceAllUsesWith(dropout.getInput());
+      dropout.erase();
+    } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+      attention.removeDropoutAttr();
+      attention.getSeedMutable().clear();
+      attention.getStepMutable().clear();
+      attention.getSiteMutable().clear();
+    }
+  });
+}
+
+void stripDropout(ModuleOp module) {
+  SymbolTable symbols(module);
+  DenseSet<Operation *> forward, training;
+  collect(symbols.lookup<func::FuncOp>(forwardName), symbols, forward);
+  collect(symbols.lookup<func::FuncOp>(stepName), symbols, training);
+  for (Operation *f : forward)
+    if (!training.contains(f))
+      removeDropout(cast<func::FuncOp>(f));
+}
+
+LogicalResult deriveInference(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto forward = symbols.lookup<func::FuncOp>(forwardName);
+  if (!forward)
+    return module.emitError("has no function @forward");
+  if (kernelsFormed(module))
+    return module.emitError("is in kernel form already; inference starts from the model itself");
+  DenseSet<Operation *> keep;
+  collect(forward, symbols, keep);
+  for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (!keep.contains(f))
+      f.erase();
+  for (Operation *f : keep)
+    removeDropout(cast<func::FuncOp>(f));
+
+  Block &body = forward.getBody().front();
+  Operation *ret = body.getTerminator();
+  Value loss = ret->getNumOperands() ? ret->getOperand(0) : Value();
+  Operation *def = loss ? loss.getDefiningOp() : nullptr;
+  Value logits;
+  if (auto ce = dyn_cast_or_null<CrossEntropyOp>(def)) {
+    logits = ce.getLogits();
+  } else if (auto fused = dyn_cast_or_null<LinearCrossEntropyOp>(def)) {
+    OpBuilder b(fused);
+    auto input = fused.getInput().getType();
+    SmallVector<int64_t> shape(input.getShape());
+    shape.back() = fused.getWeight().getType().getDimSize(0);
+    auto names = dimNames(input);
+    names.back() = dimNames(fused.getWeight().getType())[0];
+    logits = LinearOp::create(b, fused.getLoc(),
+                              namedTensor(shape, input.getElementType(), names, b.getContext()),
+                              fused.getInput(), fused.getWeight());
+  }
+  if (!logits)
+    return success();
+  ret->setOperands(logits);
+  eraseDead(body);
+  llvm::BitVector unused(body.getNumArguments());
+  for (auto [i, a] : llvm::enumerate(body.getArguments()))
+    if (a.use_empty())
+      unused.set(i);
+  (void)forward.eraseArguments(unused);
+  forward.setType(FunctionType::get(forward.getContext(), body.getArgumentTypes(),
+                                    ret->getOperandTypes()));
+  forward.removeResAttrsAttr();
+  forward.setResultAttr(0, "act.name", StringAttr::get(forward.getContext(), "logits"));
+  return success();
+}
+
+} // namespace act

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Artifact/Format.h"
+#include "passes/emit/EmitStep.h"
+#include "passes/emit/Passes.h"
+#include "passes/groups-to-host/HostKernels.h"
+
+namespace act {
+#define GEN_PASS_DEF_EMITPASS
+#include "passes/emit/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+struct Emit : act::impl::EmitPassBase<Emit> {
+  using EmitPassBase::EmitPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerHostKernelDialects(registry);
+  }
+
+  void runOnOperation() override {
+    if (file.empty()) {
+      getOperation().emitError("emit needs a file to write: --emit=FILE");
+      return signalPassFailure();
+    }
+    OwningOpRef<ModuleOp> copy(getOperation().clone());
+    EmitOptions o;
+    o.mode = mode;
+    o.cpu = cpu;
+    o.kernelsFile = kernels;
+    auto step = emitStep(*copy, o);
+    if (failed(step))
+      return signalPassFailure();
+    if (auto written = artifact::writeFile(file, *step); !written) {
+      getOperation().emitError() << written.error().str();
+      return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/emit/EmitStep.h"
+#include "act/File/AtomicFile.h"
+#include "act/Report/MemoryReport.h"
+#include "dialects/act/Types.h"
+#include "passes/act/Complete.h"
+#include "passes/act/DeriveInference.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/MemoryModel.h"
+#include "passes/emit/LowerGroup.h"
+#include "passes/groups-to-host/HostKernels.h"
+#include "llvm/ADT/ScopeExit.h"
+#include <map>
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+artifact::DType dtypeOf(Type element) {
+  using artifact::DType;
+  if (isa<NF4Type>(element))
+    return DType::NF4;
+  if (element.isF64())
+    return DType::F64;
+  if (element.isF32())
+    return DType::F32;
+  if (element.isBF16())
+    return DType::BF16;
+  if (element.isF16())
+    return DType::F16;
+  if (isa<FloatType>(element))
+    return DType::F8E4M3FN;
+  if (element.isInteger(1))
+    return DType::I1;
+  return element.isInteger(32) ? DType::I32 : DType::I64;
+}
+
+artifact::TensorType tensorOf(RankedTensorType type) {
+  artifact::TensorType t;
+  t.dtype = dtypeOf(type.getElementType());
+  t.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (auto nf4 = dyn_cast<NF4Type>(type.getElementType()))
+    t.blockSize = nf4.getBlock();
+  return t;
+}
+
+class Emitter {
+public:
+  Emitter(ModuleOp module, const EmitOptions &options)
+      : module(module), options(options), kernels(ModuleOp::create(module.getLoc())) {}
+
+  FailureOr<artifact::Step> run();
+
+private:
+  void parameters();
+  LogicalResult function(StringRef name, StringRef as);
+  /// The kernels of a group under one choice of in-place operands.
+  struct Compiled {
+    std::vector<std::pair<uint32_t, SmallVector<KernelOperand>>> parts;
+  };
+  FailureOr<Compiled *> compiled(GroupOp group, ArrayRef<int64_t> inPlace);
+  artifact::Operand place(const Place &place, const ArenaPlan &plan, const Program &program);
+  artifact::Operand persistent(const KernelOperand &operand, const FlatParameter &parameter);
+  uint32_t scalar(const FlatPort &port);
+
+  ModuleOp module;
+  EmitOptions options;
+  OwningOpRef<ModuleOp> kernels;
+  artifact::Step step;
+  std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
+  std::map<std::pair<uint32_t, artifact::Role>, uint32_t> stateIndex;
+  std::map<std::string, uint32_t> kernelByText;
+  std::map<std::pair<Operation *, std::vector<int64_t>>, Compiled> cache;
+};
+
+void Emitter::parameters() {
+  llvm::StringMap<Operation *> update;
+  module.walk([&](Operation *op) {
+    if (isa<AdamWOp, SgdOp>(op))
+      update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
+  });
+  auto addState = [&](uint32_t p, artifact::Role role, StringRef suffix, RankedTensorType type) {
+    stateIndex[{p, role}] = step.states.size();
+    step.states.push_back({step.parameters[p].name + "." + suffix.str(), tensorOf(type), role, p});
+  };
+  for (auto op : module.getOps<ParameterOp>()) {
+    auto type = cast<RankedTensorType>(op.getType());
+    for (int64_t l = 0, n = op.getLayers().value_or(1); l < n; ++l) {
+      artifact::Parameter p;
+      p.name = op.getHfName().str();
+      if (size_t at = p.name.find("{l}"); op.getLayers() && at != std::string::npos)
+        p.name.replace(at, 3, std::to_string(l));
+      p.type = tensorOf(type);
+      p.frozen = op.getFrozen();
+      p.init = op.getInit() == InitKind::Ones    ? artifact::Init::Ones
+               : op.getInit() == InitKind::Zeros ? artifact::Init::Zeros
+                                                 : artifact::Init::Normal;
+      p.initStd = op.getInitStd().convertToDouble();
+      uint32_t index = step.parameters.size();
+      parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
+      step.parameters.push_back(p);
+      Operation *updated = update.lookup(op.getSymName());
+      if (options.mode != "train" || !updated)
+        continue;
+      Type grad = type.getElementType();
+      if (auto wide = op->getAttrOfType<TypeAttr>("act.gradient_type"))
+        grad = wide.getValue();
+      addState(index, artifact::Role::Gradient, "grad", withElement(type, grad));
+      auto wide = withElement(type, computeType(type.getElementType()));
+      if (updated->hasAttr("master"))
+        addState(index, artifact::Role::Master, "master", wide);
+      if (isa<AdamWOp>(updated)) {
+        addState(index, artifact::Role::ExpAvg, "exp_avg", wide);
+        addState(index, artifact::Role::ExpAvgSq, "exp_avg_sq", wide);
+      }
+    }
+  }
+}
+
+uint32_t Emitter::scalar(const FlatPort &port) {
+  for (auto [i, s] : llvm::enumerate(step.scalars))
+    if (s.name == port.name)
+      return i;
+  step.scalars.push_back({port.name, dtypeOf(port.type)});
+  return step.scalars.size() - 1;
+}
+
+FailureOr<Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t> inPlace) {
+  auto [it, fresh] = cache.insert({{group, inPlace.vec()}, {}});
+  if (!fresh)
+    return &it->second;
+  auto lowered = lowerGroup(group, inPlace, *kernels);
+  if (failed(lowered))
+    return failure();
+  for (LoweredKernel &k : *lowered) {
+    // Groups that lower to the same text are one kernel.
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    k.function->print(os, OpPrintingFlags().useLocalScope());
+    auto [known, first] = kernelByText.insert({text, uint32_t(step.kernels.size())});
+    if (first) {
+      std::string symbol = "k" + std::to_string(step.kernels.size()) + "_";
+      for (char c : group.getName())
+        symbol += llvm::isAlnum(c) ? c : '_';
+      k.function.setName(symbol);
+      step.kernels.push_back({symbol, 1, 0});
+    } else {
+      k.function.erase();
+    }
+    it->second.parts.push_back({known->second, k.operands});
+  }
+  return &it->second;
+}
+
+artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan, const Program &program) {
+  artifact::Operand o;
+  o.bytes = p.bytes;
+  o.offset = p.offset;
+  o.index = p.index;
+  switch (p.kind) {
+  case Place::Buffer:
+    o.space = artifact::Space::Arena;
+    o.index = 0;
+    o.offset = plan.offsets[p.index] + p.offset;
+    break;
+  case Place::Parameter: {
+    const FlatParameter &f = program.parameters[p.index];
+    o.space = artifact::Space::Parameter;
+    o.index = parameterIndex.at({f.op.getSymName().str(), f.layer});
+    break;
+  }
+  case Place::Input:
+    o.space = artifact::Space::Input;
+    break;
+  case Place::Output:
+    o.space = artifact::Space::Output;
+    break;
+  case Place::Scalar:
+    o.space = artifact::Space::Scalar;
+    o.index = scalar(program.scalars[p.index]);
+    break;
+  case Place::Immediate:
+    o.space = artifact::Space::Immediate;
+    o.index = 0;
+    o.offset = uint64_t(p.value);
+    o.bytes = 8;
+    break;
+  case Place::Gradient:
+    llvm_unreachable("gradients are effects");
+  }
+  return o;
+}
+
+artifact::Operand Emitter::persistent(const KernelOperand &k, const FlatParameter &f) {
+  artifact::Operand o;
+  o.written = k.written;
+  uint32_t parameter = parameterIndex.at({f.op.getSymName().str(), f.layer});
+  if (k.kind == KernelOperand::Parameter) {
+    o.space = artifact::Space::Parameter;
+    o.index = parameter;
+    o.bytes = byteSize(cast<RankedTensorType>(f.op.getType()));
+    return o;
+  }
+  artifact::Role role = k.kind == KernelOperand::Gradient ? artifact::Role::Gradient
+                        : k.kind == KernelOperand::Master ? artifact::Role::Master
+                        : k.kind == KernelOperand::ExpAvg ? artifact::Role::ExpAvg
+                                                          : artifact::Role::ExpAvgSq;
+  o.space = artifact::Space::State;
+  o.index = stateIndex.at({parameter, role});
+  int64_t elements = elementCount(cast<RankedTensorType>(f.op.getType()));
+  const artifact::TensorType &type = step.states[o.index].type;
+  o.bytes = elements * (type.dtype == artifact::DType::F64   ? 8
+                        : type.dtype == artifact::DType::F32 ? 4
+                                                             : 2);
+  return o;
+}
+
+LogicalResult Emitter::function(StringRef name, StringRef as) {
+  auto program = flatten(module, name);
+  if (failed(program))
+    return failure();
+  auto plan = planArena(*program, module.getLoc());
+  if (failed(plan))
+    return failure();
+  artifact::Function f;
+  f.name = as.str();
+  for (const FlatPort &p : program->inputs)
+    f.inputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
+  for (const FlatPort &p : program->outputs)
+    f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
+  f.arenaBytes = plan->arenaBytes;
+  // A group may be several launches: where its own begin and end.
+  std::vector<uint32_t> begin, end;
+  for (FlatLaunch &launch : program->launches) {
+    SmallVector<int64_t> inPlace(launch.results.size(), -1);
+    for (auto [r, p] : llvm::enumerate(launch.results)) {
+      if (p.kind != Place::Buffer || !program->buffers[p.index].reuses)
+        continue;
+      ArrayRef<int64_t> choice = launch.group.getInplace();
+      if (r < choice.size())
+        inPlace[r] = choice[r];
+    }
+    auto code = compiled(launch.group, inPlace);
+    if (failed(code))
+      return failure();
+    begin.push_back(f.launches.size());
+    for (auto &[kernel, operands] : (*code)->parts) {
+      artifact::Launch out;
+      out.kernel = kernel;
+      out.name = launch.name;
+      for (const KernelOperand &k : operands) {
+        artifact::Operand o;
+        if (k.kind == KernelOperand::Input)
+          o = place(launch.inputs[k.index], *plan, *program);
+        else if (k.kind == KernelOperand::Result)
+          o = place(launch.results[k.index], *plan, *program);
+        else
+          o = persistent(k, program->parameters[launch.effects[k.index]]);
+        o.written = k.written;
+        out.args.push_back(o);
+      }
+      f.launches.push_back(std::move(out));
+    }
+    end.push_back(f.launches.size() - 1);
+  }
+  for (auto [i, b] : llvm::enumerate(program->buffers)) {
+    if (b.parent || b.reuses || b.bytes == 0)
+      continue;
+    f.plan.push_back({(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") + b.name,
+                      uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first], end[b.last]});
+  }
+  if (as == "step" || as == "forward") {
+    auto report = describeMemory(module, *program, *plan);
+    if (failed(report))
+      return failure();
+    report->timeline.clear(); // the launch list says it
+    report->buffers.clear();
+    report->peakAt.alive.clear();
+    step.report = report::toJson(*report);
+  }
+  step.functions.push_back(std::move(f));
+  return success();
+}
+
+FailureOr<artifact::Step> Emitter::run() {
+  auto name = module.getSymName();
+  step.model = name ? name->str() : "model";
+  if (options.mode == "infer") {
+    if (failed(deriveInference(module)))
+      return failure();
+  } else if (options.mode != "train") {
+    return module.emitError() << "unknown mode '" << options.mode << "': expected train or infer";
+  }
+  if (failed(completeModule(module)))
+    return failure();
+  if (options.mode == "train" && !module.lookupSymbol(stepName))
+    return module.emitError("has no training step: @forward returns no loss, or nothing is trained");
+  if (options.mode == "train") {
+    stripDropout(module);
+    if (auto optimizer = module->getAttrOfType<StringAttr>("act.optimizer"))
+      step.optimizer = optimizer.getValue().str();
+    if (auto n = module->getAttrOfType<IntegerAttr>("act.micro_batches"))
+      step.microBatches = n.getInt();
+  }
+  parameters();
+  if (options.mode == "train") {
+    if (failed(function(stepName, "step")))
+      return failure();
+    if (module.lookupSymbol(forwardName) && failed(function(forwardName, "eval")))
+      return failure();
+  } else if (failed(function(forwardName, "forward"))) {
+    return failure();
+  }
+  if (!options.kernelsFile.empty()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernels->print(os);
+    if (auto written = file::writeFile(options.kernelsFile, text); !written)
+      return module.emitError() << written.error().str();
+  }
+  HostOptions host;
+  host.cpu = options.cpu;
+  auto code = compileHostKernels(*kernels, host);
+  if (failed(code))
+    return failure();
+  std::map<std::string, const HostKernelInfo *> bySymbol;
+  for (const HostKernelInfo &k : code->kernels)
+    bySymbol[k.symbol] = &k;
+  for (artifact::Kernel &k : step.kernels) {
+    auto it = bySymbol.find(k.symbol);
+    if (it == bySymbol.end())
+      return module.emitError() << "the host compiler made no kernel " << k.symbol;
+    k.grid = it->second->grid;
+    k.scratchBytes = it->second->scratchBytes;
+  }
+  step.target = code->cpu;
+  step.code = code->sharedObject;
+  return std::move(step);
+}
+
+} // namespace
+
+FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {
+  return Emitter(module, options).run();
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/emit/LowerGroup.h"
+#include "dialects/act/AttentionLowering.h"
+#include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/OptimizerLowering.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+class GroupLowering {
+public:
+  GroupLowering(GroupOp group, ArrayRef<int64_t> inPlace, ModuleOp kernels)
+      : group(group), inPlace(inPlace.begin(), inPlace.end()), kernels(kernels),
+        b(kernels.getContext()) {
+    this->inPlace.resize(group.getNumResults(), -1);
+  }
+
+  FailureOr<SmallVector<LoweredKernel>> run();
+
+private:
+  enum class Half { Whole, Queries, Keys };
+  FailureOr<LoweredKernel> lower(Half half);
+  LogicalResult body(Half half);
+  LogicalResult effect(Operation *op, unsigned number);
+
+  Value argument(Type type, KernelOperand operand) {
+    Value v = function.getBody().front().addArgument(type, group.getLoc());
+    made.operands.push_back(operand);
+    return v;
+  }
+  /// A persistent buffer that is read and replaced.
+  Value state(Type type, KernelOperand::Kind kind, unsigned number) {
+    return argument(type, {kind, number, true});
+  }
+  void produce(Value value, KernelOperand operand) {
+    results.push_back(value);
+    outputs.push_back(operand);
+  }
+
+  GroupOp group;
+  SmallVector<int64_t> inPlace;
+  ModuleOp kernels;
+  OpBuilder b;
+  func::FuncOp function;
+  LoweredKernel made;
+  SmallVector<Value> results;
+  SmallVector<KernelOperand> outputs;
+  DenseMap<Value, Value> lowered;
+  // Argument attributes can be set only when the function has its type.
+  SmallVector<std::pair<unsigned, unsigned>> marks;
+};
+
+RankedTensorType parameterType(Operation *op) {
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+      op, op->getAttrOfType<FlatSymbolRefAttr>("name"));
+  return cast<RankedTensorType>(parameter.getType());
+}
+
+RankedTensorType gradientType(Operation *op) {
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+      op, op->getAttrOfType<FlatSymbolRefAttr>("name"));
+  auto type = plainTensor(parameter.getType());
+  if (auto wide = parameter->getAttrOfType<TypeAttr>("act.gradient_type"))
+    return RankedTensorType::get(type.getShape(), wide.getValue());
+  return type;
+}
+
+LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
+  Location loc = op->getLoc();
+  auto mark = [&](Value argument, Value value) {
+    marks.push_back({cast<BlockArgument>(argument).getArgNumber(), unsigned(results.size())});
+    results.push_back(value);
+  };
+  if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+    Value grad = state(gradientType(op), KernelOperand::Gradient, number);
+    mark(grad, lowerAccumulate(b, loc, grad, lowered[accumulate.getValue()]));
+    return success();
+  }
+  if (isa<ZeroGradOp>(op)) {
+    produce(lowerZeroGrad(b, loc, gradientType(op)), {KernelOperand::Gradient, number, true});
+    return success();
+  }
+  if (auto square = dyn_cast<GradSquareSumOp>(op)) {
+    Value grad = argument(gradientType(op), {KernelOperand::Gradient, number, false});
+    Value rows = lowerSquareSumOfRows(b, loc, grad);
+    lowered[square.getResult()] = lowerAddToSquareSum(b, loc, lowered[square.getSum()], rows);
+    return success();
+  }
+  auto type = plainTensor(parameterType(op));
+  Type wide = computeType(type.getElementType());
+  auto stateType = RankedTensorType::get(type.getShape(), wide);
+  Value param = state(type, KernelOperand::Parameter, number);
+  Value grad = argument(gradientType(op), {KernelOperand::Gradient, number, false});
+  Value master;
+  if (op->hasAttr("master"))
+    master = state(stateType, KernelOperand::Master, number);
+  if (auto adamw = dyn_cast<AdamWOp>(op)) {
+    Value m = state(stateType, KernelOperand::ExpAvg, number);
+    Value v = state(stateType, KernelOperand::ExpAvgSq, number);
+    auto next = lowerAdamW(b, adamw, param, grad, master, m, v, lowered[adamw.getLr()],
+                           lowered[adamw.getStep()],
+                           adamw.getClip() ? lowered[adamw.getClip()] : Value());
+    unsigned i = 0;
+    mark(param, next[i++]);
+    if (master)
+      mark(master, next[i++]);
+    mark(m, next[i++]);
+    mark(v, next[i++]);
+    return success();
+  }
+  if (auto sgd = dyn_cast<SgdOp>(op)) {
+    auto next = lowerSgd(b, sgd, param, grad, master, lowered[sgd.getLr()],
+                         sgd.getClip() ? lowered[sgd.getClip()] : Value());
+    mark(param, next[0]);
+    if (master)
+      mark(master, next[1]);
+    return success();
+  }
+  return op->emitOpError("has no kernel for the host");
+}
+
+LogicalResult GroupLowering::body(Half half) {
+  unsigned effects = 0;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op)) {
+      if (failed(effect(&op, effects++)))
+        return failure();
+      continue;
+    }
+    SmallVector<Value> operands, values;
+    for (Value v : op.getOperands())
+      operands.push_back(lowered[v]);
+    if (auto grad = dyn_cast<AttentionGradOp>(op); grad && half != Half::Whole) {
+      if (half == Half::Queries) {
+        if (failed(lowerAttentionGradQ(b, grad, operands, values)))
+          return failure();
+        lowered[grad.getDq()] = values[0];
+        if (grad.getDsinks())
+          lowered[grad.getDsinks()] = values[1];
+      } else {
+        if (failed(lowerAttentionGradKV(b, grad, operands, values)))
+          return failure();
+        lowered[grad.getDk()] = values[0];
+        lowered[grad.getDv()] = values[1];
+      }
+      continue;
+    }
+    auto lowerable = dyn_cast<LinalgOpInterface>(op);
+    if (!lowerable)
+      return op.emitOpError("has no linalg form");
+    if (failed(lowerable.lowerToLinalg(b, operands, values)))
+      return failure();
+    for (auto [from, to] : llvm::zip_equal(op.getResults(), values))
+      lowered[from] = to;
+  }
+  return success();
+}
+
+FailureOr<LoweredKernel> GroupLowering::lower(Half half) {
+  made = LoweredKernel();
+  results.clear();
+  outputs.clear();
+  lowered.clear();
+  marks.clear();
+  function = func::FuncOp::create(group.getLoc(), "kernel",
+                                  FunctionType::get(b.getContext(), {}, {}));
+  kernels.push_back(function);
+  made.function = function;
+  Block *entry = function.addEntryBlock();
+  b.setInsertionPointToStart(entry);
+  for (auto [i, v] : llvm::enumerate(group.getBody().front().getArguments())) {
+    Type type = isa<RankedTensorType>(v.getType()) ? Type(plainTensor(v.getType())) : v.getType();
+    lowered[v] = argument(type, {KernelOperand::Input, unsigned(i), false});
+  }
+  if (failed(body(half)))
+    return failure();
+  Operation *yield = group.getBody().front().getTerminator();
+  for (auto [r, v] : llvm::enumerate(yield->getOperands())) {
+    Value value = lowered.lookup(v);
+    if (!value)
+      continue; // the other half makes it
+    if (inPlace[r] >= 0) {
+      marks.push_back({unsigned(inPlace[r]), unsigned(results.size())});
+      made.operands[inPlace[r]].written = true;
+      results.push_back(value);
+    } else {
+      produce(value, {KernelOperand::Result, unsigned(r), true});
+    }
+  }
+  func::ReturnOp::create(b, group.getLoc(), results);
+  function.setType(FunctionType::get(b.getContext(), entry->getArgumentTypes(),
+                                     ValueRange(results).getTypes()));
+  for (auto [argument, result] : marks)
+    function.setArgAttr(argument, "act.inplace", b.getI64IntegerAttr(result));
+  llvm::append_range(made.operands, outputs);
+  return made;
+}
+
+FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
+  auto &ops = group.getBody().front().getOperations();
+  bool attentionGrad = llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
+  SmallVector<LoweredKernel> list;
+  if (!attentionGrad) {
+    auto one = lower(Half::Whole);
+    if (failed(one))
+      return failure();
+    list.push_back(*one);
+    return list;
+  }
+  for (Half half : {Half::Queries, Half::Keys}) {
+    auto part = lower(half);
+    if (failed(part))
+      return failure();
+    if (!part->function.getResultTypes().empty())
+      list.push_back(*part);
+    else
+      part->function.erase();
+  }
+  return list;
+}
+
+} // namespace
+
+FailureOr<SmallVector<LoweredKernel>> act::lowerGroup(GroupOp group, ArrayRef<int64_t> inPlace,
+                                                      ModuleOp kernels) {
+  return GroupLowering(group, inPlace, kernels).run();
+}

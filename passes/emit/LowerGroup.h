@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel group as functions of plain tensors.
+#ifndef ACT_PASSES_EMIT_LOWERGROUP_H
+#define ACT_PASSES_EMIT_LOWERGROUP_H
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace act {
+
+/// What an argument or result of a lowered function is.
+struct KernelOperand {
+  enum Kind {
+    Input,     ///< operand `index` of the group
+    Result,    ///< result `index` of the group
+    Parameter, ///< the parameter of effect `index`, or what belongs to it:
+    Gradient,
+    Master,
+    ExpAvg,
+    ExpAvgSq,
+  } kind = Input;
+  unsigned index = 0;
+  bool written = false;
+};
+
+/// One function and what its pointers are, in the order of the kernel's ABI:
+/// arguments, then the results that are not in place.
+struct LoweredKernel {
+  mlir::func::FuncOp function; // in the module of kernels, without a name yet
+  llvm::SmallVector<KernelOperand> operands;
+};
+
+/// Lowers `group` into `kernels`. Usually to one function; the gradient of
+/// attention is two. `inPlace[r]` is the operand whose memory result r has in
+/// this launch, or -1.
+mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
+lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels);
+
+} // namespace act
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/Compile.h"
+#include "passes/Registration.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/WriteStep.h"
+#include "passes/emit/EmitStep.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace act::run {
+
+Result<artifact::Step> compileModule(const std::string &path, const CompileOptions &options) {
+  if (options.device != "host")
+    return Error{"cannot compile for device '" + options.device + "': only for host", path};
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  if (options.threads == 1)
+    context.disableMultithreading();
+  std::string messages;
+  llvm::raw_string_ostream os(messages);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
+    if (d.getSeverity() != DiagnosticSeverity::Error)
+      return success();
+    if (!messages.empty())
+      os << "\n";
+    if (!isa<UnknownLoc>(d.getLocation()))
+      if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>())
+        os << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn() << ": ";
+    os << d.str();
+    return success();
+  });
+  auto module = parseSourceFile<ModuleOp>(path, &context);
+  if (!module)
+    return Error{messages.empty() ? "cannot be parsed" : messages, messages.empty() ? path : ""};
+  // The optimizer asked for, unless the module has chosen one.
+  if (options.wants == "train" && !options.optimizer.empty() && !module->lookupSymbol(stepName)) {
+    StepOptions step;
+    step.optimizer = options.optimizer;
+    if ((!module->lookupSymbol(gradName) && failed(differentiate(*module))) ||
+        failed(writeStep(*module, step)))
+      return Error{messages, ""};
+  }
+  EmitOptions emit;
+  emit.mode = options.wants;
+  auto step = emitStep(*module, emit);
+  if (failed(step))
+    return Error{messages.empty() ? "cannot be compiled" : messages, messages.empty() ? path : ""};
+  return std::move(*step);
+}
+
+} // namespace act::run
