@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Damages the dialect's tests and feeds them to act-opt.
+
+    mlir-text.py ACT_OPT [--seconds N] [--seed N] [--flags "--canonicalize"]
+
+Every input ends in exit 0 or 1: a signal, an abort or a hang is a bug, and the
+input that shows it is printed. Inputs are the files of test/dialects/act, as
+written and in the generic form, in which attributes can be absent or wrong.
+"""
+import argparse
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "dialects/act"
+TOKEN = re.compile(r'"[^"\n]*"|[%@#!^]?[\w.$-]+|->|\n|[^\S\n]+|.')
+NUMBERS = ["0", "-1", "1", "2", "3", "7", "65536", "2147483648",
+           "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+           "0x7FF0000000000000", "1.0e308", "?"]
+TYPES = ["f32", "f64", "bf16", "i1", "i64", "index", "none", "tensor<f32>",
+         "tensor<0xf32>", "tensor<?xf32>", "tensor<*xf32>", "vector<4xf32>",
+         "tensor<9223372036854775807x9223372036854775807xf32>",
+         "tensor<4x!act.nf4>", "tensor<4xf32, #act.dims<s>>",
+         "tensor<?x?xf32, #act.dims<s, 4*t>>", "tensor<4xcomplex<f32>>",
+         "memref<4xf32>", "!act.nf4<block = 16>", "tensor<4xf32, 3 : i64>",
+         "tensor<1x8x4x8xf32>", "(f32) -> f32"]
+ATTRIBUTES = ["unit", "true", "3 : i32", "-1 : i64", "1.0 : f64", "0xFF : f32",
+              '"text"', "[]", "[1, 2]", "array<i64>", "array<i64: 0, 0>",
+              "array<f64: 1.0>", "@w", "@w::@v", "f32", "dense<0.0> : tensor<4xf32>",
+              "dense<[]> : tensor<0xf32>", "#act.dims<s>", "#act<reduction mean>",
+              "array<i32: 1, 1, 1>", "array<i32: -1, 2, 0, 0, 0>",
+              "dense_resource<r> : tensor<4xf32>",
+              "sparse<0, 1.0> : tensor<4xf32>"]
+
+
+def chunks(act_opt):
+    """One program each: a function with the declarations that it stands on."""
+    found = []
+    for path in sorted(TESTS.glob("*.mlir")):
+        text = path.read_text()
+        if path.stem.endswith("-invalid"):
+            found += text.split("// -----")
+            continue
+        preamble, *functions = re.split(r"^(?=// CHECK-LABEL)", text, flags=re.M)
+        found += [preamble + function for function in functions or [""]]
+        generic = subprocess.run([act_opt, "--mlir-print-op-generic", str(path)],
+                                 capture_output=True, text=True, timeout=60)
+        if generic.returncode:
+            sys.exit(f"{path}: {generic.stderr}")
+        found.append(generic.stdout)
+    comments = re.compile(r"^\s*//.*\n", re.M)
+    return [comments.sub("", chunk) for chunk in found]
+
+
+def resize(token, rng):
+    """The token with another number in it."""
+    number = rng.choice(list(re.finditer(r"\d+", token)))
+    return token[:number.start()] + rng.choice(NUMBERS) + token[number.end():]
+
+
+def damage(text, rng, pool, sizes):
+    tokens = TOKEN.findall(text)
+    solid = [i for i, t in enumerate(tokens) if t.strip()]
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        if not solid:
+            break
+        i = rng.choice(solid)
+        kind = rng.randrange(12)
+        # Not the number of a result (%0#1): MLIR's own parser makes a list as
+        # long as it says.
+        sized = [k for k in solid
+                 if re.search(r"\d", tokens[k]) and tokens[k][0] not in "%#"]
+        if kind == 0:
+            tokens[i] = ""
+        elif kind == 1:
+            tokens[i] += " " + tokens[i]
+        elif kind == 2:
+            j = rng.choice(solid)
+            tokens[i], tokens[j] = tokens[j], tokens[i]
+        elif kind == 3:
+            tokens = tokens[:i]
+            solid = [k for k in solid if k < i]
+        elif kind == 4:
+            tokens[i] = rng.choice(TYPES)
+        elif kind == 5:
+            tokens[i] = rng.choice(ATTRIBUTES)
+        elif kind == 6:
+            tokens[i] = rng.choice(pool)
+        elif kind < 9 and sized:
+            k = rng.choice(sized)
+            tokens[k] = resize(tokens[k], rng)
+        elif sized:  # everywhere, so that types still agree
+            old = tokens[rng.choice(sized)]
+            new = (resize(old, rng) if rng.random() < 0.5 else
+                   rng.choice(sizes))
+            tokens = [new if t == old else t for t in tokens]
+    return "".join(tokens).replace("// -----", "")
+
+
+def run(act_opt, flags, programs):
+    """Nothing, or what went wrong."""
+    try:
+        done = subprocess.run(
+            [act_opt, "--split-input-file", *flags, "-o", "/dev/null", "-"],
+            input="\n// -----\n".join(programs).encode(), capture_output=True,
+            timeout=20 + len(programs))
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    if done.returncode in (0, 1):
+        return None
+    return f"exit {done.returncode}: {done.stderr[-2000:].decode(errors='replace')}"
+
+
+def culprit(act_opt, flags, programs):
+    """The first program that fails on its own (or all, if none does)."""
+    for program in programs:
+        if run(act_opt, flags, [program]):
+            return program
+    return "\n// -----\n".join(programs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("act_opt")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--flags", default="--canonicalize")
+    arguments = parser.parse_args()
+    flags = arguments.flags.split()
+    rng = random.Random(arguments.seed)
+    programs = chunks(arguments.act_opt)
+    if not programs:
+        sys.exit(f"no programs under {TESTS}")
+    pool = sorted({t for p in programs for t in TOKEN.findall(p) if t.strip()})
+    sizes = [t for t in pool if t[0].isdigit()]
+    count, end = 0, time.monotonic() + arguments.seconds
+    while time.monotonic() < end:
+        batch = [damage(rng.choice(programs), rng, pool, sizes)
+                 for _ in range(100)]
+        wrong = run(arguments.act_opt, flags, batch)
+        count += len(batch)
+        if wrong:
+            print(culprit(arguments.act_opt, flags, batch))
+            sys.exit(f"act-opt {wrong}")
+    print(f"{count} damaged programs, no crash")
+
+
+if __name__ == "__main__":
+    main()
