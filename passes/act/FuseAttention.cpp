@@ -106,7 +106,8 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (chunk < 1) {
-      module.emitError() << "chunk is " << chunk << ", expected 1 or more";
+      emitError(module.getLoc())
+          << "chunk is " << chunk.getValue() << ", expected 1 or more";
       return signalPassFailure();
     }
     if (failed(checkForwardOnly(module)))
@@ -131,7 +132,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     WalkResult result = module.walk([](Operation *op) {
       if (!isa<PhaseOp, AccumulateOp, SoftmaxGradOp, CrossEntropyGradOp>(op))
         return WalkResult::advance();
-      op->emitError("--fuse-attention must run before --autodiff");
+      emitError(op->getLoc(), "--fuse-attention must run before --autodiff");
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

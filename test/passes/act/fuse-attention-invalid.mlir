@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --verify-diagnostics --fuse-attention
+// RUN: not act-opt %s --split-input-file --fuse-attention="chunk=0" 2>&1 | FileCheck %s
+
+// CHECK: error: chunk is 0, expected 1 or more
+func.func @grad(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{--fuse-attention must run before --autodiff}}
+  act.phase "backward"
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @backward(%dy: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // expected-error @below {{--fuse-attention must run before --autodiff}}
+  %0 = act.softmax_grad %dy, %y axis 1 : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
