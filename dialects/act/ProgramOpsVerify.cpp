@@ -117,10 +117,10 @@ LogicalResult RepeatOp::verify() {
            << "from is " << from
            << ", expected 0 or more, and less than 2^31 with count";
   StringRef letter = getLetter();
-  if (!letter.empty() &&
-      (!(llvm::isAlpha(letter[0]) || letter[0] == '_') ||
-       !llvm::all_of(letter,
-                     [](char c) { return llvm::isAlnum(c) || c == '_'; })))
+  if (!letter.empty() && (!(llvm::isAlpha(letter[0]) || letter[0] == '_') ||
+                          !llvm::all_of(letter, [](char c) {
+                            return llvm::isAlnum(c) || c == '_';
+                          })))
     return emitOpError() << "letter '" << letter << "' is not an identifier";
   if (getNumResults() < getCarried().size())
     return emitOpError() << "has " << getNumResults() << " results, expected "
