@@ -58,7 +58,9 @@ std::optional<Head> findHead(Value logits) {
         reshape && onlyFlattensTokens(reshape))
       logits = reshape.getInput();
     else if (auto cast = dyn_cast_or_null<CastOp>(op);
-             cast && isa<FloatType>(cast.getInput().getType().getElementType()))
+             cast &&
+             isa<Float32Type, Float64Type>(cast.getType().getElementType()) &&
+             isa<FloatType>(cast.getInput().getType().getElementType()))
       logits = cast.getInput();
     else
       return headOf(op);

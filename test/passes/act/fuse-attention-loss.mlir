@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --fuse-attention="chunk=5" | FileCheck %s
+// RUN: not act-opt %s --fuse-attention="chunk=0" 2>&1 | FileCheck %s --check-prefix=CHUNK
+
+// CHUNK: error: chunk is 0, expected 1 or more
 
 // The head's product and the loss become one op; 4 is the largest divisor of the
 // 12 tokens up to 5.
