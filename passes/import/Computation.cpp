@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that model families share.
+#include "passes/import/ModelBuilder.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace act {
+
+Value ModelBuilder::embedding(StringRef name, Value table, Value ids) {
+  auto idsType = cast<RankedTensorType>(ids.getType());
+  SmallVector<int64_t> shape(idsType.getShape());
+  shape.push_back(cast<RankedTensorType>(table.getType()).getShape().back());
+  auto names = dimNames(idsType);
+  names.push_back("h");
+  auto result = namedTensor(shape, element, names, b.getContext());
+  return EmbeddingOp::create(b, at(name), result, table, ids);
+}
+
+Value ModelBuilder::plainLinear(StringRef name, Value x, Value weight,
+                                Value bias, StringRef out) {
+  return LinearOp::create(b, at(name), perToken({out}), x, weight, bias,
+                          Value(), Value(), FloatAttr(), UnitAttr());
+}
+
+Value ModelBuilder::rmsNorm(StringRef symbol, const Twine &path, Value x) {
+  Value weight = parameter(symbol, path + ".weight", {"h"}, InitKind::Ones);
+  return RmsNormOp::create(b, at("normed"), x.getType(), Type(), x, weight,
+                           number(config.normEps))
+      .getResult();
+}
+
+Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {
+  Value weight = parameter(symbol, path + ".weight", {"h"}, InitKind::Ones);
+  Value bias = parameter((symbol + "_bias").str(), path + ".bias", {"h"},
+                         InitKind::Zeros);
+  return LayerNormOp::create(b, at("normed"), x.getType(), Type(), Type(), x,
+                             weight, bias, number(config.normEps))
+      .getResult();
+}
+
+Value ModelBuilder::activation(Value x) {
+  switch (config.activation) {
+  case hf::Activation::Silu:
+    return SiluOp::create(b, at("activated"), x);
+  case hf::Activation::Gelu:
+    return GeluOp::create(b, at("activated"), x);
+  case hf::Activation::GeluTanh:
+    return GeluNewOp::create(b, at("activated"), x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+Value ModelBuilder::gated(Value gate, Value up) {
+  switch (config.activation) {
+  case hf::Activation::Silu:
+    return SwigluOp::create(b, at("activated"), gate, up);
+  case hf::Activation::Gelu:
+    return GegluOp::create(b, at("activated"), gate, up, false);
+  case hf::Activation::GeluTanh:
+    return GegluOp::create(b, at("activated"), gate, up, true);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+Value ModelBuilder::add(StringRef name, Value x, Value y) {
+  return AddOp::create(b, at(name), x.getType(), x, y);
+}
+
+Value ModelBuilder::dropout(StringRef name, Value x, double p, int64_t id) {
+  if (!options.train || p == 0)
+    return x;
+  Value site = SiteOp::create(b, at("site"), b.getI64Type(), id, layerIndex);
+  return DropoutOp::create(b, at(name), x, number(p),
+                           layer ? shared("seed") : seed,
+                           layer ? shared("step") : step, site);
+}
+
+Value ModelBuilder::positions() {
+  return PositionsOp::create(b, at("positions"),
+                             type({sequence()}, b.getI32Type()),
+                             shared("cu_seqlens"));
+}
+
+Value ModelBuilder::splitHeads(StringRef name, Value x, StringRef heads) {
+  return ReshapeOp::create(b, at(name), perToken({heads, "d"}), x);
+}
+
+// True where a query may see a key; broadcasts to the scores. Nothing when all
+// may be seen.
+Value ModelBuilder::visibleMask(Visible visible) {
+  Type i1 = b.getI1Type();
+  if (Value padding = shared("attention_mask")) {
+    auto mask = type({"b", "1", "1", "s"}, i1);
+    return ReshapeOp::create(b, at("mask"), mask, padding);
+  }
+  if (!visible.causal)
+    return {};
+  auto square = type({sequence(), sequence()}, i1);
+  IntegerAttr window;
+  if (visible.window)
+    window = b.getI64IntegerAttr(*visible.window);
+  Value mask = CausalMaskOp::create(b, at("causal"), square, window);
+  if (Value boundaries = shared("cu_seqlens")) {
+    Value same = SegmentMaskOp::create(b, at("same"), square, boundaries);
+    mask = AndOp::create(b, at("mask"), square, mask, same);
+  }
+  return mask;
+}
+
+Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
+                              int64_t dropoutSite) {
+  StringRef s = sequence(), kv = kvHeads();
+  auto byHead = [&](StringRef heads, StringRef rows, StringRef columns) {
+    return options.packed ? type({heads, rows, columns})
+                          : type({"b", heads, rows, columns});
+  };
+  SmallVector<int64_t> swap{0, 2, 1, 3};
+  if (options.packed)
+    swap = {1, 0, 2};
+  q = TransposeOp::create(b, at("q"), byHead("a", s, "d"), q, swap);
+  k = TransposeOp::create(b, at("k"), byHead(kv, s, "d"), k, swap);
+  v = TransposeOp::create(b, at("v"), byHead(kv, s, "d"), v, swap);
+  if (kv != "a") {
+    k = ExpandOp::create(b, at("k_all"), byHead("a", s, "d"), k);
+    v = ExpandOp::create(b, at("v_all"), byHead("a", s, "d"), v);
+  }
+  auto square = byHead("a", s, s);
+  Value scores = MatmulOp::create(b, at("scores"), square, q, k,
+                                  /*transpose_lhs=*/false,
+                                  /*transpose_rhs=*/true);
+  if (config.scaleAttention)
+    scores = ScaleOp::create(b, at("scaled"), scores,
+                             number(1 / std::sqrt(double(config.headDim))));
+  if (Value mask = visibleMask(visible)) {
+    Value never =
+        ConstantOp::create(b, at("never"), RankedTensorType::get({}, element),
+                           -std::numeric_limits<double>::infinity());
+    scores = SelectOp::create(b, at("masked"), square, mask, scores, never);
+  }
+  Value p = SoftmaxOp::create(b, at("probabilities"), scores,
+                              uint64_t(square.getRank() - 1));
+  p = dropout("dropped", p, config.attentionDropout, dropoutSite);
+  auto heads = byHead("a", s, "d");
+  Value context = MatmulOp::create(b, at("context"), heads, p, v, false, false);
+  context = TransposeOp::create(b, at("context"), perToken({"a", "d"}), context,
+                                swap);
+  return ReshapeOp::create(b, at("context"), perToken({"a*d"}), context);
+}
+
+void ModelBuilder::endWithLogits(Value logits) {
+  if (!options.train)
+    return endForward("logits", logits);
+  auto scalar = RankedTensorType::get({}, computeType(element));
+  Value loss = CrossEntropyOp::create(b, at("loss"), scalar, Type(), logits,
+                                      labels, uint64_t(-100), Reduction::Mean)
+                   .getLoss();
+  endForward("loss", loss);
+}
+
+std::string ModelBuilder::prefix(StringRef headed) const {
+  return config.head == hf::Head::HiddenStates ? "" : headed.str();
+}
+
+} // namespace act

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/import/ImportModel.h"
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "passes/import/ModelBuilder.h"
+
+using namespace mlir;
+
+namespace act {
+
+Result<OwningOpRef<ModuleOp>> importModel(const hf::ModelConfig &config,
+                                          const ImportOptions &options,
+                                          MLIRContext *context,
+                                          std::vector<std::string> &warnings) {
+  if (auto checked = checkOptions(config, options, warnings); !checked)
+    return checked.error();
+  context->loadDialect<ActDialect, func::FuncDialect>();
+  ModelBuilder m(config, options, context);
+  switch (config.family) {
+  case hf::Family::Llama:
+  case hf::Family::Mistral:
+  case hf::Family::Qwen2:
+    buildLlama(m);
+    break;
+  case hf::Family::Gpt2:
+    buildGpt2(m);
+    break;
+  case hf::Family::Bert:
+    buildBert(m);
+    break;
+  }
+  std::string message;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &d) {
+    if (message.empty() && d.getSeverity() == DiagnosticSeverity::Error)
+      message = d.str();
+    return success();
+  });
+  // Sizes that each are fine may be too large together.
+  if (failed(verify(*m.module)))
+    return Error{message, ""};
+  return std::move(m.module);
+}
+
+} // namespace act

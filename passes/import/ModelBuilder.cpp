@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types, parameters and functions; what is computed is in Computation.cpp.
+#include "passes/import/ModelBuilder.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace act {
+
+static Type elementType(MLIRContext *context, artifact::DType dtype) {
+  Builder b(context);
+  switch (dtype) {
+  case artifact::DType::BF16:
+    return b.getBF16Type();
+  case artifact::DType::F16:
+    return b.getF16Type();
+  default:
+    return b.getF32Type();
+  }
+}
+
+ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
+                           const ImportOptions &options, MLIRContext *context)
+    : config(config), options(options), b(context) {
+  auto loc = UnknownLoc::get(context);
+  module = ModuleOp::create(loc, symbolName(options.name));
+  element = elementType(context, options.dtype.value_or(config.dtype));
+  for (auto &[letter, size] : dimensionLetters(config, options))
+    sizes[letter] = size;
+  for (const std::string &letter : options.symbolic)
+    symbolic.insert(letter);
+}
+
+Location ModelBuilder::at(StringRef name) {
+  return NameLoc::get(b.getStringAttr(name));
+}
+
+RankedTensorType ModelBuilder::type(ArrayRef<StringRef> dims, Type of) {
+  SmallVector<int64_t> shape;
+  SmallVector<std::string> names;
+  for (StringRef dim : dims) {
+    SmallVector<StringRef> terms;
+    dim.split(terms, '*');
+    int64_t size = 1;
+    bool dynamic = false;
+    for (StringRef term : terms) {
+      int64_t n;
+      if (term.getAsInteger(10, n)) {
+        n = sizes.lookup(term);
+        dynamic |= symbolic.contains(term);
+      }
+      size *= n;
+    }
+    shape.push_back(dynamic ? ShapedType::kDynamic : size);
+    names.push_back(dim.str());
+  }
+  return namedTensor(shape, of ? of : element, names, b.getContext());
+}
+
+RankedTensorType ModelBuilder::perToken(ArrayRef<StringRef> dims, Type of) {
+  SmallVector<StringRef> all{"b", "s"};
+  if (options.packed)
+    all = {"t"};
+  llvm::append_range(all, dims);
+  return type(all, of);
+}
+
+func::FuncOp ModelBuilder::addFunction(StringRef name,
+                                       ArrayRef<std::string> names,
+                                       ArrayRef<Type> types,
+                                       Operation *before) {
+  OpBuilder at = OpBuilder::atBlockEnd(module->getBody());
+  if (before)
+    at.setInsertionPoint(before);
+  auto function = func::FuncOp::create(at, at.getUnknownLoc(), name,
+                                       b.getFunctionType(types, {}));
+  Block *body = function.addEntryBlock();
+  for (auto [argument, text] : llvm::zip_equal(body->getArguments(), names))
+    argument.setLoc(this->at(text));
+  b.setInsertionPointToStart(body);
+  return function;
+}
+
+void ModelBuilder::beginForward() {
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  SmallVector<std::string> names{"tokens"};
+  SmallVector<Type> types{perToken({}, i32)};
+  auto input = [&](StringRef name, Type type) {
+    names.push_back(name.str());
+    types.push_back(type);
+  };
+  if (config.family == hf::Family::Bert)
+    input("attention_mask", perToken({}, b.getI1Type()));
+  if (options.train)
+    input("labels", perToken({}, i32));
+  if (options.packed) {
+    int64_t sequences = options.maxSequences.value_or(
+        options.batch * sequenceLength(config, options));
+    input("cu_seqlens", RankedTensorType::get({sequences + 1}, i32));
+  }
+  if (dropsAnywhere(config, options)) {
+    input("seed", i64);
+    input("step", i64);
+  }
+  forward = addFunction("forward", names, types, nullptr);
+  for (auto [i, name] : llvm::enumerate(names)) {
+    forward.setArgAttr(i, "act.name", b.getStringAttr(name));
+    Value argument = forward.getArgument(i);
+    if (name == "tokens")
+      tokens = argument;
+    else if (name == "labels")
+      labels = argument;
+    else if (name == "seed")
+      seed = argument;
+    else if (name == "step")
+      step = argument;
+    else
+      share(name, argument);
+  }
+  if (dropsInLayers(config, options)) {
+    share("seed", seed);
+    share("step", step);
+  }
+}
+
+void ModelBuilder::endForward(StringRef name, Value result) {
+  func::ReturnOp::create(b, b.getUnknownLoc(), result);
+  forward.setType(
+      b.getFunctionType(forward.getArgumentTypes(), result.getType()));
+  forward.setResultAttr(0, "act.name", b.getStringAttr(name));
+}
+
+void ModelBuilder::share(StringRef name, Value value) {
+  outer.push_back({name.str(), value});
+}
+
+Value ModelBuilder::shared(StringRef name) const {
+  for (const Named &named : layer ? inner : outer)
+    if (named.name == name)
+      return named.value;
+  return {};
+}
+
+Value ModelBuilder::beginLayer(StringRef name) {
+  resume = b.saveInsertionPoint();
+  SmallVector<std::string> names;
+  SmallVector<Type> types;
+  bool indexed = dropsInLayers(config, options);
+  if (indexed) {
+    names.push_back("l");
+    types.push_back(b.getI64Type());
+  }
+  names.push_back("x");
+  types.push_back(perToken({"h"}));
+  for (const Named &named : outer) {
+    names.push_back(named.name);
+    types.push_back(named.value.getType());
+  }
+  layer = addFunction(name, names, types, forward);
+  layer.setPrivate();
+  layerIndex = indexed ? layer.getArgument(0) : Value();
+  inner.clear();
+  for (auto [i, named] : llvm::enumerate(outer))
+    inner.push_back({named.name, layer.getArgument(i + 1 + indexed)});
+  return layer.getArgument(indexed);
+}
+
+void ModelBuilder::endLayer(Value result) {
+  func::ReturnOp::create(b, b.getUnknownLoc(), result);
+  layer.setType(b.getFunctionType(layer.getArgumentTypes(), result.getType()));
+  layer = {};
+  layerIndex = {};
+  b.restoreInsertionPoint(resume);
+}
+
+Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
+                           int64_t count, Value x) {
+  SmallVector<Value> values;
+  for (const Named &named : outer)
+    values.push_back(named.value);
+  auto op =
+      RepeatOp::create(b, at("hidden"), TypeRange(x.getType()), callee, letter,
+                       count, from, /*reverse=*/false, x, values, ValueRange());
+  return op.getResults()[0];
+}
+
+Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
+                            RankedTensorType type, const Declaration &how) {
+  if (declared.insert(symbol).second) {
+    // Parameters come first, whatever function asks for them.
+    OpBuilder top(module->getContext());
+    Block *body = module->getBody();
+    auto other = llvm::find_if(
+        *body, [](Operation &op) { return !isa<ParameterOp>(op); });
+    top.setInsertionPoint(body, other);
+    std::string name = hfName.str();
+    IntegerAttr layers;
+    if (StringRef(name).contains("{l}"))
+      layers = b.getI64IntegerAttr(config.layers);
+    ArrayAttr tied;
+    if (!how.tied.empty()) {
+      SmallVector<StringRef> names(how.tied.begin(), how.tied.end());
+      tied = b.getStrArrayAttr(names);
+    }
+    // Zeros and ones print no deviation that they do not have.
+    double deviation = how.init == InitKind::Normal ? how.deviation : 0;
+    ParameterOp::create(top, top.getUnknownLoc(), b.getStringAttr(symbol),
+                        b.getStringAttr(name), TypeAttr::get(type), layers,
+                        InitKindAttr::get(b.getContext(), how.init),
+                        number(deviation),
+                        how.frozen ? b.getUnitAttr() : UnitAttr(), tied);
+  }
+  return ParamOp::create(b, at(symbol), type, symbol);
+}
+
+Value ModelBuilder::parameter(StringRef symbol, const Twine &hfName,
+                              ArrayRef<StringRef> dims, InitKind init,
+                              ArrayRef<std::string> tied) {
+  Declaration how;
+  how.init = init;
+  how.deviation = config.initializerRange;
+  how.frozen = options.loraRank.has_value();
+  how.tied = tied.vec();
+  return declare(symbol, hfName, type(dims), how);
+}
+
+Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
+                           Value x, bool bias) {
+  std::vector<LayerLinear> all = layerLinears(config);
+  auto found =
+      llvm::find_if(all, [&](const LayerLinear &l) { return l.path == path; });
+  assert(found != all.end() && "not one of layerLinears()");
+  StringRef in = found->in, out = found->out;
+  bool inOut = config.family == hf::Family::Gpt2; // a Conv1D
+  std::string module = layerPath + path.str();
+
+  Declaration base;
+  base.deviation = config.initializerRange;
+  base.frozen = options.loraRank || options.nf4;
+  Type stored = options.nf4 ? Type(NF4Type::get(b.getContext(), 64)) : element;
+  Value weight =
+      declare(symbol, module + ".weight",
+              inOut ? type({in, out}, stored) : type({out, in}, stored), base);
+  Value biasValue;
+  if (bias)
+    biasValue = parameter((symbol + "_bias").str(), module + ".bias", {out},
+                          InitKind::Zeros);
+
+  Value loraA, loraB;
+  FloatAttr scale;
+  auto targets = loraTargets(config, options);
+  if (llvm::any_of(targets, [&](const std::string &target) {
+        return namesModule(target, path);
+      })) {
+    double rank = *options.loraRank;
+    Declaration a, zero;
+    a.deviation = 1 / rank; // as PEFT's `gaussian`
+    zero.init = InitKind::Zeros;
+    loraA = declare((symbol + "_lora_a").str(), module + ".lora_A.weight",
+                    type({"r", in}), a);
+    loraB = declare((symbol + "_lora_b").str(), module + ".lora_B.weight",
+                    type({out, "r"}), zero);
+    scale = number(options.loraAlpha.value_or(2 * rank) / rank);
+  }
+  return LinearOp::create(b, at(name), perToken({out}), x, weight, biasValue,
+                          loraA, loraB, scale,
+                          inOut ? b.getUnitAttr() : UnitAttr());
+}
+
+std::string symbolName(StringRef text) {
+  std::string name;
+  for (char c : text)
+    name += llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'
+                ? c
+                : '_';
+  if (name.empty() || llvm::isDigit(name[0]))
+    name.insert(0, "_");
+  return name;
+}
+
+} // namespace act

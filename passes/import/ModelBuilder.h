@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the model families build with: types from letters, parameters that
+// declare themselves where they are first used, and the few compound steps that
+// all families share. Every value carries a name, which the printer uses.
+#ifndef ACT_PASSES_IMPORT_MODELBUILDER_H
+#define ACT_PASSES_IMPORT_MODELBUILDER_H
+#include "dialects/act/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/import/ImportModel.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace act {
+
+/// A value with the name it has as an argument.
+struct Named {
+  std::string name;
+  mlir::Value value;
+};
+
+/// What a query may see.
+struct Visible {
+  bool causal = false;
+  std::optional<int64_t> window;
+};
+
+class ModelBuilder {
+public:
+  /// `options` have passed checkOptions().
+  ModelBuilder(const hf::ModelConfig &config, const ImportOptions &options,
+               mlir::MLIRContext *context);
+
+  const hf::ModelConfig &config;
+  const ImportOptions &options;
+  mlir::OpBuilder b;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  // Types. A dimension is a monomial of letters: "h", "3*a*d".
+  RankedTensorType type(llvm::ArrayRef<llvm::StringRef> dims,
+                        mlir::Type element = {});
+  /// The dimensions that count tokens, [b, s] or packed [t], then `dims`.
+  RankedTensorType perToken(llvm::ArrayRef<llvm::StringRef> dims,
+                            mlir::Type element = {});
+  /// The letter along which positions run.
+  llvm::StringRef sequence() const { return options.packed ? "t" : "s"; }
+  /// The letter that counts key and value heads.
+  llvm::StringRef kvHeads() const {
+    return config.kvHeads == config.heads ? "a" : "k";
+  }
+  mlir::Location at(llvm::StringRef name);
+
+  // Functions.
+  /// Starts @forward; its arguments are named inputs.
+  void beginForward();
+  /// Ends it with its one result.
+  void endForward(llvm::StringRef name, mlir::Value result);
+  /// Starts a layer's function after those that exist, with x and the shared
+  /// values as arguments; `shared` then holds the arguments.
+  mlir::Value beginLayer(llvm::StringRef name);
+  void endLayer(mlir::Value result);
+  /// Runs layers `from` to `from + count - 1`.
+  mlir::Value repeat(llvm::StringRef callee, llvm::StringRef letter,
+                     int64_t from, int64_t count, mlir::Value x);
+  /// A value of @forward that layers see; inside a layer, the argument.
+  void share(llvm::StringRef name, mlir::Value value);
+  mlir::Value shared(llvm::StringRef name) const;
+  mlir::Value tokens, labels; // of @forward; no labels in mode infer
+
+  // Parameters.
+  mlir::Value parameter(llvm::StringRef symbol, const llvm::Twine &hfName,
+                        llvm::ArrayRef<llvm::StringRef> dims,
+                        InitKind init = InitKind::Normal,
+                        llvm::ArrayRef<std::string> tied = {});
+
+  // Computation.
+  mlir::Value embedding(llvm::StringRef name, mlir::Value table,
+                        mlir::Value ids);
+  /// A linear op of a layer: the one place where LoRA and nf4 apply. `path` is
+  /// one of layerLinears(), `symbol` names its weight and `name` the result.
+  mlir::Value linear(llvm::StringRef name, llvm::StringRef symbol,
+                     llvm::StringRef path, mlir::Value x, bool bias);
+  /// `x` W^T + bias with a plain weight.
+  mlir::Value plainLinear(llvm::StringRef name, mlir::Value x,
+                          mlir::Value weight, mlir::Value bias,
+                          llvm::StringRef out);
+  mlir::Value rmsNorm(llvm::StringRef symbol, const llvm::Twine &path,
+                      mlir::Value x);
+  mlir::Value layerNorm(llvm::StringRef symbol, const llvm::Twine &path,
+                        mlir::Value x);
+  mlir::Value activation(mlir::Value x);
+  mlir::Value gated(mlir::Value gate, mlir::Value up);
+  mlir::Value add(llvm::StringRef name, mlir::Value x, mlir::Value y);
+  /// Nothing when not training or p is 0. `site` is different for every call.
+  mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p,
+                      int64_t site);
+  mlir::Value positions();
+  /// [.., heads * d] -> [.., heads, d].
+  mlir::Value splitHeads(llvm::StringRef name, mlir::Value x,
+                         llvm::StringRef heads);
+  /// softmax(q k^T / sqrt(d)) v of [.., heads, d]; the result is [.., a * d].
+  mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v,
+                        Visible visible, int64_t dropoutSite);
+
+  /// What ends a model with a vocabulary: logits, or the loss.
+  void endWithLogits(mlir::Value logits);
+  /// The prefix of names in files under which a head stores the bare model.
+  std::string prefix(llvm::StringRef headed) const;
+  /// Where names in files of a layer begin, "model.layers.{l}.".
+  std::string layerPath;
+
+private:
+  mlir::Value visibleMask(Visible visible);
+  struct Declaration {
+    InitKind init = InitKind::Normal;
+    double deviation = 0;
+    bool frozen = false;
+    std::vector<std::string> tied;
+  };
+  mlir::Value declare(llvm::StringRef symbol, const llvm::Twine &hfName,
+                      RankedTensorType type, const Declaration &how);
+  mlir::func::FuncOp addFunction(llvm::StringRef name,
+                                 llvm::ArrayRef<std::string> names,
+                                 llvm::ArrayRef<mlir::Type> types,
+                                 mlir::Operation *before);
+  mlir::FloatAttr number(double value) { return b.getF64FloatAttr(value); }
+
+  mlir::Type element;
+  llvm::StringMap<int64_t> sizes;
+  llvm::StringSet<> symbolic, declared;
+  mlir::func::FuncOp forward, layer;
+  mlir::OpBuilder::InsertPoint resume; // in @forward, while a layer is built
+  std::vector<Named> outer, inner;     // shared values there and here
+  mlir::Value seed, step;              // of @forward
+  mlir::Value layerIndex;
+};
+
+/// The letters of a model's dimensions and their sizes, in a readable order.
+std::vector<std::pair<std::string, int64_t>>
+dimensionLetters(const hf::ModelConfig &config, const ImportOptions &options);
+
+/// The linear ops of a layer: paths of their modules, with the letters of their
+/// inputs and outputs.
+struct LayerLinear {
+  llvm::StringRef path, in, out;
+};
+std::vector<LayerLinear> layerLinears(const hf::ModelConfig &config);
+
+/// Whether a LoRA target names the module at `path`: its whole path, the end of
+/// it, or the short form of either (q for q_proj and query).
+bool namesModule(llvm::StringRef target, llvm::StringRef path);
+
+/// The targets in force.
+std::vector<std::string> loraTargets(const hf::ModelConfig &config,
+                                     const ImportOptions &options);
+
+/// What a config and options contradict each other in.
+Status checkOptions(const hf::ModelConfig &config, const ImportOptions &options,
+                    std::vector<std::string> &warnings);
+
+/// Whether training draws random numbers, anywhere or inside layers.
+bool dropsAnywhere(const hf::ModelConfig &config, const ImportOptions &options);
+bool dropsInLayers(const hf::ModelConfig &config, const ImportOptions &options);
+
+int64_t sequenceLength(const hf::ModelConfig &config,
+                       const ImportOptions &options);
+
+// The families. Each builds the whole of @forward and its layers.
+void buildLlama(ModelBuilder &m); // and mistral, qwen2
+void buildGpt2(ModelBuilder &m);
+void buildBert(ModelBuilder &m);
+
+} // namespace act
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-import/Options.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include <set>
+
+namespace act {
+
+const char *importHelp() {
+  return R"(usage: act-import CONFIG.json [options] -o FILE
+
+Writes the model of a Hugging Face config.json as a module in the act dialect.
+
+  --batch N            sequences per step (1)
+  --seq N              tokens per sequence (the config's positions, at most 2048)
+  --symbolic b,s,...   dimensions that have a name and no size
+  --packed[=MAXSEQS]   batch * seq tokens in a row, with boundaries at run time
+  --dtype TYPE         bf16, f16 or f32 (the config's, else f32)
+  --mode MODE          train: returns the loss; infer: logits or hidden states
+                       (train)
+  --lora-rank R        low-rank adapters on a frozen model
+  --lora-alpha A       their scale times R (2 R)
+  --lora-targets q,..  the linear ops that get one (query and value)
+  --quantize nf4       the layers' weights in 4 bits
+  -o FILE              the output (standard output)
+)";
+}
+
+namespace {
+struct Parser {
+  ImportCommand command;
+  std::set<std::string> seen;
+  Status option(const std::string &name, std::optional<std::string> value);
+};
+} // namespace
+
+static Error expected(const std::string &option, const std::string &what,
+                      const std::string &found) {
+  return Error{"expected " + what + ", found '" + found + "'", option};
+}
+
+static Status number(const std::string &option, const std::string &text,
+                     std::optional<int64_t> &out) {
+  int64_t value;
+  if (llvm::StringRef(text).getAsInteger(10, value))
+    return expected(option, "a number", text);
+  out = value;
+  return ok();
+}
+
+static std::vector<std::string> list(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  std::vector<std::string> out;
+  for (llvm::StringRef part : parts)
+    out.push_back(part.trim().str());
+  return out;
+}
+
+// `value` is there for every option but --packed.
+Status Parser::option(const std::string &name,
+                      std::optional<std::string> value) {
+  ImportOptions &o = command.options;
+  if (name == "--packed") {
+    o.packed = true;
+    return value ? number(name, *value, o.maxSequences) : ok();
+  }
+  const std::string &v = *value;
+  if (name == "--batch") {
+    std::optional<int64_t> batch;
+    Status s = number(name, v, batch);
+    o.batch = batch.value_or(1);
+    return s;
+  }
+  if (name == "--seq")
+    return number(name, v, o.seq);
+  if (name == "--lora-rank")
+    return number(name, v, o.loraRank);
+  if (name == "--lora-alpha") {
+    double alpha;
+    if (llvm::StringRef(v).getAsDouble(alpha))
+      return expected(name, "a number", v);
+    o.loraAlpha = alpha;
+  } else if (name == "--symbolic") {
+    o.symbolic = list(v);
+  } else if (name == "--lora-targets") {
+    o.loraTargets = list(v);
+  } else if (name == "--dtype") {
+    if (v == "bf16")
+      o.dtype = artifact::DType::BF16;
+    else if (v == "f16")
+      o.dtype = artifact::DType::F16;
+    else if (v == "f32")
+      o.dtype = artifact::DType::F32;
+    else
+      return expected(name, "bf16, f16 or f32", v);
+  } else if (name == "--mode") {
+    if (v != "train" && v != "infer")
+      return expected(name, "train or infer", v);
+    o.train = v == "train";
+  } else if (name == "--quantize") {
+    if (v != "nf4")
+      return expected(name, "nf4", v);
+    o.nf4 = true;
+  } else if (name == "-o") {
+    command.output = v;
+  }
+  return ok();
+}
+
+Result<ImportCommand>
+parseImportCommand(const std::vector<std::string> &words) {
+  static const std::set<std::string> known = {
+      "--batch",        "--seq",      "--symbolic",  "--packed",
+      "--dtype",        "--mode",     "--lora-rank", "--lora-alpha",
+      "--lora-targets", "--quantize", "-o"};
+  Parser parser;
+  ImportCommand &command = parser.command;
+  for (size_t i = 0; i < words.size(); ++i) {
+    llvm::StringRef word = words[i];
+    if (word == "--help" || word == "-h") {
+      command.help = true;
+      return command;
+    }
+    if (!word.starts_with("-") || word == "-") {
+      if (!command.config.empty())
+        return Error{"expected one config, found '" + command.config +
+                         "' and '" + words[i] + "'",
+                     ""};
+      command.config = words[i];
+      continue;
+    }
+    auto [key, text] = word.split('=');
+    std::string name = key.str();
+    if (!known.count(name))
+      return Error{"unknown option '" + name + "'; --help lists what there is",
+                   ""};
+    if (!parser.seen.insert(name).second)
+      return Error{"is given twice", name};
+    std::optional<std::string> value;
+    if (word.contains('='))
+      value = text.str();
+    else if (name != "--packed" && i + 1 < words.size())
+      value = words[++i];
+    if ((!value && name != "--packed") || (value && value->empty()))
+      return Error{"expected a value", name};
+    if (auto s = parser.option(name, value); !s)
+      return s.error();
+    if (name != "-o")
+      command.shown.push_back(name + (!value               ? ""
+                                      : name == "--packed" ? "=" + *value
+                                                           : " " + *value));
+  }
+  if (command.config.empty())
+    return Error{"expected a config.json; --help shows how to call", ""};
+  command.options.name = llvm::sys::path::stem(command.config).str();
+  return command;
+}
+
+} // namespace act

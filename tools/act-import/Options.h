@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of act-import. `--name value` and `--name=value` are the
+// same but for --packed, whose value is optional and so needs the `=`.
+#ifndef ACT_TOOLS_ACTIMPORT_OPTIONS_H
+#define ACT_TOOLS_ACTIMPORT_OPTIONS_H
+#include "passes/import/ImportModel.h"
+
+namespace act {
+
+struct ImportCommand {
+  std::string config, output = "-";
+  ImportOptions options;
+  std::vector<std::string> shown; // the options that shape the module
+  bool help = false;
+};
+
+Result<ImportCommand> parseImportCommand(const std::vector<std::string> &words);
+const char *importHelp();
+
+} // namespace act
+#endif

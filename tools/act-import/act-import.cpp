@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// act-import: a Hugging Face config.json as a module in the act dialect.
+#include "act/File/AtomicFile.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tools/act-import/Options.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+static int fail(const act::Error &error) {
+  llvm::errs() << "act-import: " << error.str() << "\n";
+  return 1;
+}
+
+// The module's text, with the line that says what it was made from. Values
+// carry the names that the importer gave them.
+static std::string print(ModuleOp module, const std::string &config,
+                         const std::vector<std::string> &arguments) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// act-import " << llvm::sys::path::filename(config);
+  for (const std::string &argument : arguments)
+    os << " " << argument;
+  os << "\n";
+  module.print(os, OpPrintingFlags().printNameLocAsPrefix());
+  os << "\n";
+  return text;
+}
+
+int main(int argc, char **argv) {
+  auto command = act::parseImportCommand({argv + 1, argv + argc});
+  if (!command)
+    return fail(command.error());
+  if (command->help) {
+    llvm::outs() << act::importHelp();
+    return 0;
+  }
+  auto config = act::hf::load(command->config);
+  if (!config)
+    return fail(config.error());
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  std::vector<std::string> warnings;
+  auto module = act::importModel(*config, command->options, &context, warnings);
+  for (const std::string &warning : warnings)
+    llvm::errs() << "act-import: warning: " << warning << "\n";
+  if (!module)
+    return fail({module.error().str(), command->config});
+  std::string text = print(**module, command->config, command->shown);
+  if (command->output == "-") {
+    llvm::outs() << text;
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return 0;
+    llvm::outs().clear_error();
+    return fail({"cannot be written", "standard output"});
+  }
+  auto written = act::file::writeFile(command->output, text);
+  return written ? 0 : fail(written.error());
+}
