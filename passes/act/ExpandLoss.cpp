@@ -189,6 +189,42 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   op.erase();
 }
 
+// The loss of every token is a kernel over rows; adding them up is a small one
+// of its own, so that the rows can run in parallel.
+void expandReduction(CrossEntropyOp op) {
+  if (op.getReduction() == Reduction::None)
+    return;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto scalar = op.getLoss().getType();
+  auto labels = op.getLabels().getType();
+  auto each = CrossEntropyOp::create(
+      b, loc, withElement(labels, scalar.getElementType()),
+      op.getLse() ? Type(op.getLse().getType()) : Type(), op.getLogits(), op.getLabels(),
+      op.getIgnoreAttr(), ReductionAttr::get(b.getContext(), Reduction::None));
+  Value flat = reshapeTo(b, each.getLoss(), flattenLeading(each.getLoss().getType(), 0));
+  Value sum = sumToType(b, flat, scalar);
+  if (op.getReduction() == Reduction::Mean) {
+    Value count = LabelCountOp::create(b, loc, scalar, op.getLabels(), op.getIgnoreAttr());
+    sum = DivOp::create(b, loc, scalar, sum, count);
+  }
+  op.getLoss().replaceAllUsesWith(sum);
+  if (op.getLse())
+    op.getLse().replaceAllUsesWith(each.getLse());
+  op.erase();
+}
+
+void expandReduction(CrossEntropyGradOp op) {
+  if (op.getReduction() != Reduction::Mean)
+    return;
+  OpBuilder b(op);
+  Value count = LabelCountOp::create(b, op.getLoc(), op.getGrad().getType(), op.getLabels(),
+                                     op.getIgnoreAttr());
+  op.getGradMutable().assign(
+      DivOp::create(b, op.getLoc(), op.getGrad().getType(), op.getGrad(), count));
+  op.setReduction(Reduction::Sum);
+}
+
 } // namespace
 
 LogicalResult expandFusedLoss(ModuleOp module) {
@@ -208,6 +244,17 @@ LogicalResult expandFusedLoss(ModuleOp module) {
     expandForward(op, symbols);
   for (auto op : backward)
     expandGradient(op, symbols);
+  SmallVector<Operation *> losses;
+  module.walk([&](Operation *op) {
+    if (isa<CrossEntropyOp, CrossEntropyGradOp>(op))
+      losses.push_back(op);
+  });
+  for (Operation *op : losses) {
+    if (auto loss = dyn_cast<CrossEntropyOp>(op))
+      expandReduction(loss);
+    else
+      expandReduction(cast<CrossEntropyGradOp>(op));
+  }
   return success();
 }
 

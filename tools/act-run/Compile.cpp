@@ -17,6 +17,7 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
+  context.loadAllAvailableDialects();
   if (options.threads == 1)
     context.disableMultithreading();
   std::string messages;
