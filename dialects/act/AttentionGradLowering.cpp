@@ -80,24 +80,57 @@ std::pair<Value, Value> Grad::scoreGrads(const Tile &tile,
   return {made[0], wantP ? made[1] : Value()};
 }
 
-// dsinks[h] = - sum over rows of exp(sink - lse) * delta.
+// dsinks[h] = - sum over rows of exp(sink - lse) * delta, a block for each
+// head.
 static Value sinkGrads(Grad &g, Value sinks, Type element) {
   AttentionTiles &t = g.t;
   LinalgBuilder &l = g.l;
-  SmallVector<int64_t> shape{t.batch, t.heads, t.s, t.dv};
+  OpBuilder &b = t.b;
+  Location loc = t.loc;
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  Value out = l.empty({t.heads}, element);
+  auto forall = scf::ForallOp::create(
+      b, loc, ArrayRef<OpFoldResult>{zero},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(t.heads)},
+      ArrayRef<OpFoldResult>{one}, ValueRange{out}, std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forall.getBody());
+  Value head = forall.getInductionVar(0);
+  // One head of a tensor whose dimension `dim` counts them.
+  auto ofHead = [&](Value tensor, unsigned dim) -> Value {
+    SmallVector<int64_t> shape(shapeOf(tensor));
+    SmallVector<OpFoldResult> offsets(shape.size(), zero), sizes,
+        strides(shape.size(), one);
+    for (int64_t size : shape)
+      sizes.push_back(b.getIndexAttr(size));
+    offsets[dim] = head;
+    sizes[dim] = one;
+    shape.erase(shape.begin() + dim);
+    return tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(shape, elementOf(tensor)), tensor,
+        offsets, sizes, strides);
+  };
   Value delta =
-      l.sum(shape, {3}, {l.at(g.grad, {0, 2, 1, 3}), l.at(g.out, {0, 2, 1, 3})},
+      l.sum({t.batch, t.s, t.dv}, {2},
+            {l.whole(ofHead(g.grad, 2)), l.whole(ofHead(g.out, 2))},
             [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
-  shape.pop_back();
+  Value sink = tensor::ExtractOp::create(b, loc, sinks, head);
+  sink = convertFloat(b, loc, sink, l.compute);
   Value total =
-      l.sum(shape, {0, 2}, {l.whole(delta), l.whole(g.lse), l.at(sinks, {1})},
-            [](Scalars &s, ValueRange x) {
-              Value p = s.exp(s.sub(x[2], x[1]));
+      l.sum({t.batch, t.s}, {0, 1}, {l.whole(delta), l.whole(ofHead(g.lse, 1))},
+            [&](Scalars &s, ValueRange x) {
+              Value p = s.exp(s.sub(sink, x[1]));
               // No key and a sink of -inf: nothing in the denominator.
               p = s.select(s.isNegInf(x[1]), s.f(0), p);
               return s.neg(s.mul(p, x[0]));
             });
-  return l.rounded(total, element);
+  total = l.rounded(total, element);
+  b.setInsertionPointToStart(forall.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(
+      b, loc, total, forall.getRegionIterArgs()[0],
+      ArrayRef<OpFoldResult>{head}, ArrayRef<OpFoldResult>{one},
+      ArrayRef<OpFoldResult>{one});
+  return forall.getResult(0);
 }
 
 static LogicalResult check(AttentionGradOp op) {
@@ -173,8 +206,11 @@ LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
         Value keys = t.rowsOf(t.k, n, tile.column, kvHead, t.columns);
         Value values = t.rowsOf(t.v, n, tile.column, kvHead, t.columns);
         auto [low, high] = t.rowRange(tile);
-        SmallVector<Value> start{t.l.zeros({t.columns, t.d}, t.l.compute),
-                                 t.l.zeros({t.columns, t.dv}, t.l.compute)};
+        // Minus zero is as neutral as zero and is not the same constant: two
+        // accumulators that share their start would share their memory.
+        SmallVector<Value> start{
+            t.l.zeros({t.columns, t.d}, t.l.compute),
+            t.l.filled({t.columns, t.dv}, b.getFloatAttr(t.l.compute, -0.0))};
         Value firstHead = arith::MulIOp::create(b, loc, kvHead, t.index(group));
         auto heads = scf::ForOp::create(
             b, loc, t.index(0), t.index(group), t.index(1), start,

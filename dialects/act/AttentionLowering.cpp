@@ -78,8 +78,8 @@ static Running foldBlock(AttentionTiles &t, const Tile &tile, Value queries,
       t.update(r.acc, {l.at(shrink, {0})},
                [](Scalars &s, ValueRange x) { return s.mul(x[1], x[0]); });
   if (t.options.dropout)
-    p = t.update(
-        p, {}, [&](Scalars &s, ValueRange x) { return t.drop(s, tile, x[0]); });
+    p = l.map({t.rows, t.columns}, {l.whole(p)}, l.compute,
+              [&](Scalars &s, ValueRange x) { return t.drop(s, tile, x[0]); });
   return {most, total, t.accumulate(acc, p, values, false)};
 }
 

@@ -184,6 +184,11 @@ LogicalResult CrossEntropyOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   Value lse =
       l.map({tokens}, {l.whole(total), l.whole(most)}, l.compute,
             [](Scalars &s, ValueRange x) { return s.add(x[1], s.log(x[0])); });
+  // Shaped before it is used, so that a pass may fold the reshape upwards.
+  Value statistic;
+  if (getLse())
+    statistic =
+        l.reshape(l.rounded(lse, elementOf(getLse())), shapeOf(getLse()));
   bool none = getReduction() == Reduction::None;
   auto lossType = plainTensor(getLoss().getType());
   Value losses = l.map(
@@ -208,9 +213,8 @@ LogicalResult CrossEntropyOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
         });
   }
   results.push_back(l.reshape(losses, lossType.getShape()));
-  if (getLse())
-    results.push_back(
-        l.reshape(l.rounded(lse, elementOf(getLse())), shapeOf(getLse())));
+  if (statistic)
+    results.push_back(statistic);
   return success();
 }
 

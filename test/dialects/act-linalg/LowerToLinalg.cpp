@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-lower-linalg FILE: prints FILE with every act op of its functions
-// replaced by its linalg form. The functions' arguments and results lose their
-// encodings; everything else stays. run.py compiles what this prints and
-// compares values.
+// act-lower-linalg FILE [--host=LIBRARY]: prints FILE with every act op of its
+// functions replaced by its linalg form. The functions' arguments and results
+// lose their encodings; everything else stays. run.py compiles what this prints
+// and compares values. With --host, the functions are compiled as host kernels
+// instead, and their names, grids and scratch are printed.
 //
 // The update ops act on buffers that belong to a parameter. Here they take them
 // from the function's first arguments, in the order of OptimizerLowering.h, and
 // the function returns the new ones.
-#include "dialects/act/AttentionLowering.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/OptimizerLowering.h"
@@ -18,7 +18,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/groups-to-host/HostKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace act;
@@ -119,17 +121,40 @@ static LogicalResult lower(func::FuncOp func) {
   return success();
 }
 
+// Compiles the functions as host kernels into a shared object and prints
+// `symbol grid scratch` for each.
+static int emitHostKernels(ModuleOp module, StringRef path) {
+  FailureOr<HostCode> code = compileHostKernels(module);
+  if (failed(code))
+    return 1;
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (error) {
+    llvm::errs() << path << ": " << error.message() << "\n";
+    return 1;
+  }
+  file.write(reinterpret_cast<const char *>(code->sharedObject.data()),
+             code->sharedObject.size());
+  for (const HostKernelInfo &kernel : code->kernels)
+    llvm::outs() << kernel.symbol << " " << kernel.grid << " "
+                 << kernel.scratchBytes << "\n";
+  return 0;
+}
+
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    llvm::errs() << "usage: act-lower-linalg FILE\n";
+  StringRef option = argc > 2 ? argv[2] : "";
+  if (argc < 2 || argc > 3 || (argc == 3 && !option.consume_front("--host="))) {
+    llvm::errs() << "usage: act-lower-linalg FILE [--host=LIBRARY]\n";
     return 1;
   }
   DialectRegistry registry;
-  registry.insert<ActDialect, affine::AffineDialect, arith::ArithDialect,
-                  func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                  scf::SCFDialect, tensor::TensorDialect>();
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  registerHostKernelDialects(registry);
+  registry.insert<ActDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context
+      .loadDialect<ActDialect, affine::AffineDialect, arith::ArithDialect,
+                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                   scf::SCFDialect, tensor::TensorDialect>();
   auto module = parseSourceFile<ModuleOp>(argv[1], &context);
   if (!module)
     return 1;
@@ -141,6 +166,8 @@ int main(int argc, char **argv) {
       op.erase();
   if (failed(verify(*module)))
     return 1;
+  if (argc == 3)
+    return emitHostKernels(*module, option);
   module->print(llvm::outs());
   return 0;
 }

@@ -56,16 +56,17 @@ def cases():
         grad, value = draw(shape, g), draw(shape, p)
         T = [tensor(shape, g), tensor(shape, p)]
         if not master or g != p:
-            text = f"act.accumulate @w_{p}_{g}_{master}0, %1 : {T[1]}"
+            own = parameter(f"w_{p}_{g}", p)
+            text = f"act.accumulate @w_{p}_{g}, %1 : {T[1]}"
             yield Case(f"accumulate_{p}_{g}", text, [grad, value], T, [T[0]], "%0",
-                       [wide(grad) + wide(value)])
-            yield Case(f"zero_grad_{p}_{g}", f"act.zero_grad @w_{p}_{g}_{master}0", [grad], [T[0]],
-                       [T[0]], "%0", [np.zeros(shape)], exact=True)
+                       [wide(grad) + wide(value)], preamble=own)
+            yield Case(f"zero_grad_{p}_{g}", f"act.zero_grad @w_{p}_{g}", [grad], [T[0]],
+                       [T[0]], "%0", [np.zeros(shape)], exact=True, preamble=own)
             total = np.asarray(2.5, np.float32)
             yield Case(f"grad_square_sum_{p}_{g}",
-                       f"%r = act.grad_square_sum @w_{p}_{g}_{master}0, %1 : tensor<f32>",
+                       f"%r = act.grad_square_sum @w_{p}_{g}, %1 : tensor<f32>",
                        [grad, total], [T[0], "tensor<f32>"], ["tensor<f32>"], "%1",
-                       [2.5 + (wide(grad)**2).sum()])
+                       [2.5 + (wide(grad)**2).sum()], preamble=own)
     for i, s in enumerate((0.0, 0.25, 9.0, 1e12)):
         want = min(1, 1.5 / (np.sqrt(s) + 1e-6))
         yield Case(f"clip_{i}", "%r = act.clip %0 max_norm 1.5 : tensor<f32>",

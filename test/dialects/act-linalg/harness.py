@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles functions of act ops by their linalg forms and upstream's plainest
-lowering (loops, no fusion), and runs them on numpy arrays.
+"""Compiles functions of act ops by their linalg forms, with upstream's plainest
+lowering (loops, no fusion) or as host kernels, and runs them on numpy arrays.
 
 A Case is one function: MLIR text, inputs, and the values expected, which a
 reference computes in f64. `run` makes one shared object of all cases.
@@ -109,6 +109,7 @@ def compile_module(text, lower, folder):
 
 
 def call(library, case):
+    """By the C interface that upstream's lowering gives a function."""
     keep, args = [], []
     for value, kind in zip(case.inputs, case.types):
         if kind.startswith("tensor"):
@@ -117,21 +118,56 @@ def call(library, case):
             d = descriptor(array)
             keep.append(d)
             args.append(ctypes.byref(d))
-        elif kind == "i64":
-            args.append(ctypes.c_int64(value))
-        elif kind == "f32":
-            args.append(ctypes.c_float(value))
         else:
-            raise ValueError(kind)
-    outputs = []
-    for kind in case.results:
-        array = np.full(shape(kind), 85, dtype=np.uint8).astype(DTYPES[element(kind)])
-        outputs.append(array)
+            args.append({"i64": ctypes.c_int64, "f32": ctypes.c_float}[kind](value))
+    outputs = poisoned(case)
+    for array in outputs:
         d = descriptor(array)
         keep.append(d)
         args.append(ctypes.byref(d))
     getattr(library, "_mlir_ciface_" + case.name)(*args)
     return outputs
+
+
+def poisoned(case):
+    return [np.full(shape(kind), 85, dtype=np.uint8).astype(DTYPES[element(kind)])
+            for kind in case.results]
+
+
+class HostKernels:
+    """The cases as host kernels: void kernel(void **args, int64_t block)."""
+
+    def __init__(self, text, lower, folder):
+        source = folder / "cases.mlir"
+        source.write_text(text)
+        library = folder / "host.so"
+        done = subprocess.run([lower, source, f"--host={library}"], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{lower} {source} --host={library}\n{done.stderr[:6000]}")
+        self.kernels = {name: (int(grid), int(scratch)) for name, grid, scratch
+                        in map(str.split, done.stdout.splitlines())}
+        self.library = ctypes.CDLL(str(library))
+
+    def call(self, case):
+        grid, scratch = self.kernels[case.name]
+        arrays = []
+        for value, kind in zip(case.inputs, case.types):
+            if kind.startswith("tensor"):
+                arrays.append(np.ascontiguousarray(value))
+            else:
+                slot = np.zeros(8, np.uint8)
+                slot[:DTYPES[kind]().itemsize] = np.frombuffer(DTYPES[kind](value).tobytes(), np.uint8)
+                arrays.append(slot)
+        outputs = poisoned(case)
+        arrays += outputs
+        # 64-byte aligned, and full of NaNs: its contents must not matter.
+        room = np.full(scratch + 64, 0xFF, np.uint8)
+        pointers = [a.ctypes.data for a in arrays] + [-(-room.ctypes.data // 64) * 64]
+        args = (ctypes.c_void_p * len(pointers))(*pointers)
+        function = getattr(self.library, case.name)
+        for block in reversed(range(grid)):  # any order must do
+            function(args, ctypes.c_int64(block))
+        return outputs
 
 
 def differences(case, outputs):
@@ -156,9 +192,11 @@ def differences(case, outputs):
             yield f"result {i}: off by {worst:.3g} of {scale:.3g}, allowed {bound * scale:.3g}"
 
 
-def run(cases, lower, selected=None):
+def run(cases, lower, backend="plain", selected=None):
     if selected:
         cases = [c for c in cases if selected in c.name]
+    if backend == "host":  # which has no 8-bit floats
+        cases = [c for c in cases if "f8E4M3FN" not in c.name]
     names = [c.name for c in cases]
     assert len(set(names)) == len(names), "two cases have the same name"
     text = "\n".join({c.preamble: 0 for c in cases}) + "\n".join(c.function() for c in cases)
@@ -166,11 +204,16 @@ def run(cases, lower, selected=None):
         keep = os.environ.get("KEEP")
         folder = pathlib.Path(keep or folder)
         folder.mkdir(exist_ok=True)
-        library = compile_module(text, lower, folder)
-        failed = 0
+        if backend == "host":
+            execute = HostKernels(text, lower, folder).call
+        else:
+            library = compile_module(text, lower, folder)
+            execute = lambda case: call(library, case)
+        wrong = 0
         for case in cases:
-            for message in differences(case, call(library, case)):
-                failed += 1
+            messages = list(differences(case, execute(case)))
+            wrong += bool(messages)
+            for message in messages:
                 print(f"{case.name}: {message}")
-        print(f"{len(cases)} cases, {failed} wrong")
-        return 1 if failed or not cases else 0
+        print(f"{len(cases)} cases, {wrong} wrong")
+        return 1 if wrong or not cases else 0
