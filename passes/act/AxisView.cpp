@@ -72,6 +72,14 @@ std::optional<Dim> divideSizes(const Dim &a, const Dim &b) {
   return Dim(a.size / b.size);
 }
 
+/// a / b where only a program says that it is a whole number: a letter of its
+/// own.
+Dim unnamedQuotient(const Dim &a, const Dim &b) {
+  std::string name = "_" + a.name + "_per_" + b.name;
+  llvm::replace(name, '*', '_');
+  return Dim(ShapedType::kDynamic, name);
+}
+
 RankedTensorType typeOf(ArrayRef<Dim> dims, Type element) {
   SmallVector<int64_t> shape;
   SmallVector<std::string> names;
@@ -135,6 +143,17 @@ Axes AxisSpace::withoutUnits(ArrayRef<unsigned> axes) const {
 
 Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
   Axes leaves = flat(axes);
+  // The parts of an axis are together what it was: its own name is shorter than
+  // theirs. Axes come before their parts.
+  for (auto [whole, node] : llvm::enumerate(nodes)) {
+    Axes parts = flat(node.parts);
+    auto *found =
+        std::search(leaves.begin(), leaves.end(), parts.begin(), parts.end());
+    if (parts.empty() || found == leaves.end())
+      continue;
+    *found = whole;
+    leaves.erase(found + 1, found + parts.size());
+  }
   if (leaves.size() == 1)
     return nodes[leaves[0]].dim;
   int64_t size = 1;
@@ -160,7 +179,8 @@ void AxisSpace::split(unsigned axis, const Dim &outer, const Dim &inner) {
 
 // Takes axes from the sequence until each of `dims` is full; an axis that is
 // larger than what a dimension still needs is split. What is left over goes to
-// `rest` when the caller wants it; otherwise it must be of size 1.
+// `rest` when the caller, to whom it repeats, wants it; otherwise it must be of
+// size 1.
 std::optional<SmallVector<Axes, 4>>
 AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
   Axes queue = flat(axes);
@@ -206,6 +226,9 @@ AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
         need = *quotient;
       } else if (auto quotient = divideSizes(have, need)) {
         cut(need, *quotient);
+        break;
+      } else if (rest && next + 1 == queue.size()) {
+        cut(need, unnamedQuotient(have, need));
         break;
       } else {
         return std::nullopt;

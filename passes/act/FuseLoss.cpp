@@ -85,8 +85,6 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   if (loss.getReduction() == Reduction::None || loss.getLse())
     return false;
   RankedTensorType labels = loss.getLabels().getType();
-  if (!labels.hasStaticShape())
-    return false;
   std::optional<Head> head = findHead(loss.getLogits());
   if (!head)
     return false;
@@ -110,7 +108,9 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   auto fused = LinearCrossEntropyOp::create(
       b, loc, loss.getLoss().getType(), Type(), rows, head->weight,
       loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
-      b.getI64IntegerAttr(chunkOf(labels.getNumElements(), chunk)));
+      b.getI64IntegerAttr(labels.hasStaticShape()
+                              ? chunkOf(labels.getNumElements(), chunk)
+                              : chunk));
   loss.getLoss().replaceAllUsesWith(fused.getLoss());
 
   eraseDead(loss);

@@ -145,3 +145,21 @@ func.func @rotated(%q: tensor<2x8x64xf32>, %k: tensor<2x8x32xf32>, %v: tensor<2x
   %r = act.reshape %o1 : tensor<2x8x4x16xf32> -> tensor<2x8x64xf32>
   return %r : tensor<2x8x64xf32>
 }
+
+// Numbers of heads known by name only.
+// CHECK-LABEL: func.func @named
+// CHECK-NOT: act.expand
+// CHECK: act.attention {{.*}} : (tensor<2x8x?x16xf32, #{{.*}}>, tensor<2x8x?x16xf32, #{{.*}}>, tensor<2x8x?x16xf32, #{{.*}}>) -> tensor<2x8x?x16xf32, #_2_8_a_16>
+// CHECK-NOT: act.transpose
+// CHECK: return
+func.func @named(%q: tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>>, %k: tensor<2x8x?x16xf32, #act.dims<2, 8, k, 16>>) -> tensor<2x8x?xf32, #act.dims<2, 8, 16*a>> {
+  %q1 = act.transpose %q [0, 2, 1, 3] : tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>> -> tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>
+  %k1 = act.transpose %k [0, 2, 1, 3] : tensor<2x8x?x16xf32, #act.dims<2, 8, k, 16>> -> tensor<2x?x8x16xf32, #act.dims<2, k, 8, 16>>
+  %kx = act.expand %k1 : tensor<2x?x8x16xf32, #act.dims<2, k, 8, 16>> -> tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>
+  %s = act.matmul %q1, %kx transpose_rhs : (tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>, tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>) -> tensor<2x?x8x8xf32, #act.dims<2, a, 8, 8>>
+  %p = act.softmax %s axis 3 : tensor<2x?x8x8xf32, #act.dims<2, a, 8, 8>>
+  %o = act.matmul %p, %kx : (tensor<2x?x8x8xf32, #act.dims<2, a, 8, 8>>, tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>) -> tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>>
+  %o1 = act.transpose %o [0, 2, 1, 3] : tensor<2x?x8x16xf32, #act.dims<2, a, 8, 16>> -> tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>>
+  %r = act.reshape %o1 : tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>> -> tensor<2x8x?xf32, #act.dims<2, 8, 16*a>>
+  return %r : tensor<2x8x?xf32, #act.dims<2, 8, 16*a>>
+}

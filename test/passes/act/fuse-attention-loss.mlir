@@ -49,6 +49,15 @@ func.func @transposed_rhs(%x: tensor<7x8xf32>, %w: tensor<16x8xf32>, %y: tensor<
   return %z : tensor<f32>
 }
 
+// The number of tokens is not known yet.
+// CHECK-LABEL: func.func @dynamic
+// CHECK: act.linear_cross_entropy {{.*}} chunk 5 :
+func.func @dynamic(%x: tensor<?x8xf32, #act.dims<t, 8>>, %w: tensor<16x8xf32>, %y: tensor<?xi32, #act.dims<t>>) -> tensor<f32> {
+  %l = act.linear %x, %w : (tensor<?x8xf32, #act.dims<t, 8>>, tensor<16x8xf32>) -> tensor<?x16xf32, #act.dims<t, 16>>
+  %z = act.cross_entropy %l, %y ignore -100 reduction mean : (tensor<?x16xf32, #act.dims<t, 16>>, tensor<?xi32, #act.dims<t>>) -> tensor<f32>
+  return %z : tensor<f32>
+}
+
 // Logits that are returned, too.
 // CHECK-LABEL: func.func @logits_used
 // CHECK-NOT: act.linear_cross_entropy
