@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes one attention in many ways: each must become the same act.attention.
 
-  fuse-attention-spellings.py ACT_OPT [COUNT [FIRST_SEED]]
+  fuse-attention-spellings.py ACT_OPT [COUNT [FIRST_SEED]] [--break]
 
 A meaning (shapes, masks, softcap, dropout) is drawn, then a spelling of it: where
 the scale stands and as what, how the mask is applied, who is transposed where,
@@ -9,6 +9,10 @@ how key heads are repeated. After --fuse-attention the module must have one
 act.attention with the meaning's options, no other op of the original attention,
 and no transpose; and an evaluation of both modules in numpy, which knows nothing
 of the pass, must agree.
+
+With --break one or two operands, axes, permutations or flags of every program are
+changed first, so that most are no attention any more. Whatever the pass makes of
+them must agree with them.
 """
 import random
 import re
@@ -517,11 +521,66 @@ def check(tool, seed):
         sys.exit(f"seed {seed}: {error}\n{text}")
 
 
+def broken(spelling):
+    """The program with a part of one line replaced by another of its kind."""
+    rng, w = spelling.rng, spelling.w
+    types = {v[0]: Writer.type(v) for v in w.args}
+    at = rng.randrange(len(w.lines))
+    for line in w.lines[:at]:
+        types[line.split(" = ")[0]] = re.split(r" (?:->|to|:) ", line)[-1]
+    head, tail = w.lines[at].split(" = ", 1)
+    body, signature = tail.split(" : ", 1)
+    flag = re.search(r" transpose_[lr]hs| heads_first", body)
+    if "softmax" in body and rng.random() < 0.5:
+        body = re.sub(r"axis (\d)", lambda m: f"axis {rng.randrange(int(m.group(1)) + 1)}", body)
+    elif flag and rng.random() < 0.5:
+        body = body.replace(flag.group(0), "")
+    elif "transpose %" in body and rng.random() < 0.7:
+        perm = numbers(body[body.index("["):])
+        rng.shuffle(perm)
+        body = body[:body.index("[")] + str(perm)
+    else:
+        names = re.findall(r"%\w+", body)
+        old = rng.choice(names) if names else None
+        same = [n for n in types if old and types.get(n) == types[old] and n != old]
+        if same:
+            body = re.sub(re.escape(old) + r"\b", rng.choice(same), body, count=1)
+    w.lines[at] = f"{head} = {body} : {signature}"
+
+
+def check_broken(tool, seed):
+    """Whether the pass fused the broken program; None if it is not valid."""
+    spelling = Spelling(seed)
+    for _ in range(spelling.rng.choice([1, 1, 2])):
+        broken(spelling)
+    text = spelling.text()
+    try:
+        before = act_opt(tool, text)
+    except AssertionError:
+        return None
+    after = act_opt(tool, text, "--fuse-attention")
+    arguments = list(arguments_of(spelling))
+    expected, _ = evaluate(before, arguments)
+    actual, ops = evaluate(after, arguments)
+    # -inf times 0, where masked scores are what is returned, is not a number in both.
+    if not np.allclose(expected, actual, rtol=1e-9, atol=1e-9, equal_nan=True):
+        sys.exit(f"seed {seed}: values differ\n{text}")
+    return "act.attention" in ops
+
+
 def main():
-    tool = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-    for seed in range(first, first + count):
+    np.seterr(all="ignore")
+    breaks = "--break" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a != "--break"]
+    tool = arguments[0]
+    count = int(arguments[1]) if len(arguments) > 1 else 200
+    first = int(arguments[2]) if len(arguments) > 2 else 0
+    seeds = range(first, first + count)
+    if breaks:
+        fused = [check_broken(tool, seed) for seed in seeds]
+        print(f"{fused.count(True)} of {count - fused.count(None)} broken programs fused rightly")
+        return
+    for seed in seeds:
         check(tool, seed)
     print(f"{count} spellings fused")
 
