@@ -251,3 +251,22 @@ SmallVector<Value> act::loopBounds(linalg::LinalgOp op, OpBuilder &builder) {
         getValueOrCreateConstantIndexOp(builder, op.getLoc(), range.size));
   return bounds;
 }
+
+/// Exchanges blocks of 1, 2, 4, ... across the diagonal.
+void act::transposeSquare(OpBuilder &builder, Location loc,
+                          SmallVectorImpl<Value> &square) {
+  int64_t lanes = square.size();
+  for (int64_t s = 1; s < lanes; s *= 2)
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & s)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t l = 0; l < lanes; ++l) {
+        low.push_back(l & s ? lanes + l - s : l);
+        high.push_back(l & s ? lanes + l : l + s);
+      }
+      Value x = square[i], y = square[i + s];
+      square[i] = vector::ShuffleOp::create(builder, loc, x, y, low);
+      square[i + s] = vector::ShuffleOp::create(builder, loc, x, y, high);
+    }
+}

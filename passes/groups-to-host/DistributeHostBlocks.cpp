@@ -205,6 +205,14 @@ private:
     for (unsigned i = 0; i < allowed.size(); ++i) {
       unsigned d = allowed[i];
       bool last = d + 1 == sizes.size() || i + 1 == allowed.size();
+      if (isReadAcross(d)) {
+        // Both directions long enough for squares and whole cache lines.
+        int64_t divisor = divisorUpTo(ranges[d], 64);
+        sizes[d] = std::min<int64_t>(divisor >= 16 ? divisor : 32, ranges[d]);
+        total = std::max<int64_t>(total / std::max<int64_t>(ranges[d], 1), 1) *
+                sizes[d];
+        continue;
+      }
       if (!last || !isInnermost(d)) {
         int64_t inner =
             std::max<int64_t>(total / std::max<int64_t>(ranges[d], 1), 1);
@@ -226,6 +234,17 @@ private:
         sizes[d] = 2 * wanted;
       }
     }
+  }
+
+  /// A dimension along which an operand is contiguous, but not the result.
+  bool isReadAcross(unsigned d) {
+    if (root.getNumReductionLoops() || isInnermost(d))
+      return false;
+    return llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *input) {
+      AffineMap map = root.getMatchingIndexingMap(input);
+      return map.getNumResults() > 1 &&
+             map.getResults().back() == getAffineDimExpr(d, root.getContext());
+    });
   }
 
   /// The dimension along which the result is contiguous.

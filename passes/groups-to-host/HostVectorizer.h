@@ -66,6 +66,10 @@ private:
 mlir::SmallVector<mlir::Value> loopBounds(mlir::linalg::LinalgOp op,
                                           mlir::OpBuilder &builder);
 
+/// Transposes n vectors of n lanes, n a power of two.
+void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc,
+                     llvm::SmallVectorImpl<mlir::Value> &square);
+
 /// Replaces any generic by loops.
 mlir::LogicalResult vectorizeGeneric(mlir::linalg::GenericOp op,
                                      mlir::RewriterBase &rewriter);

@@ -257,7 +257,7 @@ private:
             ivs[n] = l ? add(column, index(l)) : column;
             square.push_back(evaluator(k, lanes).getVector(c.rhs));
           }
-          transpose(square);
+          act::transposeSquare(b, loc, square);
           for (int64_t l = 0; l < lanes; ++l)
             store(square[l], lanes, {panel, l ? add(i, index(l)) : i, j});
           return;
@@ -275,23 +275,6 @@ private:
         }
       });
     });
-  }
-
-  /// Exchanges blocks of 1, 2, 4, ... across the diagonal.
-  void transpose(SmallVectorImpl<Value> &square) {
-    for (int64_t s = 1; s < lanes; s *= 2)
-      for (int64_t i = 0; i < lanes; ++i) {
-        if (i & s)
-          continue;
-        SmallVector<int64_t> low, high;
-        for (int64_t l = 0; l < lanes; ++l) {
-          low.push_back(l & s ? lanes + l - s : l);
-          high.push_back(l & s ? lanes + l : l + s);
-        }
-        Value x = square[i], y = square[i + s];
-        square[i] = vector::ShuffleOp::create(b, loc, x, y, low);
-        square[i + s] = vector::ShuffleOp::create(b, loc, x, y, high);
-      }
   }
 
   struct Tile {

@@ -110,9 +110,10 @@ public:
     ranges = llvm::to_vector(op.getStaticLoopRanges());
     zero = constant(0);
     chooseLaneDim();
+    chooseCrossDim();
     SmallVector<unsigned> outer;
     for (unsigned d = 0; d < bounds.size(); ++d) {
-      if (int64_t(d) == laneDim)
+      if (int64_t(d) == laneDim || int64_t(d) == crossDim)
         continue;
       (isParallel(op, d) ? outer : reductions).push_back(d);
     }
@@ -121,6 +122,8 @@ public:
       enterLoop(d, zero, bounds[d], 1);
     if (laneDim >= 0 && !isParallel(op, laneDim))
       emitLaneReduction();
+    else if (crossDim >= 0)
+      emitSquares();
     else if (laneDim >= 0)
       emitLaneParallel();
     else
@@ -160,6 +163,106 @@ private:
       int64_t size = dynamic ? 64 : ranges[d];
       if (cost < best || (cost == best && size >= bestSize))
         best = cost, bestSize = size, laneDim = d;
+    }
+  }
+
+  /// The dimension along which `operand` is contiguous, when it is not the lane
+  /// dimension but depends on that too; -1 otherwise.
+  int64_t crossOf(OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!type || !type.isLastDimUnitStride() || map.getNumResults() < 2 ||
+        !map.isProjectedPermutation() || !map.isFunctionOfDim(laneDim))
+      return -1;
+    int64_t last = map.getDimPosition(map.getNumResults() - 1);
+    return last == laneDim ? -1 : last;
+  }
+
+  /// An elementwise operation that reads across: squares are read along the
+  /// other dimension and transposed in registers.
+  void chooseCrossDim() {
+    Block *body = op.getBody();
+    if (laneDim < 0 || op.getNumReductionLoops() ||
+        body->getOperations().size() > 12)
+      return;
+    for (Operation &inner : body->without_terminator())
+      if (isa<linalg::IndexOp, memref::LoadOp>(inner) ||
+          isa<math::MathDialect>(inner.getDialect()))
+        return;
+    int64_t cross = -1;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (int64_t found = crossOf(*input); found >= 0) {
+        if (cross >= 0 && cross != found)
+          return;
+        cross = found;
+      }
+    for (OpOperand &out : op.getDpsInitsMutable())
+      if (crossOf(out) >= 0)
+        return;
+    auto large = [&](int64_t d) {
+      return ShapedType::isDynamic(ranges[d]) || ranges[d] >= kLanes;
+    };
+    if (cross >= 0 && large(cross) && large(laneDim))
+      crossDim = cross;
+  }
+
+  void emitSquares() {
+    Value laneWhole = wholeVectors(zero, bounds[laneDim], kLanes);
+    Value crossWhole = wholeVectors(zero, bounds[crossDim], kLanes);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      enterLoop(laneDim, zero, laneWhole, kLanes);
+      {
+        OpBuilder::InsertionGuard inner(rewriter);
+        enterLoop(crossDim, zero, crossWhole, kLanes);
+        emitSquare();
+      }
+      if (ranges[crossDim] % kLanes ||
+          ShapedType::isDynamic(ranges[crossDim])) {
+        enterLoop(crossDim, crossWhole, bounds[crossDim], 1);
+        emitPoints(kLanes);
+      }
+    }
+    if (ranges[laneDim] % kLanes == 0 &&
+        !ShapedType::isDynamic(ranges[laneDim]))
+      return;
+    enterLoop(laneDim, laneWhole, bounds[laneDim], 1);
+    enterLoop(crossDim, zero, bounds[crossDim], 1);
+    emitPoints(1);
+  }
+
+  void emitSquare() {
+    Value lane = ivs[laneDim], cross = ivs[crossDim];
+    auto shifted = [&](Value base, int64_t by) -> Value {
+      return by ? arith::AddIOp::create(rewriter, loc, base, constant(by))
+                      .getResult()
+                : base;
+    };
+    llvm::DenseMap<Value, SmallVector<Value>> squares;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      BlockArgument arg = op.getMatchingBlockArgument(input);
+      if (crossOf(*input) < 0 || arg.use_empty())
+        continue;
+      SmallVector<Value> square;
+      for (int64_t l = 0; l < kLanes; ++l) {
+        ivs[laneDim] = shifted(lane, l);
+        BodyEvaluator along(op, rewriter, ivs, crossDim, kLanes);
+        square.push_back(along.getVector(arg));
+      }
+      act::transposeSquare(rewriter, loc, square);
+      squares[arg] = square;
+    }
+    ivs[laneDim] = lane;
+    for (int64_t c = 0; c < kLanes; ++c) {
+      ivs[crossDim] = shifted(cross, c);
+      BodyEvaluator evaluator(op, rewriter, ivs, laneDim, kLanes);
+      for (auto &[arg, square] : squares)
+        evaluator.set(arg, {Lanes::Varying, square[c]});
+      SmallVector<Value> results;
+      for (Value yielded : op.getBody()->getTerminator()->getOperands())
+        results.push_back(evaluator.getVector(yielded));
+      for (auto [out, result] : llvm::zip(op.getDpsInitsMutable(), results))
+        evaluator.storeOperand(&out, result);
     }
   }
 
@@ -398,7 +501,7 @@ private:
   SmallVector<int64_t> ranges;
   SmallVector<unsigned> reductions;
   llvm::DenseMap<Value, Lanes> uniforms;
-  int64_t laneDim = -1;
+  int64_t laneDim = -1, crossDim = -1;
   Value zero;
 };
 

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include <cmath>
 
+using namespace act;
 using namespace act::test;
 
 namespace {
@@ -141,6 +142,23 @@ INSTANTIATE_TEST_SUITE_P(
         Gemm{3, 1031, 64, "mk nk", "bf16"}, Gemm{128, 96, 100, "mk nk", "bf16"},
         Gemm{70, 40, 50, "km kn", "bf16"}, Gemm{40, 70, 90, "mk nk", "f16"},
         Gemm{40, 70, 90, "mk kn", "f64"}, Gemm{37, 20, 19, "mk nk", "f64"}));
+
+// An element's additions go along k whatever the tile, so that a machine with
+// shorter vectors gives the same bits.
+TEST_P(Product, HasTheSameBitsOnAnOlderCpu) {
+  const Gemm &g = GetParam();
+  std::string acc = std::string(g.type) == "f64" ? "f64" : "f32";
+  HostOptions old;
+  old.cpu = "x86-64-v3";
+  auto here = KernelRunner::create(product(g));
+  auto there = KernelRunner::create(product(g), old);
+  ASSERT_TRUE(here && there);
+  Operand a = Operand::random(g.type, g.m * g.k, 1),
+          b = Operand::random(g.type, g.k * g.n, 2);
+  Call first = call(*here, "plain", {a, b}, {Operand(acc, g.m * g.n)});
+  Call second = call(*there, "plain", {a, b}, {Operand(acc, g.m * g.n)});
+  EXPECT_TRUE(first.results[0] == second.results[0]);
+}
 
 // y[b, s, n] = x[b, s, k] w[n, k], and its weight gradient over b and s.
 TEST(HostProduct, LeadingDimensions) {

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include <cmath>
 
+using namespace act;
 using namespace act::test;
 
 namespace {
@@ -127,6 +128,21 @@ TEST_P(Rows, OrderOfAdditionsDoesNotDependOnFusion) {
     float want = 1.0f / std::sqrt(mean + 1e-5f);
     EXPECT_EQ(norm.results[1].get(r), want) << r;
   }
+}
+
+TEST_P(Rows, HaveTheSameBitsOnAnOlderCpu) {
+  auto [rows, columns] = GetParam();
+  HostOptions old;
+  old.cpu = "x86-64-v3";
+  auto here = KernelRunner::create(rmsNorm(GetParam()));
+  auto there = KernelRunner::create(rmsNorm(GetParam()), old);
+  ASSERT_TRUE(here && there);
+  Operand x = Operand::random("f32", rows * columns, 1),
+          w = Operand::random("f32", columns, 2);
+  std::vector<Operand> fresh = {Operand("f32", x.size()), Operand("f32", rows)};
+  Call first = call(*here, "rms_norm", {x, w}, fresh);
+  Call second = call(*there, "rms_norm", {x, w}, fresh);
+  EXPECT_TRUE(first.results == second.results);
 }
 
 TEST_P(Rows, SoftmaxAndLogSumExp) {
