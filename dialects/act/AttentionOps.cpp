@@ -17,6 +17,11 @@ SIMPLE_COST(SoftmaxGradOp, getGrad, 4, Cheap)
 SIMPLE_COST(RopeTableOp, getCos, 3, Cheap)
 SIMPLE_COST(RopeOp, getInput, 3, Cheap)
 
+void RopeTableOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getCos(), "cos");
+  setName(getSin(), "sin");
+}
+
 LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {

@@ -86,7 +86,7 @@ def Act_SoftmaxGradOp : Act_Op<"softmax_grad", [Pure, Costed, LowerableToLinalg,
   let hasVerifier = 1;
 }
 
-def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>, Costed, LowerableToLinalg]> {
+def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>, NamesResults, Costed, LowerableToLinalg]> {
   let summary = "cosines and sines of rotary embedding";
   let description = [{
     For position p and pair i of a head of d elements the angle is

@@ -35,7 +35,8 @@ LogicalResult EmbeddingOp::buildGradient(OpBuilder &b, ValueRange dy,
                                          ArrayRef<bool> needed,
                                          SmallVectorImpl<Value> &dx) {
   if (needed[0])
-    dx[0] = EmbeddingGradOp::create(b, getLoc(), getTable().getType(), dy[0], getIds());
+    dx[0] = EmbeddingGradOp::create(b, getLoc(), getTable().getType(), dy[0],
+                                    getIds(), getPaddingIdxAttr());
   return success();
 }
 

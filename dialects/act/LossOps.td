@@ -6,32 +6,40 @@ def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Diff
   let summary = "rows of a table";
   let description = [{
     result[..., :] = table[ids[...], :]. An id outside the table is read as the
-    nearest row; `act-run` refuses such ids before a step runs.
+    nearest row; `act-run` refuses such ids before a step runs. The row
+    `padding_idx` is read like any other and gets no gradient.
 
     Example:
     ```mlir
     %0 = act.embedding %table, %ids : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
     ```
   }];
-  let arguments = (ins Act_FloatTensor:$table, Act_IndexTensor:$ids);
+  let arguments = (ins Act_FloatTensor:$table, Act_IndexTensor:$ids,
+                       OptionalAttr<I64Attr>:$padding_idx);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $table `,` $ids (`padding_idx` $padding_idx^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
 def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToLinalg]> {
   let summary = "gradient of an embedding's table";
   let description = [{
-    result[v, :] = sum of grad[i, :] over the i with ids[i] = v, in the order of i.
+    result[v, :] = sum of grad[i, :] over the i with ids[i] = v, in the order of i;
+    zeros for v = `padding_idx`.
 
     Example:
     ```mlir
     %0 = act.embedding_grad %dy, %ids : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<16x4xf32>
     ```
   }];
-  let arguments = (ins Act_FloatTensor:$grad, Act_IndexTensor:$ids);
+  let arguments = (ins Act_FloatTensor:$grad, Act_IndexTensor:$ids,
+                       OptionalAttr<I64Attr>:$padding_idx);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$grad `,` $ids attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $ids (`padding_idx` $padding_idx^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -66,6 +66,13 @@ LogicalResult EmbeddingGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
             b, loc, s.clampedIndex(id, vocabulary), first);
         Value mine = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                            row, s.index(rows));
+        if (auto padding = getPaddingIdx()) {
+          Value counts = arith::CmpIOp::create(
+              b, loc, arith::CmpIPredicate::ne, id,
+              arith::ConstantOp::create(
+                  b, loc, b.getIntegerAttr(id.getType(), *padding)));
+          mine = arith::AndIOp::create(b, loc, mine, counts);
+        }
         auto guarded = scf::IfOp::create(
             b, loc, mine,
             [&](OpBuilder &, Location) {

@@ -23,14 +23,32 @@ static LogicalResult verifyLookup(Operation *op, StringRef tableName,
                       "as in " + tableName);
 }
 
+// Verifies that
+// - padding_idx is a row of the table.
+static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding,
+                                   StringRef tableName, RankedTensorType table) {
+  if (!padding)
+    return success();
+  Dim rows = dimsOf(table)[0];
+  if (*padding >= 0 && (!rows.isStatic() || *padding < rows.size))
+    return success();
+  return op->emitOpError() << "padding_idx is " << *padding
+                           << ", expected a row of " << tableName
+                           << " of shape " << shapeText(table);
+}
+
 LogicalResult EmbeddingOp::verify() {
-  return verifyLookup(*this, "table", getTable().getType(), "result", getType(),
-                      getIds().getType());
+  if (failed(verifyLookup(*this, "table", getTable().getType(), "result",
+                          getType(), getIds().getType())))
+    return failure();
+  return verifyPadding(*this, getPaddingIdx(), "table", getTable().getType());
 }
 
 LogicalResult EmbeddingGradOp::verify() {
-  return verifyLookup(*this, "result", getType(), "grad", getGrad().getType(),
-                      getIds().getType());
+  if (failed(verifyLookup(*this, "result", getType(), "grad",
+                          getGrad().getType(), getIds().getType())))
+    return failure();
+  return verifyPadding(*this, getPaddingIdx(), "result", getType());
 }
 
 // Verifies that

@@ -5,6 +5,7 @@
 include "dialects/act/Dialect.td"
 include "dialects/act/Interfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -26,6 +27,10 @@ def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
 def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
+
+// Printed results have a name that says what they are.
+def NamesResults
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 def Act_Tensor : RankedTensorOf<[F64, F32, BF16, F16, F8E4M3FN, I1, I32, I64, Act_NF4Type]>;
 def Act_FloatTensor : RankedTensorOf<[F64, F32, BF16, F16]>;

@@ -6,6 +6,9 @@ using namespace act;
 
 int64_t ParamOp::getFlops() { return 0; }
 CostClass ParamOp::getCostClass() { return CostClass::Reference; }
+void ParamOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getName());
+}
 int64_t SiteOp::getFlops() { return 0; }
 CostClass SiteOp::getCostClass() { return CostClass::Reference; }
 int64_t KeptOp::getFlops() { return 0; }

@@ -29,7 +29,7 @@ def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Act_ParamOp : Act_Op<"param", [Pure, Costed,
+def Act_ParamOp : Act_Op<"param", [Pure, Costed, NamesResults,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter";
   let description = [{

@@ -36,7 +36,7 @@ static void buildLayer(ModelBuilder &m) {
 }
 
 static Value embed(ModelBuilder &m, const std::string &path, Value table) {
-  Value x = m.embedding("embedded", table, m.tokens);
+  Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   // Every token is of type 0, as when a caller names no types.
   Value types = m.parameter("token_type_embeddings",
                             path + "token_type_embeddings.weight", {"T", "h"});

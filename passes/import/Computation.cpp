@@ -7,14 +7,18 @@ using namespace mlir;
 
 namespace act {
 
-Value ModelBuilder::embedding(StringRef name, Value table, Value ids) {
+Value ModelBuilder::embedding(StringRef name, Value table, Value ids,
+                              bool padded) {
   auto idsType = cast<RankedTensorType>(ids.getType());
   SmallVector<int64_t> shape(idsType.getShape());
   shape.push_back(cast<RankedTensorType>(table.getType()).getShape().back());
   auto names = dimNames(idsType);
   names.push_back("h");
   auto result = namedTensor(shape, element, names, b.getContext());
-  return EmbeddingOp::create(b, at(name), result, table, ids);
+  IntegerAttr padding;
+  if (padded && config.padToken && options.train)
+    padding = b.getI64IntegerAttr(*config.padToken);
+  return EmbeddingOp::create(b, at(name), result, table, ids, padding);
 }
 
 Value ModelBuilder::plainLinear(StringRef name, Value x, Value weight,

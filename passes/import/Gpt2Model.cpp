@@ -47,7 +47,7 @@ void buildGpt2(ModelBuilder &m) {
     alsoHead = {"lm_head.weight"};
   Value table = m.parameter("wte", model + "wte.weight", {"V", "h"},
                             InitKind::Normal, alsoHead);
-  Value x = m.embedding("embedded", table, m.tokens);
+  Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   Value places = m.parameter("wpe", model + "wpe.weight", {"P", "h"});
   x = m.add("embedded", x, m.embedding("placed", places, m.positions()));
   x = m.dropout("embedded", x, c.embeddingDropout, embeddingSite);

@@ -25,7 +25,7 @@ static void shareRope(ModelBuilder &m) {
   std::string half = std::to_string(c.headDim / 2);
   auto table = m.type({m.sequence(), half}, b.getF32Type());
   auto rope =
-      RopeTableOp::create(b, m.at("rope"), table, table, m.positions(),
+      RopeTableOp::create(b, b.getUnknownLoc(), table, table, m.positions(),
                           b.getF64FloatAttr(c.ropeTheta), llama3, linear);
   m.share("cos", rope.getCos());
   m.share("sin", rope.getSin());
@@ -73,7 +73,7 @@ void buildLlama(ModelBuilder &m) {
     alsoHead = {"lm_head.weight"};
   Value table = m.parameter("embed_tokens", model + "embed_tokens.weight",
                             {"V", "h"}, InitKind::Normal, alsoHead);
-  Value x = m.embedding("embedded", table, m.tokens);
+  Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   shareRope(m);
 
   // Layers differ only in their window, and those without one come first.

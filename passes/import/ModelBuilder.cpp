@@ -270,9 +270,7 @@ Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
 std::string symbolName(StringRef text) {
   std::string name;
   for (char c : text)
-    name += llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'
-                ? c
-                : '_';
+    name += llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' ? c : '_';
   if (name.empty() || llvm::isDigit(name[0]))
     name.insert(0, "_");
   return name;

@@ -74,8 +74,10 @@ public:
                         llvm::ArrayRef<std::string> tied = {});
 
   // Computation.
+  /// Rows of `table`; where `padded`, that of the config's padding token gets
+  /// no gradient.
   mlir::Value embedding(llvm::StringRef name, mlir::Value table,
-                        mlir::Value ids);
+                        mlir::Value ids, bool padded = false);
   /// A linear op of a layer: the one place where LoRA and nf4 apply. `path` is
   /// one of layerLinears(), `symbol` names its weight and `name` the result.
   mlir::Value linear(llvm::StringRef name, llvm::StringRef symbol,

@@ -15,6 +15,7 @@ def cases():
             table = draw((70, 4), d)
             ids = rng.integers(0, 70, (2, 9)).astype(DTYPES[i])
             ids[0, :4] = [69, 0, 64, 69]
+            ids[1, 0] = 64
             T = [tensor(table.shape, d), tensor(ids.shape, i)]
             out = tensor((2, 9, 4), d)
             yield Case(f"embedding_{d}_{i}", f"%r = act.embedding %0, %1 : ({T[0]}, {T[1]}) -> {out}",
@@ -25,6 +26,10 @@ def cases():
             yield Case(f"embedding_grad_{d}_{i}",
                        f"%r = act.embedding_grad %0, %1 : ({out}, {T[1]}) -> {T[0]}", [dy, ids],
                        [out, T[1]], [T[0]], "%r", [want])
+            want[64] = 0  # of the padding's row, which two tokens name
+            yield Case(f"embedding_grad_padding_{d}_{i}",
+                       f"%r = act.embedding_grad %0, %1 padding_idx 64 : ({out}, {T[1]}) -> {T[0]}",
+                       [dy, ids], [out, T[1]], [T[0]], "%r", [want.copy()])
     ids = np.array([-7, 99, 3], np.int32)
     table = draw((5, 2), "f32")
     yield Case("embedding_outside",

@@ -24,3 +24,12 @@ func.func @f(%table: tensor<16x4xf32>, %ids: tensor<2x3xi32>) {
   %0 = act.embedding %table, %ids : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xbf16>
   return
 }
+
+// -----
+
+// the padding's row
+func.func @f(%table: tensor<16x4xf32>, %ids: tensor<2x3xi32>) {
+  // expected-error@+1 {{'act.embedding' op padding_idx is 16, expected a row of table of shape [16, 4]}}
+  %0 = act.embedding %table, %ids padding_idx 16 : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+  return
+}

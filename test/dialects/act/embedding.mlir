@@ -24,3 +24,10 @@ func.func @named(%table: tensor<16x4xf32>, %ids: tensor<?x?xi32, #b_s>) -> tenso
   %0 = act.embedding %table, %ids : (tensor<16x4xf32>, tensor<?x?xi32, #b_s>) -> tensor<?x?x4xf32, #b_s_h>
   return %0 : tensor<?x?x4xf32, #b_s_h>
 }
+
+// CHECK-LABEL: @padding
+// CHECK: act.embedding %{{.+}}, %{{.+}} padding_idx 0 : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+func.func @padding(%table: tensor<16x4xf32>, %ids: tensor<2x3xi32>) -> tensor<2x3x4xf32> {
+  %0 = act.embedding %table, %ids padding_idx 0 : (tensor<16x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}

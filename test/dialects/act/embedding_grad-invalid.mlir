@@ -24,3 +24,12 @@ func.func @f(%dy: tensor<2x3x4xbf16>, %ids: tensor<2x3xi32>) {
   %0 = act.embedding_grad %dy, %ids : (tensor<2x3x4xbf16>, tensor<2x3xi32>) -> tensor<16x4xf32>
   return
 }
+
+// -----
+
+// the padding's row
+func.func @f(%dy: tensor<2x3x4xf32>, %ids: tensor<2x3xi32>) {
+  // expected-error@+1 {{'act.embedding_grad' op padding_idx is -1, expected a row of result of shape [16, 4]}}
+  %0 = act.embedding_grad %dy, %ids padding_idx -1 : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<16x4xf32>
+  return
+}
