@@ -16,10 +16,6 @@ if [ "${1-}" = --offline ]; then
   shift
 fi
 
-bash tools/setup.sh
+bash tools/build.sh
 $offline || bash tools/setup.sh --python
-
-# A folder that was configured by hand keeps its settings.
-[ -f build/build.ninja ] || cmake --preset default
-cmake --build build
 exec ctest --test-dir build -j2 --output-on-failure "$@"
