@@ -58,7 +58,7 @@ private:
   LogicalResult group(GroupOp op, Environment &env, int layer, bool recomputed);
   LogicalResult repeat(RepeatOp op, Environment &env, int layer, bool recomputed);
   FailureOr<unsigned> parameter(Operation *at, StringRef name, int layer);
-  unsigned newBuffer(RankedTensorType type, Location loc, StringRef name, int layer);
+  unsigned newBuffer(Value origin, StringRef name, int layer);
   void settle();
 
   void use(const Place &place) {
@@ -72,8 +72,9 @@ private:
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
 
-unsigned Flattener::newBuffer(RankedTensorType type, Location loc, StringRef name, int layer) {
-  FlatBuffer b(loc);
+unsigned Flattener::newBuffer(Value origin, StringRef name, int layer) {
+  auto type = cast<RankedTensorType>(origin.getType());
+  FlatBuffer b(origin);
   b.name = name.str();
   b.type = type;
   b.bytes = byteSize(type);
@@ -138,7 +139,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     if (def && cast<OpResult>(op.getBody().front().getTerminator()->getOperand(
                    cast<OpResult>(v).getResultNumber())).getResultNumber() > 0)
       name += ".statistic";
-    unsigned b = newBuffer(type, v.getLoc(), name, layer);
+    unsigned b = newBuffer(v, name, layer);
     program.buffers[b].recomputed = launch.recomputed;
     Place place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
     launch.results.push_back(place);
@@ -204,7 +205,7 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       stacks[i].from = op.getFrom();
       stacks[i].slices.resize(count);
     } else {
-      unsigned b = newBuffer(cast<RankedTensorType>(v.getType()), v.getLoc(), "stack", layer);
+      unsigned b = newBuffer(v, "stack", layer);
       stacks[i].place = Place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
     }
   }

@@ -41,8 +41,8 @@ struct FlatBuffer {
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
-  mlir::Location loc;
-  FlatBuffer(mlir::Location loc) : loc(loc) {}
+  mlir::Value origin; // the result of a group, or the stack, that it holds
+  FlatBuffer(mlir::Value origin) : origin(origin) {}
 };
 
 /// One tensor of a parameter: of a layer, or of the whole model.

@@ -26,6 +26,9 @@ bool isOutside(Operation *op) {
 }
 bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface, DropoutOp>(op); }
 
+/// Does element i of the result read its wide operands at i only?
+bool readsElementwise(Operation *op) { return isElementwise(op) || isa<CrossEntropyGradOp>(op); }
+
 /// May elementwise ops of the same shape follow `op` in its kernel?
 bool takesEpilogue(Operation *op) {
   return isElementwise(op) ||
@@ -252,7 +255,7 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &blo
   Operation *yield = group.getBody().front().getTerminator();
   for (unsigned r = 0; r < group.getNumResults(); ++r) {
     Operation *def = yield->getOperand(r).getDefiningOp();
-    if (!def || !isElementwise(def))
+    if (!def || !readsElementwise(def))
       continue;
     for (unsigned i = 0; i < operands.size(); ++i) {
       Value v = operands[i];
@@ -260,7 +263,7 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &blo
           v.getDefiningOp<ParamOp>())
         continue;
       BlockArgument inside = group.getBody().front().getArgument(i);
-      bool elementwise = llvm::all_of(inside.getUsers(), [](Operation *u) { return isElementwise(u); });
+      bool elementwise = llvm::all_of(inside.getUsers(), readsElementwise);
       bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
         return u->getBlock() != &block || u == group || u->isBeforeInBlock(group);
       });

@@ -2,7 +2,9 @@
 #include "passes/act/MemoryModel.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace act;
@@ -176,14 +178,14 @@ void Describer::timeline() {
 /// A sum in letters. Equal values of several layers count once per layer: L
 /// times if all layers have one, L - 1 times if one lacks it.
 Polynomial Describer::sumOf(ArrayRef<const FlatBuffer *> list) const {
-  std::map<std::pair<std::string, const void *>, std::pair<int64_t, const FlatBuffer *>> kinds;
+  llvm::MapVector<Value, std::pair<int64_t, const FlatBuffer *>> kinds;
   Polynomial sum;
   for (const FlatBuffer *b : list) {
     if (b->layer < 0) {
       sum += bytesOf(b->type);
       continue;
     }
-    auto &[count, sample] = kinds[{b->name, b->type.getAsOpaquePointer()}];
+    auto &[count, sample] = kinds[b->origin];
     ++count;
     sample = b;
   }
@@ -262,6 +264,8 @@ void Describer::layers() {
       layer.retainedBytes += b->bytes;
       sum += bytesOf(b->type);
     }
+    if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
+      layer.variant = policy.getValue().str();
     if (program.backward)
       layer.retained = {symbolic::Expr(sum), 0, true};
     out.layers.push_back(layer);

@@ -275,6 +275,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     }
     if (!module.lookupSymbol(gradName) && failed(differentiate(module)))
       return signalPassFailure();
+    module->setAttr("act.remat", StringAttr::get(&getContext(), policy));
     if (p == Policy::None)
       return;
     if (failed(Rematerializer(module, p, segments).run()))
