@@ -36,7 +36,9 @@ std::unique_ptr<KernelRunner> KernelRunner::create(const std::string &text,
     return nullptr;
   std::string path = "/proc/self/fd/" + std::to_string(file);
   runner->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
+  // Open for as long as the library: dlopen knows libraries by name, and the
+  // name holds the number of the file.
+  runner->file = file;
   if (!runner->library) {
     llvm::errs() << "cannot load the kernels: " << dlerror() << "\n";
     return nullptr;
@@ -47,6 +49,8 @@ std::unique_ptr<KernelRunner> KernelRunner::create(const std::string &text,
 KernelRunner::~KernelRunner() {
   if (library)
     dlclose(library);
+  if (file >= 0)
+    close(file);
 }
 
 const HostKernelInfo *KernelRunner::find(const std::string &name) const {

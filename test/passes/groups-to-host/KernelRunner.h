@@ -40,6 +40,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> source;
   HostCode compiled;
   void *library = nullptr;
+  int file = -1;
   double seconds = 0;
 };
 
