@@ -28,15 +28,20 @@ Type commonComputeType(TypeRange types) {
   return Float32Type::get(context);
 }
 
+// A repeated dimension is taken out of the operand, so that its map is a plain
+// projection: passes understand those best, and the reshape cancels with the
+// one by which a reduction kept its dimension.
 LinalgBuilder::Input LinalgBuilder::broadcast(Value tensor,
                                               ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> own = shapeOf(tensor);
   size_t lead = shape.size() - own.size();
-  SmallVector<AffineExpr> exprs;
+  SmallVector<int64_t> kept, loops;
   for (size_t i = 0; i < own.size(); ++i)
-    exprs.push_back(own[i] == shape[lead + i] ? b.getAffineDimExpr(lead + i)
-                                              : b.getAffineConstantExpr(0));
-  return {tensor, AffineMap::get(shape.size(), 0, exprs, b.getContext())};
+    if (own[i] == shape[lead + i]) {
+      kept.push_back(own[i]);
+      loops.push_back(lead + i);
+    }
+  return at(reshape(tensor, kept), loops);
 }
 
 AffineMap LinalgBuilder::projection(ArrayRef<int64_t> loops) {

@@ -25,8 +25,19 @@ LogicalResult ConstantOp::lowerToLinalg(OpBuilder &b, ValueRange,
   return success();
 }
 
+// A quantised weight is bytes: it can be dequantised, not taken apart.
+static LogicalResult rejectQuantised(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (isa<NF4Type>(getElementTypeOrSelf(type)))
+      return op->emitOpError()
+             << "of " << type << " has no linalg form; dequantise it first";
+  return success();
+}
+
 LogicalResult TransposeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                          SmallVectorImpl<Value> &results) {
+  if (failed(rejectQuantised(*this)))
+    return failure();
   ArrayRef<int64_t> permutation = getPermutation();
   SmallVector<int64_t> shape, loops(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i) {
@@ -42,6 +53,8 @@ LogicalResult TransposeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 
 LogicalResult ReshapeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                        SmallVectorImpl<Value> &results) {
+  if (failed(rejectQuantised(*this)))
+    return failure();
   LinalgBuilder l(b, getLoc(), {operands[0].getType()});
   results.push_back(l.reshape(operands[0], getResult().getType().getShape()));
   return success();
@@ -69,6 +82,8 @@ static void splitRuns(ArrayRef<int64_t> small, ArrayRef<int64_t> large,
 
 LogicalResult ExpandOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                       SmallVectorImpl<Value> &results) {
+  if (failed(rejectQuantised(*this)))
+    return failure();
   ArrayRef<int64_t> shape = getResult().getType().getShape();
   SmallVector<int64_t> split, kept, runs, packed;
   splitRuns(shapeOf(operands[0]), shape, split, kept, runs, packed);
@@ -99,6 +114,8 @@ LogicalResult SumToOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 
 LogicalResult SplitOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                      SmallVectorImpl<Value> &results) {
+  if (failed(rejectQuantised(*this)))
+    return failure();
   LinalgBuilder l(b, getLoc(), {operands[0].getType()});
   int64_t dim = shapeOf(operands[0]).size() - 1, offset = 0;
   for (Value part : getParts()) {
@@ -111,6 +128,8 @@ LogicalResult SplitOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 
 LogicalResult ConcatOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                       SmallVectorImpl<Value> &results) {
+  if (failed(rejectQuantised(*this)))
+    return failure();
   auto type = plainTensor(getResult().getType());
   LinalgBuilder l(b, getLoc(), {type});
   Value out = l.empty(type.getShape(), type.getElementType());

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py ACT_LOWER_LINALG [plain|host] [NAME]: values of every act op by its
-linalg form, compiled by upstream's passes or as host kernels.
+"""run.py BUILD [plain|host] [NAME]: values of every act op by its linalg form,
+compiled by upstream's passes or as host kernels.
 
-Needs numpy and ml_dtypes. NAME selects the cases whose name contains it. KEEP=DIR
-keeps the intermediate files.
+NAME selects the cases whose name contains it. KEEP=DIR keeps the intermediate
+files.
 """
+import pathlib
 import sys
 
 import cases_attention
@@ -21,4 +22,5 @@ if __name__ == "__main__":
     modules = [cases_elementwise, cases_shape, cases_norm, cases_primitives, cases_loss,
                cases_optimizer, cases_attention]
     cases = [case for module in modules for case in module.cases()]
-    sys.exit(harness.run(cases, *sys.argv[1:4]))
+    lower = pathlib.Path(sys.argv[1]) / "bin/act-lower-linalg"
+    sys.exit(harness.run(cases, lower, *sys.argv[2:4]))
