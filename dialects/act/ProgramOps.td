@@ -132,7 +132,8 @@ def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
   let summary = "identifies a place that draws random numbers";
   let description = [{
     The third word of dropout's counter: `id` + 65536 * (layer + 1), or `id`
-    outside layers. Different for every dropout of a model and every layer.
+    outside layers. Different for every dropout of a model and every layer. An
+    `id` of 65536 or more belongs to a layer that was written out.
 
     Example:
     ```mlir

@@ -294,11 +294,12 @@ LogicalResult GroupOp::verify() {
 }
 
 // Verifies that
-// - the id fits in the 16 bits that the counter has for it.
+// - an id that a layer is added to fits in the 16 bits that the counter has for
+//   it; without, it may be that of a layer that was written out.
 LogicalResult SiteOp::verify() {
-  if (int64_t(getId()) < 0 || getId() > 65535)
-    return emitOpError() << "id is " << int64_t(getId())
-                         << ", expected 0 to 65535";
+  int64_t id = int64_t(getId()), most = getLayer() ? 65535 : UINT32_MAX;
+  if (id < 0 || id > most)
+    return emitOpError() << "id is " << id << ", expected 0 to " << most;
   return success();
 }
 

@@ -66,9 +66,11 @@ public:
 
 private:
   void number() {
-    unsigned n = 0;
-    for (Operation &op : block)
+    unsigned n = 0, phase = 0;
+    for (Operation &op : block) {
       index[&op] = n++;
+      phaseOf[&op] = phase += isa<PhaseOp>(op);
+    }
   }
 
   /// The op behind views.
@@ -132,6 +134,9 @@ private:
       Kernel &k = kernels[it->second];
       Operation *root = k.ops.front();
       if (accumulate ? !takesAccumulate(root) : !takesEpilogue(root))
+        continue;
+      // What is recomputed in backward must not become part of forward again.
+      if (phaseOf[root] != phaseOf[op])
         continue;
       if (llvm::any_of(k.ops, [](Operation *o) { return isa<AccumulateOp>(o); }))
         continue;
@@ -224,7 +229,7 @@ private:
   std::string nameOf(const Kernel &k);
 
   Block &block;
-  DenseMap<Operation *, unsigned> index, kernelOf;
+  DenseMap<Operation *, unsigned> index, kernelOf, phaseOf;
   std::deque<Kernel> kernels;
   SmallVector<Kernel *> order;
 };
