@@ -68,6 +68,8 @@ private:
 
   SymbolTable symbols;
   Program program;
+  std::string letter; // of the repeat being written out, and its count
+  int64_t letterCount = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
@@ -80,6 +82,8 @@ unsigned Flattener::newBuffer(Value origin, StringRef name, int layer) {
   b.bytes = byteSize(type);
   b.first = b.last = program.launches.size();
   b.layer = layer;
+  b.letter = letter;
+  b.count = letterCount;
   b.backward = program.backward.has_value();
   program.buffers.push_back(b);
   return program.buffers.size() - 1;
@@ -173,7 +177,7 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   if (!callee)
     return op.emitOpError() << "calls @" << op.getCallee() << ", which is no function";
   recomputed |= op->hasAttr("act.recompute");
-  unsigned carried = op.getCarried().size(), shared = op.getShared().size();
+  unsigned carried = op.getCarried().size();
   bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
   // Only a repeat over parameters with layers has a layer; a loop over chunks
   // inside or outside of one leaves the layer as it is.
@@ -210,6 +214,12 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
     }
   }
 
+  std::string outerLetter = letter;
+  int64_t outerCount = letterCount;
+  if (layers) {
+    letter = op.getLetter().str();
+    letterCount = count;
+  }
   for (int64_t n = 0; n < count; ++n) {
     int64_t slice = op.getReverse() ? count - 1 - n : n;
     int64_t l = op.getFrom() + slice;
@@ -252,15 +262,18 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       FlatBuffer *made = p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
       if (!made || made->parent || p.offset)
         return op.emitOpError("stacks a value that its iteration did not make");
+      if (program.buffers[stack.place.index].name == "stack")
+        program.buffers[stack.place.index].name = made->name;
       made->parent = stack.place.index;
       made->parentOffset = slice * made->bytes;
     }
   }
+  letter = outerLetter;
+  letterCount = outerCount;
   for (unsigned i = 0; i < carried; ++i)
     env[op.getResult(i)] = carry[i];
   for (auto [i, stack] : llvm::enumerate(stacks))
     env[op.getResult(carried + i)] = stack;
-  (void)shared;
   return success();
 }
 
@@ -299,9 +312,11 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
       if (!mark)
         mark = program.launches.size();
     } else if (isa<KeptOp, ReshapeOp>(op)) {
-      env[op.getResult(0)] = env[op.getOperand(0)];
-      if (isa<ReshapeOp>(op) && env[op.getOperand(0)].stacked)
+      // A copy: inserting into the map moves what is in it.
+      Slot slot = env[op.getOperand(0)];
+      if (isa<ReshapeOp>(op) && slot.stacked)
         return op.emitOpError("reshapes a stack of separate buffers");
+      env[op.getResult(0)] = std::move(slot);
     } else if (op.hasTrait<OpTrait::IsTerminator>()) {
       for (Value v : op.getOperands())
         results.push_back(env[v]);

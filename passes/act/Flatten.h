@@ -36,6 +36,8 @@ struct FlatBuffer {
   int64_t bytes = 0;
   unsigned first = 0, last = 0; // launches, both included
   int layer = -1;               // the layer that made it
+  std::string letter;           // of the repeat that it was made in, and
+  int64_t count = 0;            // that repeat's count
   bool backward = false;        // made after the phase "backward"
   bool recomputed = false;      // made by a kernel that runs again
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset

@@ -3,6 +3,8 @@
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 #include <set>
 
@@ -63,7 +65,6 @@ private:
   const Program &program;
   const ArenaPlan &plan;
   report::MemoryReport out;
-  std::map<int64_t, std::string> countLetter; // number of layers -> letter
   std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
 };
 
@@ -86,7 +87,6 @@ void Describer::collectLetters() {
       note(t);
     if (auto r = dyn_cast<RepeatOp>(op))
       if (!r.getLetter().empty() && llvm::isAlpha(r.getLetter()[0])) {
-        countLetter[r.getCount()] = r.getLetter().str();
         out.letters[r.getLetter().str()] = r.getCount();
       }
   });
@@ -192,9 +192,8 @@ Polynomial Describer::sumOf(ArrayRef<const FlatBuffer *> list) const {
   for (auto &[key, entry] : kinds) {
     auto [count, sample] = entry;
     Polynomial times = Polynomial::constant(count);
-    for (auto &[layers, letter] : countLetter)
-      if (layers > 2 && count >= layers - 1 && count <= layers + 1)
-        times = Polynomial::letter(letter) + Polynomial::constant(count - layers);
+    if (!sample->letter.empty() && count >= sample->count - 1 && count <= sample->count)
+      times = Polynomial::letter(sample->letter) + Polynomial::constant(count - sample->count);
     sum += times * bytesOf(sample->type);
   }
   return sum;

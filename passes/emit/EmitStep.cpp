@@ -9,7 +9,8 @@
 #include "passes/act/MemoryModel.h"
 #include "passes/emit/LowerGroup.h"
 #include "passes/groups-to-host/HostKernels.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 
 using namespace mlir;
