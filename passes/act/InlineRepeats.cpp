@@ -14,8 +14,10 @@ using namespace act;
 
 namespace {
 
-/// Writes out repeats that run layers. Loops over slices of one tensor (the
-/// chunks of the fused loss) stay: their slices have no name without them.
+/// Writes out repeats that run layers. What enters and leaves a layer is kept
+/// (`act.kept`), so that no kernel is formed across a layer's border that the
+/// repeat would not have. Loops over slices of one tensor (the chunks of the
+/// fused loss) stay: their slices have no name without them.
 struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -70,6 +72,10 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
     });
   }
 
+  static Value kept(OpBuilder &b, Value v) {
+    return isa<RankedTensorType>(v.getType()) ? KeptOp::create(b, v.getLoc(), v).getResult() : v;
+  }
+
   void inlineIn(func::FuncOp f, SymbolTable &symbols) {
     SmallVector<RepeatOp> work(f.getBody().getOps<RepeatOp>());
     for (RepeatOp op : work) {
@@ -87,16 +93,16 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
         IRMapping map;
         unsigned a = indexed;
         for (Value v : carry)
-          map.map(callee.getArgument(a++), v);
+          map.map(callee.getArgument(a++), kept(b, v));
         for (Value v : op.getShared())
-          map.map(callee.getArgument(a++), v);
+          map.map(callee.getArgument(a++), kept(b, v));
         for (Value v : op.getStacked()) {
           Value piece;
           if (auto it = slices.find(v); it != slices.end())
             piece = it->second[slice];
           else // a single slice that was reshaped to [1, ...]
             piece = reshapeTo(b, v, dropFront(cast<RankedTensorType>(v.getType()), 1));
-          map.map(callee.getArgument(a++), piece);
+          map.map(callee.getArgument(a++), kept(b, piece));
         }
         for (Operation &inner : callee.getBody().front().without_terminator()) {
           Operation *copy;
@@ -123,7 +129,7 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
           stacks[i][slice] = map.lookupOrDefault(ret->getOperand(carry.size() + i));
       }
       for (unsigned i = 0; i < carry.size(); ++i)
-        op.getResult(i).replaceAllUsesWith(carry[i]);
+        op.getResult(i).replaceAllUsesWith(kept(b, carry[i]));
       for (auto [v, list] : llvm::zip(op.getStacks(), stacks))
         slices[v] = list;
       done.push_back(op);
