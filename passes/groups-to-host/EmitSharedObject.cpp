@@ -170,8 +170,6 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
     function.addFnAttr("prefer-vector-width",
                        std::to_string(target.vectorBits));
   }
-  if (getenv("ACT_H3_DUMP0"))
-    llvmModule->print(llvm::errs(), nullptr);
   optimize(*llvmModule, *machine);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -211,8 +209,7 @@ act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc) {
           llvm::sys::fs::createUniqueDirectory("act-host", folder))
     return emitError(loc) << "cannot create a temporary directory: "
                           << code.message();
-  auto cleanup =
-      llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove_directories(folder); });
   std::string output = (folder + "/kernels.so").str();
   std::vector<std::string> args = {*linker,           "-shared", "-z",  "now",
                                    "--build-id=none", "-o",      output};
