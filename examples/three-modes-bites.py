@@ -25,5 +25,7 @@ assert agrees() and agrees(measured=None)
 assert not agrees(retained_bytes=150)
 assert not agrees(peak_bytes=148)
 assert not agrees(measured=193)
+assert agrees(measured=192 - 63)
+assert not agrees(measured=192 - 64)
 off_by_one = {"bytes": "2*b*s^2 - s + 1", "alignment_bytes": 4}
 assert not agrees(formulas={**report()["formulas"], "peak": off_by_one})
