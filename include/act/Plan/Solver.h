@@ -20,7 +20,8 @@
 namespace act::plan {
 
 struct SolverOptions {
-  /// Buffers placed during repair, after all orders have been tried.
+  /// Buffers placed during repair, after all orders have been tried; ten times as
+  /// many while the arena is over 1 % above the bound.
   int64_t effort = 200'000;
   /// Stop as soon as the arena is at most (1 + goodEnough) * lower bound.
   double goodEnough = 0.001;
