@@ -128,9 +128,16 @@ bool shouldFuse(OpOperand *operand) {
     return true;
   if (!operand->get().hasOneUse())
     return false;
+  // Packing applies a function of one value; anything wider would turn the
+  // product into plain loops that compute its operand again and again.
   if (consumer.getNumReductionLoops() &&
       succeeded(linalg::inferContractionDims(consumer)))
-    return true;
+    return producer.getNumDpsInputs() == 1 && producer->getNumResults() == 1 &&
+           llvm::none_of(producer.getBlock()->without_terminator(),
+                         [](Operation &op) {
+                           return isa<linalg::IndexOp, tensor::ExtractOp>(op) ||
+                                  isExpensive(&op);
+                         });
   if (producer.getNumLoops() >= consumer.getNumLoops())
     return true;
   return llvm::none_of(producer.getBlock()->without_terminator(),
