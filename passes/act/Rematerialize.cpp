@@ -122,7 +122,7 @@ private:
         break;
       for (Value r : op.getResults())
         if (!isReplayed(&op) && llvm::any_of(r.getUsers(), [&](Operation *u) {
-              return boundary->isBeforeInBlock(u);
+              return boundary->isBeforeInBlock(u) && !u->hasTrait<OpTrait::IsTerminator>();
             }))
           crossing.push_back(r);
     }
@@ -241,6 +241,10 @@ LogicalResult Rematerializer::cutIntoSegments(SavedPair &pair) {
   backward.replaceAllUsesWith(dy);
   backward.erase();
   forward.erase();
+  // With one layer to a segment nobody calls these any more.
+  for (func::FuncOp f : {fwd, bwd})
+    if (SymbolTable::symbolKnownUseEmpty(f, module))
+      symbols.erase(f);
   return success();
 }
 

@@ -186,7 +186,10 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
   for (Operation *op : behind)
     for (OpOperand &operand : op->getOpOperands()) {
       Operation *def = operand.get().getDefiningOp();
-      if (def && ops.contains(def) && cast<OpResult>(operand.get()).getResultNumber() == 0)
+      // Statistics stay kept; both results of a table are what it is for. What
+      // the function returns is what forward made.
+      if (def && ops.contains(def) && !op->hasTrait<OpTrait::IsTerminator>() &&
+          (cast<OpResult>(operand.get()).getResultNumber() == 0 || isa<RopeTableOp>(def)))
         operand.set(copyOf(operand.get(), op));
     }
 }
