@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --form-kernels | FileCheck %s
+
+// Elementwise ops follow the product in its kernel; the last result alone is
+// materialised.
+act.parameter @w "w" : tensor<4x4xf32>
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = act.param @w : tensor<4x4xf32>
+  %0 = act.linear %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %1 = act.silu %0 : tensor<2x4xf32>
+  %2 = act.add %1, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}
+// CHECK: %[[Y:.+]] = act.group "linear.w" (
+// CHECK: %[[L:.+]] = act.linear
+// CHECK: %[[S:.+]] = act.silu %[[L]]
+// CHECK: %[[A:.+]] = act.add %[[S]]
+// CHECK: act.yield %[[A]] :
+// CHECK-NOT: act.group
+// CHECK: return %[[Y]]
+
+// -----
+
+// A value that somebody else reads is yielded, too.
+act.parameter @w "w" : tensor<4x4xf32>
+// CHECK-LABEL: func.func @two_results
+func.func @two_results(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %w = act.param @w : tensor<4x4xf32>
+  %0 = act.linear %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %1 = act.silu %0 : tensor<2x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+// CHECK: %[[G:.+]]:2 = act.group
+// CHECK: act.yield %[[L:.+]], %[[S:.+]] :
+// CHECK: return %[[G]]#0, %[[G]]#1
+
+// -----
+
+// Reading through views belongs to the kernel that reads.
+// CHECK-LABEL: func.func @views
+func.func @views(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<3x4xf32> {
+  %0 = act.transpose %x [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %1 = act.matmul %0, %y : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+// CHECK-NEXT: act.group "matmul" (%[[X:.+]] = %{{.+}} : tensor<2x3xf32>, %{{.+}} = %{{.+}})
+// CHECK: %[[T:.+]] = act.transpose %[[X]]
+// CHECK: act.matmul %[[T]]
+
+// -----
+
+// An op between the kernel and its reader that reads the kernel's result: joining
+// would be a cycle.
+// CHECK-LABEL: func.func @no_cycle
+func.func @no_cycle(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = act.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = act.softmax %0 axis 1 : tensor<4x4xf32>
+  %2 = act.mul %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+// CHECK: %[[M:.+]] = act.group "matmul"
+// CHECK: act.yield
+// CHECK: %[[S:.+]] = act.group "softmax" (%{{.+}} = %[[M]] :
+// CHECK: act.yield
+// CHECK: act.group "mul" (
+
+// -----
+
+// What backward recomputes does not become part of a forward kernel.
+// CHECK-LABEL: func.func @phases
+func.func @phases(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = act.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  act.phase "backward"
+  %1 = act.silu %0 {act.recompute} : tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+// CHECK: %[[M:.+]] = act.group "matmul"
+// CHECK: act.phase "backward"
+// CHECK: act.group "silu" (%{{.+}} = %[[M]] : {{.*}}inplace [0]
+
+// -----
+
+// A gradient is added where it is made.
+act.parameter @w "w" : tensor<4x4xf32>
+// CHECK-LABEL: func.func @accumulate
+func.func @accumulate(%x: tensor<2x4xf32>, %dy: tensor<2x4xf32>) {
+  %0 = act.matmul %dy, %x transpose_lhs : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  act.accumulate @w, %0 : tensor<4x4xf32>
+  return
+}
+// CHECK: act.group "matmul.w" (
+// CHECK: %[[D:.+]] = act.matmul
+// CHECK: act.accumulate @w, %[[D]]
+// CHECK-NEXT: act.yield{{$}}
+
+// -----
+
+// Memory is taken over only from an operand that dies, and that is read at the
+// element that is written.
+// CHECK-LABEL: func.func @inplace
+func.func @inplace(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = act.softmax %x axis 1 : tensor<4x4xf32>
+  %1 = act.silu %0 : tensor<4x4xf32>
+  %2 = act.softmax %1 axis 0 : tensor<4x4xf32>
+  %3 = act.silu %0 : tensor<4x4xf32>
+  return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+// CHECK: act.group "softmax" (%{{.+}} = %{{.+}} : tensor<4x4xf32>) -> tensor<4x4xf32> {
+// CHECK: act.group "silu" (%{{.+}} = %{{.+}} : tensor<4x4xf32>) -> tensor<4x4xf32> {
+// CHECK: act.group "softmax" (%{{.+}} = %{{.+}} : tensor<4x4xf32>) -> tensor<4x4xf32> {
+// CHECK: act.group "silu" (%{{.+}} = %{{.+}} : tensor<4x4xf32>) inplace [0] ->
+
+// -----
+
+// The fused loss is a loop over chunks of tokens.
+act.parameter @w "w" : tensor<8x4xf32>
+// CHECK-LABEL: func.func private @loss.chunk
+// CHECK-SAME: tensor<16x4xf32>
+// CHECK: act.linear
+// CHECK-LABEL: func.func @chunks
+func.func @chunks(%x: tensor<48x4xf32>, %l: tensor<48xi32>) -> tensor<f32> {
+  %w = act.param @w : tensor<8x4xf32>
+  %0 = act.linear_cross_entropy %x, %w, %l ignore -100 reduction mean chunk 16 : (tensor<48x4xf32>, tensor<8x4xf32>, tensor<48xi32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: act.repeat @loss.chunk count(3)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: not act-opt %s --remat=everything 2>&1 | FileCheck %s --check-prefix=POLICY
+// RUN: not act-opt %s --remat=segments=0 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not act-opt %s --remat=segments=x 2>&1 | FileCheck %s --check-prefix=TEXT
+// RUN: not act-opt %s --remat=segments=4 2>&1 | FileCheck %s --check-prefix=MANY
+// POLICY: error: unknown remat policy 'everything': expected none, selective, attention, attention-core, layer, sqrt or segments=N
+// ZERO: error: unknown remat policy 'segments=0'
+// TEXT: error: unknown remat policy 'segments=x'
+// MANY: error: cannot be cut into 4 segments: it runs 3 layers
+act.parameter @w "layers.{l}.w" : tensor<4xf32> layers(3)
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = act.param @w : tensor<4xf32>
+  %0 = act.mul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
+  %y = act.repeat @layer count(L = 3) carry(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %sum = act.sum_to %y : tensor<4xf32> -> tensor<1xf32>
+  %loss = act.reshape %sum : tensor<1xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: not act-opt %s --optimizer=lion 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
+// RUN: not act-opt %s --master=bf16 2>&1 | FileCheck %s --check-prefix=MASTER
+// RUN: not act-opt %s --grad-dtype=f8 2>&1 | FileCheck %s --check-prefix=DTYPE
+// RUN: not act-opt %s --micro-batches=0 2>&1 | FileCheck %s --check-prefix=MICRO
+// RUN: not act-opt %s --clip=-1 2>&1 | FileCheck %s --check-prefix=CLIP
+// RUN: not act-opt %s --beta1=1.5 2>&1 | FileCheck %s --check-prefix=BETA1
+// RUN: not act-opt %s --beta2=-0.5 2>&1 | FileCheck %s --check-prefix=BETA2
+// RUN: not act-opt %s --eps=0 2>&1 | FileCheck %s --check-prefix=EPS
+// RUN: not act-opt %s --write-step --write-step 2>&1 | FileCheck %s --check-prefix=TWICE
+// OPTIMIZER: error: unknown optimizer 'lion': expected adamw or sgd
+// MASTER: error: unknown master type 'bf16': expected f32 or none
+// DTYPE: error: unknown grad-dtype 'f8': expected f32, bf16 or f16
+// MICRO: error: micro-batches must be from 1 to 4096, got 0
+// CLIP: error: clip must not be negative, got -1
+// BETA1: error: beta1 must be at least 0 and below 1, got 1.5
+// BETA2: error: beta2 must be at least 0 and below 1, got -5.0
+// EPS: error: eps must be positive, got 0
+// TWICE: error: has a @step or an @update already
+act.parameter @w "w" : tensor<4xf32>
+func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
+  %w = act.param @w : tensor<4xf32>
+  %0 = act.mul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %sum = act.sum_to %0 : tensor<4xf32> -> tensor<1xf32>
+  %loss = act.reshape %sum : tensor<1xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
