@@ -254,6 +254,23 @@ std::string KernelFormer::nameOf(const Kernel &k) {
 
 /// Result i may take the memory of an operand of its type that is read only at
 /// the element that is written, and by nobody afterwards.
+// Whether the kernel makes anything from `argument` besides the results of
+// `def`: that may happen after those are written.
+bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
+  Block &body = group.getBody().front();
+  DenseSet<Value> reached{argument};
+  for (Operation &op : body.without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value v) { return reached.contains(v); }))
+      continue;
+    if (op.getNumResults() == 0) // adds to a gradient
+      return true;
+    reached.insert(op.getResults().begin(), op.getResults().end());
+  }
+  return llvm::any_of(body.getTerminator()->getOperands(), [&](Value v) {
+    return v.getDefiningOp() != def && reached.contains(v);
+  });
+}
+
 SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &block) {
   SmallVector<int64_t> choice(group.getNumResults(), -1);
   DenseSet<unsigned> taken;
@@ -272,7 +289,7 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &blo
       bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
         return u->getBlock() != &block || u == group || u->isBeforeInBlock(group);
       });
-      if (elementwise && dies) {
+      if (elementwise && dies && !othersRead(group, inside, def)) {
         choice[r] = i;
         taken.insert(i);
         break;
