@@ -32,28 +32,38 @@ CostClass LinearOp::getCostClass() { return CostClass::Gemm; }
 int64_t DequantizeOp::getFlops() { return elementCount(getResult().getType()); }
 CostClass DequantizeOp::getCostClass() { return CostClass::Cheap; }
 
+// `matrix` with its last two dimensions swapped.
+static Value transposed(OpBuilder &b, Value matrix) {
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(0, typeOf(matrix).getRank()));
+  std::swap(permutation.end()[-1], permutation.end()[-2]);
+  return TransposeOp::create(b, matrix.getLoc(), matrix, permutation);
+}
+
 // lhs and rhs with their transposes undone are [.., m, k] and [.., k, n]:
 //   dL = dY R^T,  dR = L^T dY,
-// each written so that no operand needs a transpose of its own.
+// each written so that no operand needs a transpose of its own, but for a
+// transposed lhs whose rhs is shared: its matrices cannot be joined into one.
 LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       ArrayRef<bool> needed,
                                       SmallVectorImpl<Value> &dx) {
   Value lhs = getLhs(), rhs = getRhs(), grad = dy[0];
   bool tl = getTransposeLhs(), tr = getTransposeRhs();
   bool shared = typeOf(rhs).getRank() < typeOf(lhs).getRank();
+  bool turn = tl && shared;
+  if (turn) {
+    lhs = transposed(b, lhs);
+    tl = false;
+  }
   if (needed[0]) {
     // not transposed: dL = dY R^T ; transposed: dL = R dY^T
-    if (!tl)
-      dx[0] = MatmulOp::create(b, getLoc(), lhs.getType(), grad, rhs, false, !tr);
-    else if (!shared)
-      dx[0] = MatmulOp::create(b, getLoc(), lhs.getType(), rhs, grad, tr, true);
-    else
-      return emitOpError("has no gradient for a transposed lhs with a shared rhs");
+    dx[0] = tl ? MatmulOp::create(b, getLoc(), lhs.getType(), rhs, grad, tr, true)
+               : MatmulOp::create(b, getLoc(), lhs.getType(), grad, rhs, false, !tr);
+    if (turn)
+      dx[0] = transposed(b, dx[0]);
   }
   if (needed[1]) {
     if (shared) {
-      if (tl)
-        return emitOpError("has no gradient for a transposed lhs with a shared rhs");
       lhs = reshapeTo(b, lhs, flattenLeading(typeOf(lhs), 1));
       grad = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
     }
@@ -81,7 +91,15 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
     if (isa<NF4Type>(typeOf(w).getElementType()))
       weight = DequantizeOp::create(
           b, getLoc(), withElement(typeOf(w), typeOf(x).getElementType()), w);
-    dx[0] = MatmulOp::create(b, getLoc(), x.getType(), grad, weight, false, getInOut());
+    // A single token has no rows yet.
+    bool vector = typeOf(x).getRank() == 1;
+    auto rows = [&](Value v) {
+      return vector ? reshapeTo(b, v, flattenLeading(typeOf(v), 1)) : v;
+    };
+    auto type = vector ? flattenLeading(typeOf(x), 1) : typeOf(x);
+    Value product =
+        MatmulOp::create(b, getLoc(), type, rows(grad), weight, false, getInOut());
+    dx[0] = reshapeTo(b, product, typeOf(x));
   }
   if (needed[1]) {
     Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
