@@ -90,9 +90,11 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
   let summary = "linear layer and cross entropy without the logits in memory";
   let description = [{
     cross_entropy(input W^T, labels), computed for `chunk` tokens at a time: only
-    chunk * vocabulary logits exist at once. W is [vocabulary, in]. Its gradient
-    computes the logits of a chunk again from the saved log-sum-exp. Options and
-    results as in `act.cross_entropy`.
+    chunk * vocabulary logits exist at once. Chunks are of one size: where the
+    tokens cannot be cut into parts of `chunk` that begin at multiples of 64 bytes,
+    the parts are the largest smaller ones that do, or else the next larger. W is
+    [vocabulary, in]. Its gradient computes the logits of a chunk again from the
+    saved log-sum-exp. Options and results as in `act.cross_entropy`.
 
     Example:
     ```mlir

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/ExpandLoss.h"
 #include "dialects/act/Types.h"
+#include "passes/act/Flatten.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -66,10 +67,40 @@ Value chunkLogits(OpBuilder &b, Location loc, Value x, Value w) {
   return LinearOp::create(b, loc, type, x, w);
 }
 
+/// How many tokens a chunk has: a divisor of all tokens such that every chunk of
+/// the tokens' tensors begins where a kernel's operand may. The largest up to the
+/// op's `chunk`, or if there is none the smallest above it.
+template <typename Op> int64_t tokensPerChunk(Op op) {
+  int64_t tokens = op.getLabels().getType().getNumElements();
+  int64_t below = 0, above = tokens;
+  auto input = op.getInput().getType();
+  int64_t compute = computeType(input.getElementType()).getIntOrFloatBitWidth() / 8;
+  auto aligned = [&](int64_t chunk) {
+    int64_t share = tokens / chunk;
+    return chunk * compute % arenaAlignment == 0 &&
+           byteSize(input) / share % arenaAlignment == 0 &&
+           byteSize(op.getLabels().getType()) / share % arenaAlignment == 0;
+  };
+  auto consider = [&](int64_t chunk) {
+    if (chunk < tokens && !aligned(chunk))
+      return;
+    if (chunk <= int64_t(op.getChunk()))
+      below = std::max(below, chunk);
+    else
+      above = std::min(above, chunk);
+  };
+  for (int64_t i = 1; i * i <= tokens; ++i)
+    if (tokens % i == 0) {
+      consider(i);
+      consider(tokens / i);
+    }
+  return below ? below : above;
+}
+
 void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  int64_t chunk = op.getChunk(), chunks = op.getLabels().getType().getNumElements() / chunk;
+  int64_t chunk = tokensPerChunk(op), chunks = op.getLabels().getType().getNumElements() / chunk;
   Value x = cut(b, op.getInput(), chunks, chunk, 1);
   Value labels = cut(b, op.getLabels(), chunks, chunk, 0);
   auto lossType = op.getLoss().getType();
@@ -125,7 +156,7 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
 void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  int64_t chunk = op.getChunk(), chunks = op.getLabels().getType().getNumElements() / chunk;
+  int64_t chunk = tokensPerChunk(op), chunks = op.getLabels().getType().getNumElements() / chunk;
   Value x = cut(b, op.getInput(), chunks, chunk, 1);
   Value labels = cut(b, op.getLabels(), chunks, chunk, 0);
   Value lse = cut(b, op.getLse(), chunks, chunk, 0);
