@@ -33,6 +33,8 @@ LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
 LogicalResult RopeOp::buildGradient(OpBuilder &b, ValueRange dy,
                                     ArrayRef<bool> needed,
                                     SmallVectorImpl<Value> &dx) {
+  if (needed[1] || needed[2])
+    return emitOpError("has no gradient for its tables");
   if (needed[0])
     dx[0] = RopeOp::create(b, getLoc(), getInput().getType(), dy[0], getCos(),
                            getSin(), getInterleaved(), getHeadsFirst(), !getInverse());
@@ -103,6 +105,8 @@ Operation *AttentionOp::withStatistics(OpBuilder &b) {
 LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
                                          ArrayRef<bool> needed,
                                          SmallVectorImpl<Value> &dx) {
+  if (dy[1])
+    return emitOpError("has no gradient for its log-sum-exp");
   if (!dy[0])
     return success();
   OperationState state(getLoc(), AttentionGradOp::getOperationName());

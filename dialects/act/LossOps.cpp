@@ -57,6 +57,8 @@ Operation *CrossEntropyOp::withStatistics(OpBuilder &b) {
 LogicalResult CrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
                                             ArrayRef<bool> needed,
                                             SmallVectorImpl<Value> &dx) {
+  if (dy[1])
+    return emitOpError("has no gradient for its log-sum-exp");
   if (needed[0] && dy[0])
     dx[0] = CrossEntropyGradOp::create(b, getLoc(), getLogits().getType(), dy[0],
                                        getLogits(), getLabels(), getLse(),
@@ -77,6 +79,8 @@ Operation *LinearCrossEntropyOp::withStatistics(OpBuilder &b) {
 LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
                                                   ArrayRef<bool> needed,
                                                   SmallVectorImpl<Value> &dx) {
+  if (dy[1])
+    return emitOpError("has no gradient for its log-sum-exp");
   if (!dy[0])
     return success();
   auto grad = LinearCrossEntropyGradOp::create(

@@ -31,6 +31,8 @@ Operation *RmsNormOp::withStatistics(OpBuilder &b) {
 LogicalResult RmsNormOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {
+  if (dy[1])
+    return emitOpError("has no gradient for its rstd");
   if (!dy[0])
     return success();
   if (needed[0])
@@ -56,6 +58,8 @@ Operation *LayerNormOp::withStatistics(OpBuilder &b) {
 LogicalResult LayerNormOp::buildGradient(OpBuilder &b, ValueRange dy,
                                          ArrayRef<bool> needed,
                                          SmallVectorImpl<Value> &dx) {
+  if (dy[1] || dy[2])
+    return emitOpError("has no gradient for its mean and rstd");
   if (!dy[0])
     return success();
   if (needed[0])
