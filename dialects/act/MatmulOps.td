@@ -6,8 +6,9 @@ def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differenti
   let summary = "matrix product over the last two dimensions";
   let description = [{
     result[..., m, n] = sum_k lhs[..., m, k] rhs[..., k, n], accumulated in f32
-    (f64 for f64). `transpose_lhs` and `transpose_rhs` swap the last two
-    dimensions of an operand first. Leading dimensions are equal, or `rhs` is a
+    (f64 for f64), and rounded to the operands' type unless the result has that
+    of the sum. `transpose_lhs` and `transpose_rhs` swap the last two dimensions
+    of an operand first. Leading dimensions are equal, or `rhs` is a
     matrix that every leading index of `lhs` shares.
 
     Example:

@@ -100,10 +100,14 @@ LogicalResult LayerNormGradOp::verify() {
 
 // Verifies that
 // - grad is like the input;
-// - mean and rstd have one element per row, the result one per column.
+// - mean and rstd have one element per row, the result one per column, in the
+//   input's type or that of the sum.
 LogicalResult NormWeightGradOp::verify() {
   RankedTensorType input = getInput().getType();
-  if (failed(checkColumns(*this, "result", getType(), input)) ||
+  Type sum = computeType(input.getElementType());
+  auto like =
+      getType().getElementType() == sum ? withElement(input, sum) : input;
+  if (failed(checkColumns(*this, "result", getType(), like)) ||
       failed(checkLike(*this, "grad", getGrad().getType(), "input", input)) ||
       (getMean() &&
        failed(checkRows(*this, "mean", getMean().getType(), input))))

@@ -59,7 +59,7 @@ LogicalResult ReshapeOp::verify() {
 // - `large` and `small` have one rank;
 // - every dimension of `large` is a multiple of `small`'s, as far as both sizes
 //   are known: a / k, query heads over key heads, has no name;
-// - both have one element type.
+// - both have one element type, or the result of a sum that of summing up.
 static LogicalResult verifyMultiple(Operation *op, StringRef largeName,
                                     RankedTensorType large, StringRef smallName,
                                     RankedTensorType small) {
@@ -77,10 +77,13 @@ static LogicalResult verifyMultiple(Operation *op, StringRef largeName,
              << shapeText(large) << " is no multiple of " << smallName
              << "'s of shape " << shapeText(small);
   }
-  return checkElement(
-      op, "result", cast<RankedTensorType>(op->getResult(0).getType()),
-      cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(),
-      "as in input");
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  if (isa<SumToOp>(op) &&
+      result.getElementType() == computeType(input.getElementType()))
+    return success();
+  return checkElement(op, "result", result, input.getElementType(),
+                      "as in input");
 }
 
 LogicalResult ExpandOp::verify() {

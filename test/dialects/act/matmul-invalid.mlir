@@ -66,7 +66,7 @@ func.func @f(%a: tensor<2x4x8xf32>, %b: tensor<8x6xf32>) {
 // the operands' element types
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xbf16>) {
   // expected-error@+1 {{'act.matmul' op rhs has elements of type 'bf16', expected 'f32' as in lhs}}
-  %0 = act.matmul %a, %b : (tensor<4x8xf32>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+  %0 = act.matmul %a, %b : (tensor<4x8xf32>, tensor<8x6xbf16>) -> tensor<4x6xf16>
   return
 }
 
@@ -74,7 +74,7 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xbf16>) {
 
 // the result's element type
 func.func @f(%a: tensor<4x8xbf16>, %b: tensor<8x6xbf16>) {
-  // expected-error@+1 {{'act.matmul' op result has elements of type 'f32', expected 'bf16' as in lhs}}
-  %0 = act.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+  // expected-error@+1 {{'act.matmul' op result has elements of type 'f16', expected 'bf16' as in lhs}}
+  %0 = act.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf16>
   return
 }
