@@ -8,6 +8,7 @@ from gradient_attention import ALIBI, attention
 from gradient_ops import cross_entropy, dropout, embedding, head, linear, norm, rope
 
 CASES = {}
+REFUSED = {}  # name -> function that writes the module, message
 
 
 def case(function):
@@ -43,7 +44,7 @@ class Layer(Program):
         self.body.append(f"%site{self.count} = act.site {site}{layer} : i64")
         return f"%seed, %step, %site{self.count}"
 
-    def repeat(self, results, count, options=""):
+    def repeat(self, results, count, options="", letter="L"):
         """Ends the function and calls it `count` times."""
         extra = ["seed", "step"] if self.generator_arguments else []
         arguments = ["%l: i64"] * self.index + [f"{v}: {v.type}" for v in self.values] \
@@ -56,7 +57,7 @@ class Layer(Program):
         if extra:
             self.outer.generator()
         shared = [str(v) for v in self.operands[self.carried:]] + [f"%{e}" for e in extra]
-        text = f"act.repeat @{self.name} count(L = {count}) {options} " \
+        text = f"act.repeat @{self.name} count({letter} = {count}) {options} " \
             f"carry({', '.join(map(str, self.operands[:self.carried]))})"
         text += f" shared({', '.join(shared)})" if shared else ""
         inputs = ", ".join([v.type for v in self.operands] + ["i64"] * len(extra))
@@ -134,23 +135,31 @@ def repeat_layer_index(p):
     p.add_loss(f.repeat([f.apply("act.add", [f.unary("act.tanh", a), y], (3, 7))], 3))
 
 
-def part(p, x, name, start, count, options=""):
+def part(p, x, name, start, count, letter, options=""):
     f = Layer(p, name, [x])
     (a,) = f.values
     y = linear(f, a, f.read("w", (5, 5)))
     y = f.unary("act.tanh", f.apply("act.mul", [y, f.param(f"{name}_s", (5,))], (2, 5)))
     return f.repeat([f.apply("act.add", [a, y], (2, 5))], count,
-                    (f"from({start}) " if start else "") + options)
+                    (f"from({start}) " if start else "") + options, letter)
 
 
 @case
 def repeat_two_ranges(p):
-    """Layers 0 and 1 by one function, 2 to 4 by another, 2 to 4 again in reverse."""
+    """Layers 0 and 1 by one function, 2 to 4 by another, 2 to 4 again by a third."""
     x = p.param("x", (2, 5))
     p.declare("w", (5, 5), p.random((5, 5, 5)), layers=5)
-    y = part(p, x, "first", 0, 2)
-    y = part(p, y, "second", 2, 3)
-    p.add_loss(part(p, y, "third", 2, 3, "reverse"))
+    y = part(p, x, "first", 0, 2, "A")
+    y = part(p, y, "second", 2, 3, "B")
+    p.add_loss(part(p, y, "third", 2, 3, "B"))
+
+
+@case
+def repeat_reverse(p):
+    p.layers = 1  # cannot be cut into segments
+    x = p.param("x", (2, 5))
+    p.declare("w", (5, 5), p.random((3, 5, 5)), layers=3)
+    p.add_loss(part(p, x, "layer", 0, 3, "L", "reverse"))
 
 
 @case
@@ -177,8 +186,8 @@ def transformer(p, *, packed=False, tied=True, fused=False, rate=None, norm_of=n
                 kv=2, layers=3, parallel=False):
     """Embedding, `layers` of attention and mlp, head. `fused`: the head's loss is one
     op; `parallel`: attention and mlp read the same norm."""
-    b, s, h, d, v = 2, 6, 8, 6, 11
-    p.step_size, p.elements = 2e-4, 5
+    b, s, h, d, v = 2, 16, 8, 6, 11
+    p.step_size, p.elements = 2e-5, 5
     table = p.param("embed", (v, h), -1, 1)
     ids = p.rng.integers(0, v, (b, s))
     x = embedding(p, table, ids)
@@ -210,7 +219,7 @@ def transformer(p, *, packed=False, tied=True, fused=False, rate=None, norm_of=n
     y = norm(p, y, p.param("norm", (h,), 0.5, 1.5))
     weight = table if tied else p.param("head", (v, h))
     if fused:
-        p.add_scalar(head(p, y, weight, "mean", "ignored", 4))
+        p.add_scalar(head(p, y, weight, "mean", "ignored", 16))
     else:
         p.add_scalar(cross_entropy(p, linear(p, y, weight), "mean", "ignored"))
 
@@ -226,10 +235,10 @@ for options in (dict(), dict(tied=False), dict(fused=True), dict(fused=True, tie
 def tied_everywhere(p):
     """One matrix as table, projection both ways and fused head."""
     w = p.param("w", (7, 5))
-    x = embedding(p, w, [[4, 0, 4], [2, 4, 6]])
+    x = embedding(p, w, np.arange(48).reshape(2, 24) * 5 % 7)
     y = p.unary("act.tanh", linear(p, x, w))
     y = linear(p, y, w, in_out=True)
-    p.add_scalar(head(p, p.apply("act.add", [x, y], y.shape), w, "mean", "ignored", 3))
+    p.add_scalar(head(p, p.apply("act.add", [x, y], y.shape), w, "mean", "ignored", 16))
     p.add_loss(w)
 
 
@@ -252,22 +261,22 @@ def frozen_base_with_lora(p):
 @case
 def head_of_a_computed_weight(p):
     """The fused loss's weight is a value: product of two parameters, used elsewhere."""
-    x, a, b = p.param("x", (2, 6, 5)), p.param("a", (7, 3)), p.param("b", (3, 5))
+    x, a, b = p.param("x", (2, 16, 5)), p.param("a", (7, 3)), p.param("b", (3, 5))
     w = p.apply("act.matmul", [a, b], (7, 5))
-    p.add_scalar(head(p, p.unary("act.tanh", x), w, "sum", "ignored", 4))
+    p.add_scalar(head(p, p.unary("act.tanh", x), w, "sum", "ignored", 16))
     p.add_loss(w)
 
 
 @case
 def head_of_a_frozen_weight(p):
-    x, w = p.param("x", (2, 6, 5)), p.param("w", (7, 5), frozen=True)
-    p.add_scalar(head(p, x, w, "mean", "ignored", 4))
+    x, w = p.param("x", (2, 16, 5)), p.param("w", (7, 5), frozen=True)
+    p.add_scalar(head(p, x, w, "mean", "ignored", 16))
 
 
 @case
 def head_of_a_frozen_input(p):
-    x, w = p.param("x", (2, 6, 5), frozen=True), p.param("w", (7, 5))
-    p.add_scalar(head(p, x, w, "mean", "ignored", 4))
+    x, w = p.param("x", (2, 16, 5), frozen=True), p.param("w", (7, 5))
+    p.add_scalar(head(p, x, w, "mean", "ignored", 16))
 
 
 @case
@@ -298,3 +307,67 @@ def values_that_lead_nowhere(p):
     p.zero = {"unused"}
     p.unary("act.tanh", y)
     p.add_loss(p.unary("act.silu", x))
+
+
+# ---- What has no gradient is refused, not left out -----------------------------------
+
+
+def refused(message):
+    def add(function):
+        REFUSED[function.__name__.replace("_", "-")] = function, message
+        return function
+    return add
+
+
+@refused("'act.rope' op has no gradient for its tables")
+def rope_of_trained_tables(p):
+    x, c, s = p.param("x", (1, 3, 2, 4)), p.param("cos", (3, 2)), p.param("sin", (3, 2))
+    p.add_loss(p.op(f"act.rope {x}, {c}, {s} : {x.type}, {c.type}", x.shape))
+
+
+@refused("'act.cross_entropy' op has no gradient for its log-sum-exp")
+def log_sum_exp_of_cross_entropy(p):
+    x, labels = p.param("x", (3, 4)), p.input("labels", np.array([0, 3, 1], np.int32))
+    loss, lse = p.apply("act.cross_entropy", [x, labels], (), (3,),
+                        options="ignore -100 reduction mean")
+    p.add_scalar(loss)
+    p.add_loss(lse)
+
+
+@refused("'act.linear_cross_entropy' op has no gradient for its log-sum-exp")
+def log_sum_exp_of_a_head(p):
+    x, w = p.param("x", (3, 5)), p.param("w", (4, 5))
+    labels = p.input("labels", np.array([0, 3, 1], np.int32))
+    loss, lse = p.apply("act.linear_cross_entropy", [x, w, labels], (), (3,),
+                        options="ignore -100 reduction mean chunk 3")
+    p.add_scalar(loss)
+    p.add_loss(lse)
+
+
+@refused("'act.attention' op has no gradient for its log-sum-exp")
+def log_sum_exp_of_attention(p):
+    q, k, v = (p.param(n, (1, 3, 2, 4)) for n in "qkv")
+    y, lse = p.apply("act.attention", [q, k, v], q.shape, (1, 2, 3), options="scale 0.5")
+    p.add_loss(y)
+    p.add_loss(lse)
+
+
+@refused("'act.rms_norm' op has no gradient for its rstd")
+def statistics_of_rms_norm(p):
+    x, w = p.param("x", (3, 4)), p.param("w", (4,))
+    y, rstd = p.apply("act.rms_norm", [x, w], x.shape, (3,), options="eps 0.1")
+    p.add_loss(y)
+    p.add_loss(rstd)
+
+
+@refused("'act.layer_norm' op has no gradient for its mean and rstd")
+def statistics_of_layer_norm(p):
+    x, w, b = p.param("x", (3, 4)), p.param("w", (4,)), p.param("b", (4,))
+    y, mean, _ = p.apply("act.layer_norm", [x, w, b], x.shape, (3,), (3,), options="eps 0.1")
+    p.add_loss(y)
+    p.add_loss(mean)
+
+
+@refused("the loss depends on no parameter that is trained")
+def nothing_trained(p):
+    p.add_loss(p.unary("act.tanh", p.constant(p.random((3, 4)))))

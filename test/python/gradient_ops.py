@@ -360,10 +360,13 @@ def head(p, x, w, reduction, kind, chunk):
 
 for reduction in ("mean", "sum", "none"):
     for kind in ("all", "ignored"):
-        for chunk in (1, 3, 5, 12, 1024):
-            op_case(f"linear_cross_entropy-{reduction}-{kind}-chunk{chunk}", [(2, 6, 5), (7, 5)],
+        # 3 chunks; parts of 5 or 30 would begin in the middle of 64 bytes.
+        for chunk in (5, 16, 30, 48, 1024):
+            op_case(f"linear_cross_entropy-{reduction}-{kind}-chunk{chunk}", [(2, 24, 5), (7, 5)],
                     lambda p, x, w, r=reduction, k=kind, c=chunk: head(p, x, w, r, k, c))
 op_case("linear_cross_entropy-2d", [(6, 5), (7, 5)],
-        lambda p, x, w: head(p, x, w, "mean", "ignored", 2))
+        lambda p, x, w: head(p, x, w, "mean", "ignored", 6))
+op_case("linear_cross_entropy-prime", [(37, 5), (7, 5)],
+        lambda p, x, w: head(p, x, w, "mean", "ignored", 16))
 op_case("linear_cross_entropy-large", [(2, 32, 20), (150, 20)],
         lambda p, x, w: head(p, x, w, "mean", "ignored", 16))
