@@ -202,13 +202,26 @@ private:
     return terminator();
   }
 
+  /// Whether something before `end` is computed from `op`: a result without a
+  /// loop of its own.
+  bool isUsedBefore(Operation *op, Operation *end) {
+    Block &body = func.getBody().front();
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *top = body.findAncestorOpInBlock(*user);
+      return top && top->isBeforeInBlock(end);
+    });
+  }
+
   LogicalResult distribute(linalg::LinalgOp root) {
     done.insert(root);
     SmallVector<int64_t> sizes = act::chooseTileSizes(root);
     if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
       return success(); // nothing to share out
-    SmallVector<Companion> companions = findCompanions(root, sizes);
-    root->moveBefore(anchor());
+    SmallVector<Companion> companions;
+    if (!isUsedBefore(root, anchor())) {
+      companions = findCompanions(root, sizes);
+      root->moveBefore(anchor());
+    }
     SmallVector<OpFoldResult> tiles;
     for (int64_t size : sizes)
       tiles.push_back(rewriter.getIndexAttr(size));
