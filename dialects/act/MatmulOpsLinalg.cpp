@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contractions: one generic that accumulates in f32 (f64 for f64), with the
 // transposes in its maps, then one that rounds (and adds the bias).
+#include "act/Nf4/Nf4.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -58,24 +59,6 @@ LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// The sixteen values of NF4, QLoRA's appendix E (Dettmers et al. 2023).
-static const float kNF4[16] = {-1.0f,
-                               -0.6961928009986877f,
-                               -0.5250730514526367f,
-                               -0.39491748809814453f,
-                               -0.28444138169288635f,
-                               -0.18477343022823334f,
-                               -0.09105003625154495f,
-                               0.0f,
-                               0.07958029955625534f,
-                               0.16093020141124725f,
-                               0.24611230194568634f,
-                               0.33791524171829224f,
-                               0.44070982933044434f,
-                               0.5626170039176941f,
-                               0.7229568362236023f,
-                               1.0f};
-
 // absmax of every block, f32, from the bytes behind the codes.
 static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
                     int64_t blocks) {
@@ -108,7 +91,7 @@ static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
   Value table = arith::ConstantOp::create(
       l.b, l.loc,
       DenseElementsAttr::get(RankedTensorType::get({16}, l.b.getF32Type()),
-                             ArrayRef<float>(kNF4, 16)));
+                             ArrayRef<float>(nf4::levels, 16)));
   int64_t half = block / 2, wanted = blocks * half;
   bool ragged = count % block != 0;
   SmallVector<LinalgBuilder::Input> inputs{l.at(scales, {0})};

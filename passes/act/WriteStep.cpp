@@ -187,17 +187,14 @@ void StepWriter::writeStep(func::FuncOp update) {
     auto attr = grad.getArgAttrOfType<StringAttr>(i, "act.name");
     return attr ? attr.getValue() : StringRef();
   };
-  int stepArgument = -1, seedArgument = -1;
+  int stepArgument = -1;
   for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     arguments.push_back(tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
     names.push_back(nameOf(i));
     if (nameOf(i) == "step")
       stepArgument = i;
-    if (nameOf(i) == "seed")
-      seedArgument = i;
   }
-  (void)seedArgument;
   arguments.push_back(b.getF32Type());
   names.push_back("lr");
   if (stepArgument < 0) {
