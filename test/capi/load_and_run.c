@@ -16,24 +16,25 @@ static void check(actrt_status status) {
   }
 }
 
-/* Gives every input or output of the function memory; returns the first's. */
-static float *bind_all(actrt_step step, actrt_entity entity, size_t *elements) {
+/* Gives the function's one input or output memory, to be freed by the caller.
+ */
+static float *bind_port(actrt_step step, actrt_entity entity,
+                        size_t *elements) {
+  const char *word = entity == ACTRT_INPUT ? "input" : "output";
   size_t count = 0;
-  float *first = NULL;
+  actrt_entity_info info = {.struct_size = sizeof info};
   check(actrt_step_count(step, entity, "step", &count));
-  for (size_t i = 0; i < count; ++i) {
-    actrt_entity_info info = {.struct_size = sizeof info};
-    check(actrt_step_describe(step, entity, "step", i, &info));
-    void *memory = calloc(1, info.bytes ? info.bytes : 1);
-    check(actrt_step_bind(step, "step", entity, info.name, memory, &info.type));
-    printf("%s %s: %llu bytes\n", entity == ACTRT_INPUT ? "input" : "output",
-           info.name, (unsigned long long)info.bytes);
-    if (i == 0) {
-      first = memory;
-      *elements = info.bytes / sizeof(float);
-    }
+  if (count != 1) {
+    fprintf(stderr, "expected one %s, found %zu\n", word, count);
+    exit(1);
   }
-  return first;
+  check(actrt_step_describe(step, entity, "step", 0, &info));
+  void *memory = calloc(1, info.bytes ? info.bytes : 1);
+  check(actrt_step_bind(step, "step", entity, info.name, memory, &info.type));
+  printf("%s %s: %llu bytes\n", word, info.name,
+         (unsigned long long)info.bytes);
+  *elements = info.bytes / sizeof(float);
+  return memory;
 }
 
 int main(int argc, char **argv) {
@@ -45,8 +46,8 @@ int main(int argc, char **argv) {
   check(actrt_device_open("host", NULL, &device));
   check(actrt_step_load_file(device, argv[1], ACTRT_ALLOW_NATIVE, &step));
   check(actrt_step_initialise(step, 42));
-  float *in = bind_all(step, ACTRT_INPUT, &n);
-  float *out = bind_all(step, ACTRT_OUTPUT, &m);
+  float *in = bind_port(step, ACTRT_INPUT, &n);
+  float *out = bind_port(step, ACTRT_OUTPUT, &m);
   for (size_t i = 0; i < n; ++i)
     in[i] = (float)i;
   check(actrt_step_set_f64(step, "scale", 0.5));
@@ -60,5 +61,7 @@ int main(int argc, char **argv) {
   printf("%zu values, last %g\n", m, (double)out[m - 1]);
   check(actrt_step_release(step));
   check(actrt_device_release(device));
+  free(in);
+  free(out);
   return actrt_step_run(step, "step") == ACTRT_INVALID_HANDLE ? 0 : 1;
 }
