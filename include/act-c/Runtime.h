@@ -28,11 +28,12 @@
  * the same stream or step take turns.
  *
  * Versions. The interface has a number, major.minor. Within a major number
- * functions, enumerators and fields at the end of structs are only added; a
- * struct that can grow starts with its size, set by the caller, and fields
- * beyond it are neither read nor written. actrt_version() is what the library
- * was built as; a program checks that the major number is ACTRT_VERSION_MAJOR
- * and the minor one at least ACTRT_VERSION_MINOR.
+ * functions, enumerators and fields at the end of structs are only added
+ * (or where there was padding); a struct that can grow starts with its size,
+ * set by the caller, and fields beyond it are neither read nor written.
+ * actrt_version() is what the library was built as; a program checks that the
+ * major number is ACTRT_VERSION_MAJOR and the minor one at least
+ * ACTRT_VERSION_MINOR.
  */
 #ifndef ACT_C_RUNTIME_H
 #define ACT_C_RUNTIME_H
@@ -49,7 +50,14 @@ extern "C" {
 #define ACTRT_API
 #endif
 
-/* Four bytes in both languages; any value may arrive, unknown ones are errors. */
+#if defined(__cplusplus)
+#define ACTRT_ALIGN(bytes) alignas(bytes)
+#else
+#define ACTRT_ALIGN(bytes) _Alignas(bytes)
+#endif
+
+/* Four bytes in both languages; any value may arrive, unknown ones are errors.
+ */
 #ifdef __cplusplus
 #define ACTRT_ENUM(name) enum name : int32_t
 #else
@@ -57,16 +65,17 @@ extern "C" {
 #endif
 
 #define ACTRT_VERSION_MAJOR 0
-#define ACTRT_VERSION_MINOR 1
+#define ACTRT_VERSION_MINOR 2
 /* major << 16 | minor */
 ACTRT_API uint32_t actrt_version(void);
 
-typedef ACTRT_ENUM(actrt_status) {
-  ACTRT_SUCCESS = 0,
-  ACTRT_INVALID_HANDLE = 1,   /* null, stale, or of another kind */
-  ACTRT_INVALID_ARGUMENT = 2, /* a null pointer, a size, a type, a range */
-  ACTRT_NOT_FOUND = 3,        /* no such device, kernel, port, parameter, ... */
-  ACTRT_FAILED = 4            /* the operation itself failed */
+typedef ACTRT_ENUM(actrt_status){
+    ACTRT_SUCCESS = 0,
+    ACTRT_INVALID_HANDLE = 1,   /* null, stale, or of another kind */
+    ACTRT_INVALID_ARGUMENT = 2, /* a null pointer, a size, a type, a range */
+    ACTRT_NOT_FOUND = 3,  /* no such device, kernel, port, parameter, ... */
+    ACTRT_FAILED = 4,     /* the operation itself failed */
+    ACTRT_UNSUPPORTED = 5 /* this device cannot do that */
 } actrt_status;
 ACTRT_API const char *actrt_last_error(void);
 
@@ -81,7 +90,11 @@ typedef struct actrt_step_object *actrt_step;
 
 typedef struct actrt_device_options {
   size_t struct_size;
-  uint32_t threads; /* host: threads that run kernels; 0: one per core */
+  uint32_t threads; /* host, sim: threads that run kernels; 0: one per core */
+  /* Since 0.2, for sim: */
+  uint32_t without_checks;   /* 1: look for no races, bounds, ... */
+  uint64_t seed;             /* orders what the ISA leaves open; 0: no noise */
+  uint64_t max_instructions; /* of a launch, in warps; 0: no end */
 } actrt_device_options;
 
 typedef struct actrt_device_info {
@@ -91,6 +104,10 @@ typedef struct actrt_device_info {
   uint32_t threads;
   uint32_t host_addressable; /* 1: the CPU may touch its memory directly */
   uint64_t memory_bytes;
+  /* Since 0.2: */
+  char target[16]; /* sm_90a; empty on the host */
+  uint32_t multiprocessors;
+  uint64_t shared_bytes_per_block; /* the most that a block may ask for */
 } actrt_device_info;
 
 /* "host", "cuda:0", "sim:sm_90a". `options` may be null. */
@@ -101,6 +118,16 @@ ACTRT_API actrt_status actrt_device_release(actrt_device device);
 ACTRT_API actrt_status actrt_device_query(actrt_device device,
                                           actrt_device_info *info);
 
+/* What the device's checks (sim) have noticed since it was opened or cleared: a
+ * count and a text of one or a few lines each. `bytes` is the room at `text`
+ * and becomes what the whole text needs with its final zero; a text that does
+ * not fit is cut. `text` may be null when *bytes is 0. A launch that was
+ * noticed returns ACTRT_FAILED with the first finding. */
+ACTRT_API actrt_status actrt_device_findings(actrt_device device,
+                                             uint64_t *count, char *text,
+                                             size_t *bytes);
+ACTRT_API actrt_status actrt_device_clear_findings(actrt_device device);
+
 /* ---- Memory ----------------------------------------------------------- */
 
 typedef struct actrt_memory_info {
@@ -109,7 +136,8 @@ typedef struct actrt_memory_info {
   uint64_t allocations;               /* ever made */
 } actrt_memory_info;
 
-/* Zeroed, aligned to 4096 bytes. Freed with the device at the latest. */
+/* Zeroed, aligned to 256 bytes (on the host to 4096). Freed with the device at
+ * the latest. Checks of a sim device take the zeros for nothing written. */
 ACTRT_API actrt_status actrt_allocate(actrt_device device, uint64_t bytes,
                                       void **address);
 ACTRT_API actrt_status actrt_free(actrt_device device, void *address);
@@ -127,17 +155,22 @@ ACTRT_API actrt_status actrt_stream_synchronize(actrt_stream stream);
 ACTRT_API actrt_status actrt_stream_wait(actrt_stream stream,
                                          actrt_event event);
 
-typedef ACTRT_ENUM(actrt_direction) {
-  ACTRT_HOST_TO_DEVICE = 0,
-  ACTRT_DEVICE_TO_HOST = 1,
-  ACTRT_DEVICE_TO_DEVICE = 2
-} actrt_direction;
+typedef ACTRT_ENUM(actrt_direction){ACTRT_HOST_TO_DEVICE = 0,
+                                    ACTRT_DEVICE_TO_HOST = 1,
+                                    ACTRT_DEVICE_TO_DEVICE = 2} actrt_direction;
 /* The device's side must lie within one allocation of the device. */
 ACTRT_API actrt_status actrt_copy(actrt_stream stream, void *to,
                                   const void *from, uint64_t bytes,
                                   actrt_direction direction);
 ACTRT_API actrt_status actrt_fill(actrt_stream stream, void *to, uint8_t value,
                                   uint64_t bytes);
+
+/* Calls back once everything before it in the stream is done, on a thread of
+ * the device's choosing. On cuda the callback may not call this library. */
+typedef void (*actrt_callback)(void *user);
+ACTRT_API actrt_status actrt_stream_callback(actrt_stream stream,
+                                             actrt_callback callback,
+                                             void *user);
 
 ACTRT_API actrt_status actrt_event_create(actrt_device device,
                                           actrt_event *event);
@@ -160,6 +193,8 @@ enum {
   ACTRT_MEASURE = 4
 };
 
+/* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text. cuda: PTX
+ * text or a cubin. PTX may end in a zero byte. */
 ACTRT_API actrt_status actrt_module_load(actrt_device device, const void *data,
                                          size_t bytes, uint32_t flags,
                                          actrt_module *module);
@@ -171,20 +206,27 @@ ACTRT_API actrt_status actrt_function_release(actrt_function function);
 typedef struct actrt_function_info {
   size_t struct_size;
   uint32_t max_threads_per_block, registers; /* 0: not known or meaningless */
-  uint64_t shared_bytes, local_bytes;
+  uint64_t shared_bytes, local_bytes;        /* shared: static */
+  /* Since 0.2; 0: not required */
+  uint32_t required_block[3], required_cluster[3];
 } actrt_function_info;
 ACTRT_API actrt_status actrt_function_query(actrt_function function,
                                             actrt_function_info *info);
+/* A variable of a module: `__device__`, `.global`, `.const`. */
+ACTRT_API actrt_status actrt_module_global(actrt_module module,
+                                           const char *name, void **address,
+                                           uint64_t *bytes);
 
-typedef ACTRT_ENUM(actrt_argument_kind) {
-  ACTRT_POINTER = 0, /* a device address */
-  ACTRT_I32 = 1,
-  ACTRT_I64 = 2,
-  ACTRT_F32 = 3,
-  ACTRT_F64 = 4
+typedef ACTRT_ENUM(actrt_argument_kind){
+    ACTRT_POINTER = 0, /* a device address */
+    ACTRT_I32 = 1,     ACTRT_I64 = 2,  ACTRT_F32 = 3,
+    ACTRT_F64 = 4,     ACTRT_BYTES = 5 /* `bytes` of them at value.pointer on
+                                          the host: a struct, a tensor map, or a
+                                          scalar of another size, by value */
 } actrt_argument_kind;
 typedef struct actrt_argument {
   actrt_argument_kind kind;
+  uint32_t bytes; /* ACTRT_BYTES only */
   union {
     void *pointer;
     int32_t i32;
@@ -195,12 +237,17 @@ typedef struct actrt_argument {
 } actrt_argument;
 
 /* A host kernel has the signature of include/act/Artifact/Step.h and is called
- * for every block in [0, grid x * y * z); `block` is for the other devices. */
+ * for every block in [0, grid x * y * z); `block` is for the other devices.
+ * shared_bytes is the dynamic part. A PTX kernel is given exactly the
+ * parameters that it declares, each of the declared size. */
 typedef struct actrt_launch_shape {
   size_t struct_size;
   uint32_t grid[3], block[3];
   uint64_t shared_bytes;
   uint64_t scratch_bytes; /* host: per thread, passed behind the arguments */
+  /* Since 0.2: */
+  uint32_t cluster[3];  /* all 0: as the kernel itself says */
+  uint32_t cooperative; /* 1: all blocks are resident at once */
 } actrt_launch_shape;
 ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     actrt_stream stream,
@@ -208,19 +255,39 @@ ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     const actrt_argument *arguments,
                                     size_t argument_count);
 
+/* A tensor map for Hopper's bulk tensor copies, to be given to a kernel as
+ * ACTRT_BYTES of 128 (`__grid_constant__`) or copied to device memory.
+ * Dimension 0 is the innermost. Numbers of the enumerated fields are those of
+ * the CUDA driver's cuTensorMapEncodeTiled, and so are the rules. */
+typedef struct actrt_tensor_map {
+  ACTRT_ALIGN(64) uint8_t bytes[128];
+} actrt_tensor_map;
+typedef struct actrt_tiled_tensor {
+  size_t struct_size;
+  uint32_t dtype; /* u8 u16 u32 s32 u64 s64 f16 f32 f64 bf16 f32.ftz tf32
+                     tf32.ftz: 0 to 12 */
+  uint32_t rank;
+  void *address;
+  uint64_t dims[5];                    /* elements */
+  uint64_t strides[4];                 /* bytes, of dimensions 1 to 4 */
+  uint32_t box[5], element_strides[5]; /* elements */
+  uint32_t interleave;                 /* 0 none, 1 16 bytes, 2 32 bytes */
+  uint32_t swizzle;      /* 0 none, 1 32 bytes, 2 64 bytes, 3 128 bytes */
+  uint32_t l2_promotion; /* 0 none, 1 64 bytes, 2 128 bytes, 3 256 bytes */
+  uint32_t oob_fill;     /* 0 zeros, 1 NaN */
+} actrt_tiled_tensor;
+ACTRT_API actrt_status actrt_tensor_map_encode_tiled(
+    actrt_device device, const actrt_tiled_tensor *tensor,
+    actrt_tensor_map *map);
+
 /* ---- Steps: compiled artifacts ------------------------------------------- */
 
-typedef ACTRT_ENUM(actrt_dtype) {
-  ACTRT_DTYPE_F64 = 0,
-  ACTRT_DTYPE_F32 = 1,
-  ACTRT_DTYPE_BF16 = 2,
-  ACTRT_DTYPE_F16 = 3,
-  ACTRT_DTYPE_F8E4M3FN = 4,
-  ACTRT_DTYPE_I1 = 5, /* a byte each */
-  ACTRT_DTYPE_I32 = 6,
-  ACTRT_DTYPE_I64 = 7,
-  ACTRT_DTYPE_NF4 = 8
-} actrt_dtype;
+typedef ACTRT_ENUM(actrt_dtype){
+    ACTRT_DTYPE_F64 = 0,      ACTRT_DTYPE_F32 = 1,
+    ACTRT_DTYPE_BF16 = 2,     ACTRT_DTYPE_F16 = 3,
+    ACTRT_DTYPE_F8E4M3FN = 4, ACTRT_DTYPE_I1 = 5, /* a byte each */
+    ACTRT_DTYPE_I32 = 6,      ACTRT_DTYPE_I64 = 7,
+    ACTRT_DTYPE_NF4 = 8} actrt_dtype;
 #define ACTRT_MAX_RANK 16
 typedef struct actrt_type {
   actrt_dtype dtype;
@@ -228,23 +295,17 @@ typedef struct actrt_type {
   int64_t shape[ACTRT_MAX_RANK];
 } actrt_type;
 
-typedef ACTRT_ENUM(actrt_entity) {
-  ACTRT_PARAMETER = 0,
-  ACTRT_STATE = 1,    /* optimizer states and gradients */
-  ACTRT_SCALAR = 2,   /* lr, step, seed */
-  ACTRT_FUNCTION = 3, /* step, eval, forward */
-  ACTRT_INPUT = 4,    /* of a function */
-  ACTRT_OUTPUT = 5
-} actrt_entity;
+typedef ACTRT_ENUM(actrt_entity){
+    ACTRT_PARAMETER = 0, ACTRT_STATE = 1, /* optimizer states and gradients */
+    ACTRT_SCALAR = 2,                     /* lr, step, seed */
+    ACTRT_FUNCTION = 3,                   /* step, eval, forward */
+    ACTRT_INPUT = 4,                      /* of a function */
+    ACTRT_OUTPUT = 5} actrt_entity;
 
-typedef ACTRT_ENUM(actrt_role) {
-  ACTRT_ROLE_NONE = 0, /* a parameter, port or scalar */
-  ACTRT_ROLE_GRADIENT = 1,
-  ACTRT_ROLE_MASTER = 2,
-  ACTRT_ROLE_EXP_AVG = 3,
-  ACTRT_ROLE_EXP_AVG_SQ = 4,
-  ACTRT_ROLE_MOMENTUM = 5
-} actrt_role;
+typedef ACTRT_ENUM(actrt_role){
+    ACTRT_ROLE_NONE = 0, /* a parameter, port or scalar */
+    ACTRT_ROLE_GRADIENT = 1,   ACTRT_ROLE_MASTER = 2,  ACTRT_ROLE_EXP_AVG = 3,
+    ACTRT_ROLE_EXP_AVG_SQ = 4, ACTRT_ROLE_MOMENTUM = 5} actrt_role;
 
 typedef struct actrt_entity_info {
   size_t struct_size;
@@ -318,6 +379,26 @@ ACTRT_API actrt_status actrt_step_bind(actrt_step step, const char *function,
 ACTRT_API actrt_status actrt_step_run(actrt_step step, const char *function);
 ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
                                           actrt_step_statistics *statistics);
+
+/* ---- Tensors of others: DLPack ------------------------------------------- */
+
+/* act-c/DLPack.h, or the distribution's dlpack/dlpack.h, defines it. */
+struct DLManagedTensor;
+
+/* Takes the tensor over, in every case: its deleter is called when the memory
+ * is no longer used (at once when this fails). The elements, row-major and
+ * without gaps, are at *address, an allocation of the device until actrt_free:
+ * the tensor's own memory where the device can use it (host with a CPU tensor,
+ * cuda with one of the same card), else a copy. `type` says what it is. */
+ACTRT_API actrt_status actrt_from_dlpack(actrt_device device,
+                                         struct DLManagedTensor *tensor,
+                                         void **address, actrt_type *type);
+/* Hands an allocation of the device to others: from now on it belongs to
+ * *tensor, whose deleter frees it, and which keeps the device alive. Memory of
+ * a sim device appears as memory of the CPU. */
+ACTRT_API actrt_status actrt_to_dlpack(actrt_device device, void *address,
+                                       const actrt_type *type,
+                                       struct DLManagedTensor **tensor);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,11 @@ actrt_status actrt_device_open(const char *name,
     return nullArgument("the device's name or handle");
   return guarded([&]() -> actrt_status {
     DeviceOptions o;
-    o.threads = readStruct(options).threads;
+    actrt_device_options given = readStruct(options);
+    o.threads = given.threads;
+    o.checks = !given.without_checks;
+    o.seed = given.seed;
+    o.maximumInstructions = given.max_instructions;
     auto executor = openDevice(name, o);
     if (!executor)
       return fail(ACTRT_NOT_FOUND, executor.error().str());
@@ -48,7 +52,37 @@ actrt_status actrt_device_query(actrt_device device, actrt_device_info *info) {
     full.threads = i.threads;
     full.host_addressable = i.hostAddressable;
     full.memory_bytes = i.memoryBytes;
+    copyName(full.target, sizeof full.target, i.target);
+    full.multiprocessors = i.multiprocessors;
+    full.shared_bytes_per_block = i.sharedBytesPerBlock;
     return fillStruct(info, full);
+  });
+}
+
+actrt_status actrt_device_findings(actrt_device device, uint64_t *count,
+                                   char *text, size_t *bytes) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    if (!count || !bytes || (!text && *bytes != 0))
+      return nullArgument("a place for the findings");
+    Findings f = d->findings();
+    *count = f.count;
+    if (*bytes != 0)
+      copyName(text, *bytes, f.text);
+    *bytes = f.text.size() + 1;
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_device_clear_findings(actrt_device device) {
+  return guarded([&]() -> actrt_status {
+    auto d = findDevice(device);
+    if (!d)
+      return ACTRT_INVALID_HANDLE;
+    d->clearFindings();
+    return ACTRT_SUCCESS;
   });
 }
 
@@ -159,6 +193,25 @@ actrt_status actrt_function_query(actrt_function function,
     full.registers = a.registers;
     full.shared_bytes = a.sharedBytes;
     full.local_bytes = a.localBytes;
+    std::copy(a.requiredBlock, a.requiredBlock + 3, full.required_block);
+    std::copy(a.requiredCluster, a.requiredCluster + 3, full.required_cluster);
     return fillStruct(info, full);
+  });
+}
+
+actrt_status actrt_module_global(actrt_module module, const char *name,
+                                 void **address, uint64_t *bytes) {
+  return guarded([&]() -> actrt_status {
+    auto m = find<ModuleObject>(Kind::Module, module);
+    if (!m)
+      return ACTRT_INVALID_HANDLE;
+    if (!name || !address || !bytes)
+      return nullArgument("the variable's name, address or size");
+    auto v = m->module->variable(name);
+    if (!v)
+      return fail(ACTRT_NOT_FOUND, v.error().str());
+    *address = v->address;
+    *bytes = v->bytes;
+    return ACTRT_SUCCESS;
   });
 }

@@ -12,6 +12,9 @@ namespace act::runtime {
 
 /// Records the message for actrt_last_error and returns the code.
 actrt_status fail(actrt_status code, const std::string &message);
+inline actrt_status invalid(const std::string &message) {
+  return fail(ACTRT_INVALID_ARGUMENT, message);
+}
 inline actrt_status finish(const Status &status) {
   return status ? ACTRT_SUCCESS : fail(ACTRT_FAILED, status.error().str());
 }

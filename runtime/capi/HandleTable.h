@@ -31,7 +31,8 @@ struct FunctionObject {
 struct StreamObject {
   std::shared_ptr<Executor> device;
   std::unique_ptr<Stream> stream;
-  std::mutex mutex;
+  // On devices that run at once, a callback may use its own stream.
+  std::recursive_mutex mutex;
 };
 struct EventObject {
   std::shared_ptr<Executor> device;

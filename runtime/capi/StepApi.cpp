@@ -13,10 +13,6 @@ using namespace act::artifact;
 static_assert(ACTRT_DTYPE_NF4 == static_cast<int>(DType::NF4) &&
               ACTRT_DTYPE_I1 == static_cast<int>(DType::I1));
 
-static actrt_status invalid(const std::string &message) {
-  return fail(ACTRT_INVALID_ARGUMENT, message);
-}
-
 static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
                          actrt_step *handle) {
   auto d = findDevice(device);

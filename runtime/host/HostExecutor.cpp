@@ -53,6 +53,13 @@ public:
   }
   Status launch(Kernel &kernel, const LaunchShape &shape,
                 const Arguments &arguments) override {
+    if (arguments.asDeclared)
+      return Error{"device host cannot know the sizes of a kernel's arguments",
+                   ""};
+    if (shape.cooperative || shape.cluster[0] > 1 || shape.cluster[1] > 1 ||
+        shape.cluster[2] > 1)
+      return Error{"device host has neither clusters nor cooperative launches",
+                   ""};
     HostLaunch l;
     l.kernel = static_cast<HostKernelObject &>(kernel).entry;
     l.args = arguments.addresses;
@@ -71,6 +78,10 @@ public:
   // Whatever was recorded has happened already.
   Status wait(Event &) override { return ok(); }
   Status synchronize() override { return ok(); }
+  Status callback(std::function<void()> function) override {
+    function();
+    return ok();
+  }
 
 private:
   ThreadPool &pool;
@@ -78,8 +89,11 @@ private:
 } // namespace act::runtime
 
 HostExecutor::~HostExecutor() {
-  for (auto &[address, bytes] : blocks)
-    munmap(reinterpret_cast<void *>(address), mappedSize(bytes));
+  for (auto &[address, block] : blocks)
+    if (!block.adopted)
+      munmap(reinterpret_cast<void *>(address), mappedSize(block.bytes));
+    else if (block.release)
+      block.release();
 }
 
 DeviceInfo HostExecutor::info() const {
@@ -105,7 +119,7 @@ Result<void *> HostExecutor::allocate(uint64_t bytes) {
   if (bytes >= (4u << 20))
     madvise(p, mappedSize(bytes), MADV_HUGEPAGE);
   std::lock_guard lock(mutex);
-  blocks[reinterpret_cast<uintptr_t>(p)] = bytes;
+  blocks[reinterpret_cast<uintptr_t>(p)] = {bytes, false, nullptr};
   memory.current += bytes;
   memory.peak = memory.current > memory.peak ? memory.current : memory.peak;
   ++memory.allocations;
@@ -113,14 +127,46 @@ Result<void *> HostExecutor::allocate(uint64_t bytes) {
 }
 
 Status HostExecutor::free(void *address) {
-  std::lock_guard lock(mutex);
-  auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-  if (it == blocks.end())
-    return Error{"the address to free is no allocation of device host", ""};
-  munmap(address, mappedSize(it->second));
-  memory.current -= it->second;
-  blocks.erase(it);
+  std::function<void()> release; // called without the lock
+  {
+    std::lock_guard lock(mutex);
+    auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
+    if (it == blocks.end())
+      return Error{"the address to free is no allocation of device host", ""};
+    if (it->second.adopted) {
+      release = std::move(it->second.release);
+    } else {
+      munmap(address, mappedSize(it->second.bytes));
+      memory.current -= it->second.bytes;
+    }
+    blocks.erase(it);
+  }
+  if (release)
+    release();
   return ok();
+}
+
+Status HostExecutor::adopt(void *address, uint64_t bytes,
+                           std::function<void()> release) {
+  auto a = reinterpret_cast<uintptr_t>(address);
+  std::lock_guard lock(mutex);
+  auto next = blocks.lower_bound(a);
+  bool overlaps = next != blocks.end() && next->first < a + bytes;
+  if (next != blocks.begin()) {
+    auto previous = std::prev(next);
+    overlaps |= previous->first + previous->second.bytes > a;
+  }
+  if (!address || overlaps || (next != blocks.end() && next->first == a))
+    return Error{"memory to adopt is null or overlaps an allocation of device "
+                 "host",
+                 ""};
+  blocks[a] = {bytes, true, std::move(release)};
+  return ok();
+}
+
+bool HostExecutor::isAllocation(const void *address) const {
+  std::lock_guard lock(mutex);
+  return blocks.count(reinterpret_cast<uintptr_t>(address)) != 0;
 }
 
 Status HostExecutor::checkRange(const void *address, uint64_t bytes) const {
@@ -129,8 +175,8 @@ Status HostExecutor::checkRange(const void *address, uint64_t bytes) const {
   auto it = blocks.upper_bound(a);
   if (it != blocks.begin()) {
     --it;
-    uint64_t offset = a - it->first;
-    if (offset <= it->second && bytes <= it->second - offset)
+    uint64_t offset = a - it->first, size = it->second.bytes;
+    if (offset <= size && bytes <= size - offset)
       return ok();
   }
   return Error{"a range of " + std::to_string(bytes) +

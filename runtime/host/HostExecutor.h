@@ -19,6 +19,9 @@ public:
   DeviceInfo info() const override;
   Result<void *> allocate(uint64_t bytes) override;
   Status free(void *address) override;
+  Status adopt(void *address, uint64_t bytes,
+               std::function<void()> release) override;
+  bool isAllocation(const void *address) const override;
   Status checkRange(const void *address, uint64_t bytes) const override;
   MemoryStatistics statistics() const override;
   void resetPeak() override;
@@ -32,7 +35,12 @@ private:
   friend class HostStream;
   ThreadPool pool;
   mutable std::mutex mutex;
-  std::map<uintptr_t, uint64_t> blocks; // address -> bytes asked for
+  struct Block {
+    uint64_t bytes; // as asked for
+    bool adopted;
+    std::function<void()> release; // of an adopted block
+  };
+  std::map<uintptr_t, Block> blocks; // by address
   MemoryStatistics memory;
 };
 
