@@ -155,9 +155,10 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
         p           = exp(score - max), l = sum p (+ exp(sink - max))
         o[i]        = sum_j dropout(p[i, j] / l[i]) v[j]
 
-    q is [b, s, heads, d], k and v are [b, s_kv, kv_heads, d]; or packed, [t,
-    heads, d] with `cu_seqlens` (i32 [max_sequences + 1], boundaries at run
-    time): a token sees only its own sequence. The mask: `causal`, `window` (keys
+    q is [b, s, heads, d], k [b, s_kv, kv_heads, d] and v [b, s_kv, kv_heads,
+    dv], which makes the result [b, s, heads, dv]; or packed, [t, heads, d] with
+    `cu_seqlens` (i32 [max_sequences + 1], boundaries at run time): a token sees
+    only its own sequence. The mask: `causal`, `window` (keys
     with i - j < window), `mask` (i1 [b, s_kv], true for tokens to attend to).
     The region is called with the score (f32; f64 for f64) and b, n, i, j of type
     index, and yields the new score.

@@ -156,12 +156,14 @@ struct AttentionShapes {
   LogicalResult verifySinks(Value sinks);
   LogicalResult verifyRegions();
   LogicalResult verifyLse(RankedTensorType lse);
+  LogicalResult verifyOutput(StringRef name, RankedTensorType type);
 };
 } // namespace
 
 // Verifies that
 // - q is [b, s, heads, d], or [t, heads, d] with cu_seqlens;
-// - k is [b, s_kv, kv_heads, d] and v is like k; packed, s_kv = t;
+// - k is [b, s_kv, kv_heads, d] and v is like k but for its last dimension;
+//   packed, s_kv = t;
 // - kv_heads divides heads;
 // - all have one element type.
 LogicalResult AttentionShapes::verify() {
@@ -183,7 +185,10 @@ LogicalResult AttentionShapes::verify() {
   if (failed(
           checkShape(op, "k", k, expected, "for q of shape " + shapeText(q))) ||
       failed(checkElement(op, "k", k, q.getElementType(), "as in q")) ||
-      failed(checkLike(op, "v", v, "k", k)))
+      failed(checkRank(op, "v", v, rank, why)) ||
+      failed(checkShape(op, "v", v, withLast(key, dimsOf(v).back()),
+                        "for k of shape " + shapeText(k))) ||
+      failed(checkElement(op, "v", v, q.getElementType(), "as in q")))
     return failure();
   Dim kvHeads = key[rank - 2];
   if (heads.isStatic() && kvHeads.isStatic() && heads.size % kvHeads.size)
@@ -230,6 +235,17 @@ LogicalResult AttentionShapes::verifyLse(RankedTensorType lse) {
                         "for q of shape " + shapeText(q))))
     return failure();
   return checkElement(op, "lse", lse, compute, "for statistics");
+}
+
+// Verifies that
+// - the output, or its gradient, is like q with heads as wide as v's.
+LogicalResult AttentionShapes::verifyOutput(StringRef name,
+                                            RankedTensorType type) {
+  if (failed(checkShape(op, name, type, withLast(dimsOf(q), dimsOf(v).back()),
+                        "for q of shape " + shapeText(q) + " and v of shape " +
+                            shapeText(v))))
+    return failure();
+  return checkElement(op, name, type, q.getElementType(), "as in q");
 }
 
 // Verifies that
@@ -301,21 +317,21 @@ template <typename Op> static AttentionShapes shapesOf(Op op) {
 
 // Verifies that
 // - q, k, v, mask, sinks and options fit together;
-// - the result is like q, and lse has one element per row of scores.
+// - the result is as wide as v, and lse has one element per row of scores.
 LogicalResult AttentionOp::verify() {
   AttentionShapes shapes = shapesOf(*this);
   if (failed(shapes.verify()) || failed(verifyOptions(*this)) ||
       failed(shapes.verifyMask(getMask())) ||
       failed(shapes.verifySinks(getSinks())) ||
       failed(shapes.verifyRegions()) ||
-      failed(checkLike(*this, "result", getResult().getType(), "q", shapes.q)))
+      failed(shapes.verifyOutput("result", getResult().getType())))
     return failure();
   return getLse() ? shapes.verifyLse(getLse().getType()) : success();
 }
 
 // Verifies that
 // - as in attention;
-// - grad and out are like q;
+// - grad and out are as wide as v;
 // - dq, dk and dv are like q, k and v;
 // - dsinks is there when sinks are, and like them.
 LogicalResult AttentionGradOp::verify() {
@@ -326,8 +342,8 @@ LogicalResult AttentionGradOp::verify() {
       failed(shapes.verifyRegions()) ||
       failed(shapes.verifyLse(getLse().getType())))
     return failure();
-  if (failed(checkLike(*this, "grad", getGrad().getType(), "q", shapes.q)) ||
-      failed(checkLike(*this, "out", getOut().getType(), "q", shapes.q)) ||
+  if (failed(shapes.verifyOutput("grad", getGrad().getType())) ||
+      failed(shapes.verifyOutput("out", getOut().getType())) ||
       failed(checkLike(*this, "dq", getDq().getType(), "q", shapes.q)) ||
       failed(checkLike(*this, "dk", getDk().getType(), "k", shapes.k)) ||
       failed(checkLike(*this, "dv", getDv().getType(), "v", shapes.v)))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/Types.h"
 #include "passes/act/EraseDead.h"
 #include "passes/act/FuseAttentionMatch.h"
 #include "passes/act/FuseLoss.h"
@@ -59,6 +60,17 @@ Value paddingMask(OpBuilder &b, Location loc, const AttentionMatch &m) {
   return mask;
 }
 
+// Heads of the output are as wide as those of the values.
+RankedTensorType withLastOf(Value q, Value v) {
+  auto type = cast<RankedTensorType>(q.getType()),
+       values = cast<RankedTensorType>(v.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  auto names = dimNames(type);
+  shape.back() = values.getShape().back();
+  names.back() = dimNames(values).back();
+  return namedTensor(shape, type.getElementType(), names, type.getContext());
+}
+
 void fuse(const AttentionMatch &m) {
   MatmulOp output = m.output;
   OpBuilder b(output);
@@ -83,7 +95,7 @@ void fuse(const AttentionMatch &m) {
     dropout = {};
   Value none;
   auto attention = AttentionOp::create(
-      b, loc, q.getType(), Type(), q, k, v, paddingMask(b, loc, m), m.cuSeqlens,
+      b, loc, withLastOf(q, v), Type(), q, k, v, paddingMask(b, loc, m), m.cuSeqlens,
       /*sinks=*/none, dropout ? dropout.getSeed() : none,
       dropout ? dropout.getStep() : none, dropout ? dropout.getSite() : none,
       b.getF64FloatAttr(m.scale), m.causal ? b.getUnitAttr() : UnitAttr(),

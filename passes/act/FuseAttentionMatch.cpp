@@ -424,9 +424,7 @@ std::optional<AttentionMatch> Matcher::match() {
   llvm::append_range(qLeading, m.heads);
   if (!checkOperand(m.q, qLeading, m.queries, m.depth) ||
       !checkOperand(m.k, kvLeading, m.keys, m.depth) ||
-      !checkOperand(m.v, kvLeading, m.keys, m.valueDepth) ||
-      m.space.product(m.depth) != m.space.product(m.valueDepth) ||
-      !checkDropout())
+      !checkOperand(m.v, kvLeading, m.keys, m.valueDepth) || !checkDropout())
     return std::nullopt;
   return std::move(m);
 }

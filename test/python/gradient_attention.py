@@ -2,6 +2,7 @@
 """The cases of gradients.py about act.attention: every option, and several together."""
 import numpy as np
 
+from central_differences import Value
 from gradient_ops import CASES, op_case
 
 # Bodies of score regions on %s (f64) at %b, %n, %i, %j.
@@ -80,15 +81,16 @@ def attention(p, q, k, v, *sinks, causal=False, window=None, softcap=None, mask=
     if score:
         text += (f" score {{\n  ^bb0(%s: f64, %b: index, %n: index, %i: index, %j: index):\n"
                  f"    {score}\n    act.yield %r : f64\n  }}")
-    return p.op(f"{text} : ({', '.join(types)}) -> {q.type}", q.shape)
+    shape = q.shape[:-1] + v.shape[-1:]
+    return p.op(f"{text} : ({', '.join(types)}) -> {Value('', shape, 'f64').type}", shape)
 
 
-def case(name, b=2, s=5, t=None, heads=4, kv=2, d=3, sinks=False, alone=True, **options):
-    t = t or s
+def case(name, b=2, s=5, t=None, heads=4, kv=2, d=3, dv=None, sinks=False, alone=True, **options):
+    t, dv = t or s, dv or d
     if "cu" in options:
-        shapes = [(s, heads, d), (s, kv, d), (s, kv, d)]
+        shapes = [(s, heads, d), (s, kv, d), (s, kv, dv)]
     else:
-        shapes = [(b, s, heads, d), (b, t, kv, d), (b, t, kv, d)]
+        shapes = [(b, s, heads, d), (b, t, kv, d), (b, t, kv, dv)]
     shapes += [(heads,)] * sinks
     op_case(f"attention-{name}", shapes, lambda p, *v: attention(p, *v, **options),
             domain=(-1.5, 1.5), alone=alone)
@@ -101,6 +103,8 @@ case("mqa", kv=1)
 case("one-head", heads=1, kv=1)
 for d in (1, 2, 7, 8, 16, 33):
     case(f"head{d}", d=d, causal=True, alone=False)
+case("narrow-values", dv=2)
+case("wide-values", d=2, dv=7, causal=True, sinks=True)
 case("causal", causal=True)
 case("window", causal=True, window=2)
 case("window-1", causal=True, window=1)
@@ -146,9 +150,13 @@ case("all-rectangular", s=3, t=5, causal=True, window=3, softcap=0.9, mask=PADDI
      dropout=0.2, score=ALIBI)
 case("all-packed", s=12, cu=[0, 5, 9, 11], causal=True, window=3, softcap=0.9, sinks=True,
      dropout=0.2, score=BIAS)
+case("values-all", dv=5, causal=True, window=3, softcap=0.9, mask=PADDING, sinks=True, dropout=0.2,
+     score=CURVED)
+case("values-packed", s=12, dv=1, cu=[0, 5, 9, 12], causal=True, dropout=0.3)
 # More tokens than a tile holds.
 case("tiles", b=1, s=150, heads=2, kv=1, d=5, alone=False)
 case("tiles-causal", b=1, s=150, heads=2, kv=1, d=16, causal=True, alone=False)
+case("tiles-values", b=1, s=150, heads=2, kv=1, d=5, dv=16, causal=True, alone=False)
 case("tiles-window", b=1, s=150, heads=2, kv=1, d=5, causal=True, window=40, alone=False)
 case("tiles-window-both-sides", b=1, s=150, heads=2, kv=1, d=5, window=40, alone=False)
 case("tiles-rectangular", b=1, s=37, t=150, heads=2, kv=1, d=5, causal=True, alone=False)

@@ -65,7 +65,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xbf16>, %v: tensor<1x8x2
 
 // v's shape
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x9x2x8xf32>) {
-  // expected-error@+1 {{'act.attention' op v has shape [1, 9, 2, 8], expected [1, 8, 2, 8] as in k}}
+  // expected-error@+1 {{'act.attention' op v has shape [1, 9, 2, 8], expected [1, 8, 2, 8] for k of shape [1, 8, 2, 8]}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x9x2x8xf32>) -> tensor<1x8x4x8xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x9x2x
 
 // v's element type
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xbf16>) {
-  // expected-error@+1 {{'act.attention' op v has elements of type 'bf16', expected 'f32' as in k}}
+  // expected-error@+1 {{'act.attention' op v has elements of type 'bf16', expected 'f32' as in q}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>) -> tensor<1x8x4x8xf32>
   return
 }
@@ -210,7 +210,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
 
 // the result's shape
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
-  // expected-error@+1 {{'act.attention' op result has shape [1, 8, 2, 8], expected [1, 8, 4, 8] as in q}}
+  // expected-error@+1 {{'act.attention' op result has shape [1, 8, 2, 8], expected [1, 8, 4, 8] for q of shape [1, 8, 4, 8] and v of shape [1, 8, 2, 8]}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x2x8xf32>
   return
 }
@@ -264,5 +264,32 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
   // expected-error@+1 {{'act.attention' op score region has 0 blocks, expected 1}}
   %0 = "act.attention"(%q, %k, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
   }) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
+  return
+}
+
+// -----
+
+// the heads' size, of the result
+func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x6xf32>) {
+  // expected-error@+1 {{'act.attention' op result has shape [1, 8, 4, 8], expected [1, 8, 4, 6] for q of shape [1, 8, 4, 8] and v of shape [1, 8, 2, 6]}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>) -> tensor<1x8x4x8xf32>
+  return
+}
+
+// -----
+
+// packed, v's rank
+func.func @f(%q: tensor<8x4x8xf32>, %k: tensor<8x2x8xf32>, %v: tensor<1x8x2x6xf32>, %cu: tensor<5xi32>) {
+  // expected-error@+1 {{'act.attention' op v has rank 4, expected 3 with cu_seqlens}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 cu_seqlens(%cu) : (tensor<8x4x8xf32>, tensor<8x2x8xf32>, tensor<1x8x2x6xf32>, tensor<5xi32>) -> tensor<8x4x6xf32>
+  return
+}
+
+// -----
+
+// v's heads
+func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x4x6xf32>) {
+  // expected-error@+1 {{'act.attention' op v has shape [1, 8, 4, 6], expected [1, 8, 2, 6] for k of shape [1, 8, 2, 8]}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x6xf32>) -> tensor<1x8x4x6xf32>
   return
 }

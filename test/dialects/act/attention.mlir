@@ -64,6 +64,13 @@ func.func @everything(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tens
   return %0 : tensor<1x8x4x8xf32>
 }
 
+// CHECK-LABEL: @value_heads_of_another_size
+// CHECK: act.attention %{{.+}}, %{{.+}}, %{{.+}} scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>) -> (tensor<1x8x4x6xf32>, tensor<1x4x8xf32>)
+func.func @value_heads_of_another_size(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x6xf32>) -> (tensor<1x8x4x6xf32>, tensor<1x4x8xf32>) {
+  %0:2 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>) -> (tensor<1x8x4x6xf32>, tensor<1x4x8xf32>)
+  return %0#0, %0#1 : tensor<1x8x4x6xf32>, tensor<1x4x8xf32>
+}
+
 // CHECK-LABEL: @score
 // CHECK: act.attention {{.+}} scale 3.535534e-01 causal score {
 // CHECK: ^bb0(%[[S:.+]]: f32, %{{.+}}: index, %{{.+}}: index, %{{.+}}: index, %{{.+}}: index):

@@ -65,7 +65,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // v's shape
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x9x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op v has shape [1, 9, 2, 8], expected [1, 8, 2, 8] as in k}}
+  // expected-error@+1 {{'act.attention_grad' op v has shape [1, 9, 2, 8], expected [1, 8, 2, 8] for k of shape [1, 8, 2, 8]}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x9x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x9x2x8xf32>)
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // v's element type
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xbf16>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op v has elements of type 'bf16', expected 'f32' as in k}}
+  // expected-error@+1 {{'act.attention_grad' op v has elements of type 'bf16', expected 'f32' as in q}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>)
   return
 }
@@ -219,7 +219,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // grad's shape
 func.func @f(%do: tensor<1x8x2x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op grad has shape [1, 8, 2, 8], expected [1, 8, 4, 8] as in q}}
+  // expected-error@+1 {{'act.attention_grad' op grad has shape [1, 8, 2, 8], expected [1, 8, 4, 8] for q of shape [1, 8, 4, 8] and v of shape [1, 8, 2, 8]}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }
@@ -228,7 +228,7 @@ func.func @f(%do: tensor<1x8x2x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // out's shape
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x2x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op out has shape [1, 8, 2, 8], expected [1, 8, 4, 8] as in q}}
+  // expected-error@+1 {{'act.attention_grad' op out has shape [1, 8, 2, 8], expected [1, 8, 4, 8] for q of shape [1, 8, 4, 8] and v of shape [1, 8, 2, 8]}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }
@@ -309,5 +309,23 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
   // expected-error@+1 {{'act.attention_grad' op score region has 0 blocks, expected 1}}
   %0:3 = "act.attention_grad"(%do, %q, %k, %v, %o, %lse) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
   }) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
+  return
+}
+
+// -----
+
+// the heads' size, of the output's gradient
+func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x6xf32>, %o: tensor<1x8x4x6xf32>, %lse: tensor<1x4x8xf32>) {
+  // expected-error@+1 {{'act.attention_grad' op grad has shape [1, 8, 4, 8], expected [1, 8, 4, 6] for q of shape [1, 8, 4, 8] and v of shape [1, 8, 2, 6]}}
+  %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>, tensor<1x8x4x6xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>)
+  return
+}
+
+// -----
+
+// the heads' size, of v's gradient
+func.func @f(%do: tensor<1x8x4x6xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x6xf32>, %o: tensor<1x8x4x6xf32>, %lse: tensor<1x4x8xf32>) {
+  // expected-error@+1 {{'act.attention_grad' op dv has shape [1, 8, 2, 8], expected [1, 8, 2, 6] as in v}}
+  %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x6xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>, tensor<1x8x4x6xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }

@@ -163,3 +163,23 @@ func.func @named(%q: tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>>, %k: tensor<2x
   %r = act.reshape %o1 : tensor<2x8x?x16xf32, #act.dims<2, 8, a, 16>> -> tensor<2x8x?xf32, #act.dims<2, 8, 16*a>>
   return %r : tensor<2x8x?xf32, #act.dims<2, 8, 16*a>>
 }
+
+// Value heads of another size, with names.
+// CHECK-LABEL: func.func @value_heads_of_another_size
+// CHECK: %[[O:.+]] = act.attention {{.*}} : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x24xf32, #_2_8_2_e>) -> tensor<2x8x4x24xf32, #_2_8_4_e>
+// CHECK-NEXT: act.reshape %[[O]]
+// CHECK-NOT: act.transpose
+// CHECK: return
+func.func @value_heads_of_another_size(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x2x16xf32>, %v: tensor<2x8x2x24xf32, #act.dims<2, 8, 2, e>>) -> tensor<2x8x96xf32, #act.dims<2, 8, 4*e>> {
+  %qx = act.transpose %q [0, 2, 1, 3] : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %k1 = act.transpose %k [0, 2, 1, 3] : tensor<2x8x2x16xf32> -> tensor<2x2x8x16xf32>
+  %v1 = act.transpose %v [0, 2, 1, 3] : tensor<2x8x2x24xf32, #act.dims<2, 8, 2, e>> -> tensor<2x2x8x24xf32, #act.dims<2, 2, 8, e>>
+  %kx = act.expand %k1 : tensor<2x2x8x16xf32> -> tensor<2x4x8x16xf32>
+  %vx = act.expand %v1 : tensor<2x2x8x24xf32, #act.dims<2, 2, 8, e>> -> tensor<2x4x8x24xf32, #act.dims<2, 4, 8, e>>
+  %s = act.matmul %qx, %kx transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %p = act.softmax %s axis 3 : tensor<2x4x8x8xf32>
+  %o = act.matmul %p, %vx : (tensor<2x4x8x8xf32>, tensor<2x4x8x24xf32, #act.dims<2, 4, 8, e>>) -> tensor<2x4x8x24xf32, #act.dims<2, 4, 8, e>>
+  %o1 = act.transpose %o [0, 2, 1, 3] : tensor<2x4x8x24xf32, #act.dims<2, 4, 8, e>> -> tensor<2x8x4x24xf32, #act.dims<2, 8, 4, e>>
+  %r = act.reshape %o1 : tensor<2x8x4x24xf32, #act.dims<2, 8, 4, e>> -> tensor<2x8x96xf32, #act.dims<2, 8, 4*e>>
+  return %r : tensor<2x8x96xf32, #act.dims<2, 8, 4*e>>
+}

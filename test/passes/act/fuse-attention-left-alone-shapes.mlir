@@ -42,19 +42,6 @@ func.func @transposed_probabilities(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x1
   return %o : tensor<2x4x8x16xf32>
 }
 
-// Values with heads of another size.
-// CHECK-LABEL: func.func @other_depth
-// CHECK-NOT: act.attention
-// CHECK: act.softmax
-// CHECK-NOT: act.attention
-// CHECK: return
-func.func @other_depth(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x32xf32>) -> tensor<2x4x8x32xf32> {
-  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
-  %p = act.softmax %s axis 3 : tensor<2x4x8x8xf32>
-  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x32xf32>) -> tensor<2x4x8x32xf32>
-  return %o : tensor<2x4x8x32xf32>
-}
-
 // Keys per sequence, one value matrix for all.
 // CHECK-LABEL: func.func @one_value_for_a_batch
 // CHECK-NOT: act.attention

@@ -126,7 +126,7 @@ class Spelling:
         self.s = pick([3, 5])
         self.t = self.s if self.packed else pick([self.s, self.s, 6])
         self.kv, self.group = pick([(4, 1), (2, 2), (1, 3), (1, 1), (2, 3)])
-        self.a, self.d = self.kv * self.group, 16
+        self.a, self.d, self.dv = self.kv * self.group, 16, pick([16, 16, 8, 24])
         self.element = pick(["f32", "bf16"])
         self.causal = rng.random() < 0.6
         self.window = pick([2, 4]) if self.causal and rng.random() < 0.3 else None
@@ -149,9 +149,10 @@ class Spelling:
         w, rng = self.w, self.rng
         lead = [] if self.packed else [self.b]
         source = rng.random() < 0.7
-        x = w.argument(name, lead + [tokens, heads * self.d] if source
-                       else lead + [tokens, heads, self.d], self.element)
-        x = w.reshape(x, lead + [tokens, heads, self.d])
+        d = self.dv if name == "v" else self.d
+        x = w.argument(name, lead + [tokens, heads * d] if source
+                       else lead + [tokens, heads, d], self.element)
+        x = w.reshape(x, lead + [tokens, heads, d])
         n = len(lead)
         perm = list(range(n)) + [n + 1, n, n + 2]
         rotate = self.rope and name != "v"
@@ -161,7 +162,7 @@ class Spelling:
         if early:
             x = w.emit("rope", [x, self.cos, self.sin], "", x[1], x[2])
         if name != "q" and self.repeat == "early" and heads != self.a:
-            x = w.expand(x, lead + [tokens, self.a, self.d])
+            x = w.expand(x, lead + [tokens, self.a, d])
             heads = self.a
         x = w.transpose(x, perm)
         if rotate and not early:
@@ -177,17 +178,17 @@ class Spelling:
     def repeated(self, x, tokens):
         """Key or value heads repeated to those of the query."""
         w, lead = self.w, ([] if self.packed else [self.b])
-        heads = x[1][len(lead)]
+        heads, d = x[1][len(lead)], x[1][-1]
         if self.repeat == "grouped":
-            x = w.reshape(x, lead + [self.kv, 1, tokens, self.d])
-            return w.expand(x, lead + [self.kv, self.group, tokens, self.d])
+            x = w.reshape(x, lead + [self.kv, 1, tokens, d])
+            return w.expand(x, lead + [self.kv, self.group, tokens, d])
         if heads == self.a:
             return x
         if self.repeat == "expand":
-            return w.expand(x, lead + [self.a, tokens, self.d])
-        x = w.reshape(x, lead + [heads, 1, tokens, self.d])
-        x = w.expand(x, lead + [heads, self.group, tokens, self.d])
-        return w.reshape(x, lead + [self.a, tokens, self.d])
+            return w.expand(x, lead + [self.a, tokens, d])
+        x = w.reshape(x, lead + [heads, 1, tokens, d])
+        x = w.expand(x, lead + [heads, self.group, tokens, d])
+        return w.reshape(x, lead + [self.a, tokens, d])
 
     def masks(self):
         """Elementary masks, as [s, t], or [b, 1, .., 1, t]."""
@@ -291,12 +292,12 @@ class Spelling:
             o = w.swap(o)
         else:
             o = self.product(p, v, turned)
-        o = w.reshape(o, ([] if self.packed else [b]) + [a, s, d])
+        o = w.reshape(o, ([] if self.packed else [b]) + [a, s, self.dv])
         n = len(o[1]) - 3
         self.back = rng.random() < 0.9
         if self.back:
             o = w.transpose(o, list(range(n)) + [n + 1, n, n + 2])
-            o = w.reshape(o, list(o[1][:-2]) + [a * d])
+            o = w.reshape(o, list(o[1][:-2]) + [a * self.dv])
         return o
 
     def masks_exist(self):
