@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/ptx/ModuleParser.h"
+
+namespace act::runtime::ptx {
+namespace {
+
+bool sameTypes(const std::vector<Variable> &a, const std::vector<Variable> &b) {
+  if (a.size() != b.size())
+    return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].space != b[i].space || a[i].bytes != b[i].bytes ||
+        a[i].isUnsized != b[i].isUnsized)
+      return false;
+  return true;
+}
+
+} // namespace
+
+bool ModuleParser::parseFunction(const Linkage &linkage) {
+  function = Function();
+  source = Location();
+  scopes.clear();
+  scopes.emplace_back();
+  declaredRegisters = 0;
+  function.isEntry = token.isDotted("entry");
+  function.isExtern = linkage.isExtern;
+  function.isVisible = linkage.isVisible;
+  function.isWeak = linkage.isWeak;
+  if (linkage.isCommon)
+    return fail(token, "'.common' is for variables");
+  advance();
+  if (acceptDotted("attribute") && !parseAttribute())
+    return false;
+  if (!function.isEntry && token.is("(") &&
+      !parseParameters(function.results, Symbol::ReturnValue, false))
+    return false;
+  Token at = token;
+  std::string_view word;
+  function.location = here();
+  if (!parseName(word, "the name of a function"))
+    return false;
+  function.name = std::string(word);
+  if (token.is("(") &&
+      !parseParameters(function.parameters, Symbol::Parameter, false))
+    return false;
+  if (!parseFunctionDirectives())
+    return false;
+  function.hasBody = token.is("{");
+  if (!announceFunction(at))
+    return false;
+  if (!function.hasBody) {
+    if (!accept(";"))
+      return failExpected("'{' or ';' after the head of a function");
+    Function &known = module->functions[functionIndex];
+    if (!known.hasBody)
+      known = std::move(function);
+    scopes.clear(); // back in the module
+    return true;
+  }
+  if (!parseBody())
+    return false;
+  module->functions[functionIndex] = std::move(function);
+  return true;
+}
+
+/// A function may be declared many times and defined once.
+bool ModuleParser::announceFunction(const Token &at) {
+  if (const Meaning *old = moduleNames.findExact(at.text);
+      old && old->symbol.kind == Symbol::FunctionName) {
+    functionIndex = old->symbol.index;
+    const Function &known = module->functions[functionIndex];
+    if (known.hasBody && function.hasBody)
+      return fail(at, "function '" + function.name +
+                          "' is defined twice; first on line " +
+                          std::to_string(known.location.line));
+    if (known.isEntry != function.isEntry ||
+        !sameTypes(known.results, function.results) ||
+        !sameTypes(known.parameters, function.parameters))
+      return fail(at, "function '" + function.name +
+                          "' is declared otherwise on line " +
+                          std::to_string(known.location.line));
+    function.isVisible |= known.isVisible;
+    function.isWeak |= known.isWeak;
+    function.aliasOf = known.aliasOf;
+    return true;
+  }
+  functionIndex = static_cast<uint32_t>(module->functions.size());
+  Meaning meaning;
+  meaning.symbol = {Symbol::FunctionName, functionIndex};
+  meaning.line = at.line;
+  if (uint32_t line = moduleNames.declare(at.text, meaning))
+    return fail(at, "'" + function.name +
+                        "' is declared twice; first on line " +
+                        std::to_string(line));
+  module->functions.emplace_back();
+  module->functions.back().name = function.name;
+  return true;
+}
+
+bool ModuleParser::parseTriple(uint32_t (&values)[3]) {
+  for (int i = 0; i < 3; ++i)
+    values[i] = 1;
+  for (int i = 0; i < 3; ++i) {
+    Token at = token;
+    uint64_t value = 0;
+    if (!parseCount(value, "a number", UINT32_MAX))
+      return false;
+    if (value == 0)
+      return fail(at, "expected a number that is not 0");
+    values[i] = static_cast<uint32_t>(value);
+    if (!accept(","))
+      return true;
+  }
+  return failExpected("at most three numbers");
+}
+
+bool ModuleParser::parseFunctionDirectives() {
+  Performance &p = function.performance;
+  while (token.kind == Token::Dotted) {
+    Token at = token;
+    if (at.word == "pragma") {
+      if (!parsePragma())
+        return false;
+      continue;
+    }
+    advance();
+    uint64_t value = 0;
+    uint32_t *number = at.word == "maxnreg"          ? &p.maxRegisters
+                       : at.word == "minnctapersm"   ? &p.minCtasPerSm
+                       : at.word == "maxnctapersm"   ? &p.maxCtasPerSm
+                       : at.word == "maxclusterrank" ? &p.maxClusterRank
+                                                     : nullptr;
+    if (number) {
+      if (!parseCount(value, "a number", UINT32_MAX))
+        return false;
+      *number = static_cast<uint32_t>(value);
+    } else if (at.word == "maxntid") {
+      if (!parseTriple(p.maxThreads))
+        return false;
+    } else if (at.word == "reqntid") {
+      if (!parseTriple(p.requiredThreads))
+        return false;
+    } else if (at.word == "reqnctapercluster") {
+      if (!parseTriple(p.requiredCluster))
+        return false;
+    } else if (at.word == "explicitcluster") {
+      p.explicitCluster = true;
+    } else if (at.word == "blocksareclusters") {
+      p.blocksAreClusters = true;
+    } else if (at.word == "noreturn") {
+      p.noReturn = true;
+    } else if (at.word == "abi_preserve" || at.word == "abi_preserve_control") {
+      if (!parseCount(value, "a number", UINT32_MAX))
+        return false;
+    } else {
+      return fail(at, "unknown directive '" + std::string(at.text) +
+                          "' of a function");
+    }
+  }
+  return true;
+}
+
+} // namespace act::runtime::ptx
