@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Executor.h"
 #include "runtime/host/HostExecutor.h"
+#include "runtime/sim/SimExecutor.h"
 #include <sched.h>
 
 using namespace act;
@@ -25,6 +26,10 @@ runtime::openDevice(const std::string &name, const DeviceOptions &options) {
         options.threads ? options.threads : availableCores()));
   }
   std::string kind = name.substr(0, name.find(':'));
+#ifdef ACT_SIM
+  if (kind == "sim" && name.size() > 4)
+    return SimExecutor::open(name.substr(4), options);
+#endif
   if (kind == "cuda" || kind == "sim")
     return Error{
         "device '" + name + "': backend " + kind + " is not in this build", ""};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host/HostExecutor.h"
 #include "runtime/host/ElfModule.h"
-#include <chrono>
+#include "runtime/host/ImmediateEvent.h"
 #include <cstring>
 #include <sched.h>
 #include <sys/mman.h>
@@ -13,31 +13,6 @@ using namespace act::runtime;
 static uint64_t mappedSize(uint64_t bytes) {
   return bytes == 0 ? 4096 : (bytes + 4095) / 4096 * 4096;
 }
-
-namespace {
-
-class HostEvent : public Event {
-public:
-  std::mutex mutex;
-  bool happened = false;
-  std::chrono::steady_clock::time_point time;
-
-  Status synchronize() override {
-    std::lock_guard lock(mutex);
-    return happened ? ok() : Status(Error{"the event was never recorded", ""});
-  }
-  Result<double> elapsedSince(Event &start) override {
-    auto &other = static_cast<HostEvent &>(start);
-    if (this == &other)
-      return 0.0;
-    std::scoped_lock lock(mutex, other.mutex);
-    if (!happened || !other.happened)
-      return Error{"the event was never recorded", ""};
-    return std::chrono::duration<double, std::milli>(time - other.time).count();
-  }
-};
-
-} // namespace
 
 namespace act::runtime {
 class HostStream : public Stream {
@@ -69,11 +44,7 @@ public:
     return pool.run(l);
   }
   Status record(Event &event) override {
-    auto &e = static_cast<HostEvent &>(event);
-    std::lock_guard lock(e.mutex);
-    e.time = std::chrono::steady_clock::now();
-    e.happened = true;
-    return ok();
+    return static_cast<ImmediateEvent &>(event).record();
   }
   // Whatever was recorded has happened already.
   Status wait(Event &) override { return ok(); }
@@ -208,7 +179,7 @@ std::unique_ptr<Stream> HostExecutor::createStream() {
 }
 
 std::unique_ptr<Event> HostExecutor::createEvent() {
-  return std::make_unique<HostEvent>();
+  return std::make_unique<ImmediateEvent>();
 }
 
 Status HostExecutor::reserveScratch(uint64_t bytesPerThread) {

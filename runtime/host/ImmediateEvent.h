@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The event of devices whose streams run each operation before they return:
+// once recorded, it has happened.
+#ifndef ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
+#define ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
+#include "runtime/Executor.h"
+#include <chrono>
+#include <mutex>
+
+namespace act::runtime {
+
+class ImmediateEvent : public Event {
+public:
+  Status record() {
+    std::lock_guard lock(mutex);
+    time = std::chrono::steady_clock::now();
+    happened = true;
+    return ok();
+  }
+  Status synchronize() override {
+    std::lock_guard lock(mutex);
+    return happened ? ok() : Status(Error{"the event was never recorded", ""});
+  }
+  Result<double> elapsedSince(Event &start) override {
+    auto &other = static_cast<ImmediateEvent &>(start);
+    if (this == &other)
+      return 0.0;
+    std::scoped_lock lock(mutex, other.mutex);
+    if (!happened || !other.happened)
+      return Error{"the event was never recorded", ""};
+    return std::chrono::duration<double, std::milli>(time - other.time).count();
+  }
+
+private:
+  std::mutex mutex;
+  bool happened = false;
+  std::chrono::steady_clock::time_point time;
+};
+
+} // namespace act::runtime
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/SimExecutor.h"
+#include "runtime/LaunchRules.h"
+#include "runtime/host/ImmediateEvent.h"
+#include <cstring>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::runtime;
+
+// Findings are counted without end and kept up to here.
+static constexpr size_t maximumText = 1 << 20;
+
+namespace {
+
+class SimKernel : public Kernel {
+public:
+  SimKernel(const sim::LoadedModule &module, sim::KernelInfo info)
+      : module(module), name(info.name) {
+    facts.maxThreadsPerBlock = info.maxThreads;
+    facts.registers = info.registers;
+    facts.sharedBytes = info.sharedBytes;
+    facts.localBytes = info.localBytes;
+    std::copy(info.requiredBlock, info.requiredBlock + 3, facts.requiredBlock);
+    std::copy(info.requiredCluster, info.requiredCluster + 3,
+              facts.requiredCluster);
+    for (const auto &p : info.parameters) {
+      layout.offsets.push_back(static_cast<uint32_t>(p.offset));
+      layout.bytes.push_back(static_cast<uint32_t>(p.bytes));
+    }
+  }
+  KernelAttributes attributes() const override { return facts; }
+
+  const sim::LoadedModule &module;
+  const std::string name;
+  KernelAttributes facts;
+  ParameterLayout layout;
+};
+
+class SimModule : public Module {
+public:
+  explicit SimModule(std::unique_ptr<sim::LoadedModule> module)
+      : module(std::move(module)) {}
+  Result<Kernel *> kernel(const std::string &symbol) override {
+    std::lock_guard lock(mutex);
+    auto &slot = kernels[symbol];
+    if (!slot) {
+      auto info = module->kernel(symbol);
+      if (!info) {
+        kernels.erase(symbol);
+        return info.error();
+      }
+      info->name = symbol;
+      slot = std::make_unique<SimKernel>(*module, std::move(*info));
+    }
+    return slot.get();
+  }
+  Result<Variable> variable(const std::string &symbol) override {
+    auto s = module->symbol(symbol);
+    if (!s)
+      return s.error();
+    return Variable{s->address, s->bytes};
+  }
+
+private:
+  std::unique_ptr<sim::LoadedModule> module;
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<SimKernel>> kernels;
+};
+
+} // namespace
+
+namespace act::runtime {
+class SimStream : public Stream {
+public:
+  explicit SimStream(SimExecutor &device) : device(device) {}
+  Status copy(void *to, const void *from, uint64_t bytes,
+              Direction direction) override {
+    std::memmove(to, from, bytes);
+    if (direction == Direction::HostToDevice)
+      device.simulator.markInitialised(to, bytes);
+    if (direction == Direction::DeviceToDevice)
+      device.copyInitialised(to, from, bytes);
+    return ok();
+  }
+  Status fill(void *to, uint8_t value, uint64_t bytes) override {
+    std::memset(to, value, bytes);
+    device.simulator.markInitialised(to, bytes);
+    return ok();
+  }
+  Status launch(Kernel &kernel, const LaunchShape &shape,
+                const Arguments &arguments) override {
+    auto &k = static_cast<SimKernel &>(kernel);
+    if (auto s = checkLaunch(device.facts, k.facts, shape); !s)
+      return s;
+    auto parameters = packArguments(k.layout, arguments);
+    if (!parameters)
+      return parameters.error();
+    sim::LaunchRequest request;
+    for (int i = 0; i < 3; ++i) {
+      request.grid[i] = static_cast<uint32_t>(shape.grid[i]);
+      request.block[i] = shape.block[i];
+      request.cluster[i] = shape.cluster[i];
+    }
+    request.dynamicSharedBytes = shape.sharedBytes;
+    request.cooperative = shape.cooperative;
+    request.parameters = std::move(*parameters);
+    auto report = device.simulator.launch(k.module, k.name, request);
+    if (!report)
+      return report.error();
+    return device.keep(report->findings);
+  }
+  Status record(Event &event) override {
+    return static_cast<ImmediateEvent &>(event).record();
+  }
+  Status wait(Event &) override { return ok(); }
+  Status synchronize() override { return ok(); }
+  Status callback(std::function<void()> function) override {
+    function();
+    return ok();
+  }
+
+private:
+  SimExecutor &device;
+};
+} // namespace act::runtime
+
+static sim::Options optionsOf(const DeviceOptions &o) {
+  sim::Options out;
+  out.checks = o.checks;
+  out.seed = o.seed;
+  out.maximumInstructions = o.maximumInstructions;
+  out.threads = o.threads;
+  return out;
+}
+
+Result<std::shared_ptr<Executor>>
+SimExecutor::open(const std::string &target, const DeviceOptions &options) {
+  auto t = sim::targetNamed(target);
+  if (!t)
+    return t.error();
+  return std::shared_ptr<Executor>(std::make_shared<SimExecutor>(*t, options));
+}
+
+SimExecutor::SimExecutor(const sim::Target &target,
+                         const DeviceOptions &options)
+    : simulator(target, optionsOf(options)) {
+  facts.name = "sim:" + target.name;
+  facts.kind = "sim";
+  facts.target = target.name;
+  facts.threads = options.threads;
+  if (facts.threads == 0)
+    facts.threads =
+        static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  facts.multiprocessors = target.processors;
+  facts.sharedBytesPerBlock = target.sharedBytesPerBlock;
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  facts.memoryBytes =
+      pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
+}
+
+// The simulator frees its own memory; what was adopted goes back.
+SimExecutor::~SimExecutor() {
+  for (auto &[address, block] : blocks)
+    if (block.adopted && block.release)
+      block.release();
+}
+
+Result<void *> SimExecutor::allocate(uint64_t bytes) {
+  auto p = simulator.allocate(bytes);
+  if (!p)
+    return Error{"cannot allocate " + std::to_string(bytes) +
+                     " bytes on device " + facts.name,
+                 ""};
+  std::lock_guard lock(mutex);
+  blocks[reinterpret_cast<uintptr_t>(*p)] = {bytes, false, nullptr};
+  memory.current += bytes;
+  memory.peak = std::max(memory.peak, memory.current);
+  ++memory.allocations;
+  return p;
+}
+
+Status SimExecutor::free(void *address) {
+  std::function<void()> release;
+  {
+    std::lock_guard lock(mutex);
+    auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
+    if (it == blocks.end())
+      return Error{
+          "the address to free is no allocation of device " + facts.name, ""};
+    if (it->second.adopted) {
+      release = std::move(it->second.release);
+      simulator.unregisterHost(address);
+    } else {
+      if (auto s = simulator.free(address); !s)
+        return s;
+      memory.current -= it->second.bytes;
+    }
+    blocks.erase(it);
+  }
+  if (release)
+    release();
+  return ok();
+}
+
+Status SimExecutor::adopt(void *address, uint64_t bytes,
+                          std::function<void()> release) {
+  auto a = reinterpret_cast<uintptr_t>(address);
+  std::lock_guard lock(mutex);
+  auto next = blocks.lower_bound(a);
+  bool overlaps =
+      next != blocks.end() && next->first < a + std::max<uint64_t>(bytes, 1);
+  if (next != blocks.begin()) {
+    auto previous = std::prev(next);
+    overlaps |= previous->first + previous->second.bytes > a;
+  }
+  if (!address || overlaps)
+    return Error{
+        "memory to adopt is null or overlaps an allocation of device " +
+            facts.name,
+        ""};
+  simulator.registerHost(address, bytes, "host memory");
+  blocks[a] = {bytes, true, std::move(release)};
+  return ok();
+}
+
+bool SimExecutor::isAllocation(const void *address) const {
+  std::lock_guard lock(mutex);
+  return blocks.count(reinterpret_cast<uintptr_t>(address)) != 0;
+}
+
+void SimExecutor::writtenByOthers(void *address, uint64_t bytes) {
+  simulator.markInitialised(address, bytes);
+}
+
+Status SimExecutor::checkRange(const void *address, uint64_t bytes) const {
+  auto a = reinterpret_cast<uintptr_t>(address);
+  {
+    std::lock_guard lock(mutex);
+    auto it = blocks.upper_bound(a);
+    if (it != blocks.begin()) {
+      --it;
+      uint64_t offset = a - it->first, size = it->second.bytes;
+      if (offset <= size && bytes <= size - offset)
+        return ok();
+    }
+  }
+  // Or a variable of a module.
+  auto &space = const_cast<sim::Simulator &>(simulator).memory();
+  if (const sim::Region *r = space.find(a)) {
+    uint64_t offset = a - reinterpret_cast<uintptr_t>(r->data);
+    if (!r->isShared && bytes <= r->bytes - offset)
+      return ok();
+  }
+  return Error{"a range of " + std::to_string(bytes) +
+                   " bytes lies in no allocation of device " + facts.name,
+               ""};
+}
+
+MemoryStatistics SimExecutor::statistics() const {
+  std::lock_guard lock(mutex);
+  return memory;
+}
+
+void SimExecutor::resetPeak() {
+  std::lock_guard lock(mutex);
+  memory.peak = memory.current;
+}
+
+Result<std::unique_ptr<Module>> SimExecutor::loadModule(const void *data,
+                                                        size_t bytes, bool) {
+  std::string_view text(static_cast<const char *>(data), bytes);
+  if (text.substr(0, 4) == "\x7f"
+                           "ELF" ||
+      text.substr(0, 4) == "\x50\xed\x55\xba")
+    return Error{"the module is machine code (a cubin or fat binary), device " +
+                     facts.name + " takes PTX text",
+                 ""};
+  while (!text.empty() && text.back() == '\0')
+    text.remove_suffix(1);
+  auto module = simulator.load(text, "<ptx>");
+  if (!module)
+    return module.error();
+  return std::unique_ptr<Module>(new SimModule(std::move(*module)));
+}
+
+std::unique_ptr<Stream> SimExecutor::createStream() {
+  return std::make_unique<SimStream>(*this);
+}
+
+std::unique_ptr<Event> SimExecutor::createEvent() {
+  return std::make_unique<ImmediateEvent>();
+}
+
+Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
+  if (facts.target < "sm_90")
+    return Error{"device " + facts.name + " has no tensor maps, sm_90 has", ""};
+  return runtime::encodeTensorMap(tensor);
+}
+
+Findings SimExecutor::findings() const {
+  std::lock_guard lock(mutex);
+  return noticed;
+}
+
+void SimExecutor::clearFindings() {
+  std::lock_guard lock(mutex);
+  noticed = {};
+}
+
+Status SimExecutor::keep(const std::vector<sim::Finding> &found) {
+  if (found.empty())
+    return ok();
+  std::lock_guard lock(mutex);
+  noticed.count += found.size();
+  for (const sim::Finding &f : found)
+    if (noticed.text.size() < maximumText)
+      noticed.text += f.str() + "\n";
+  std::string more =
+      found.size() > 1
+          ? " (and " + std::to_string(found.size() - 1) + " more findings)"
+          : "";
+  return Error{found.front().str() + more, ""};
+}
+
+void SimExecutor::copyInitialised(void *to, const void *from, uint64_t bytes) {
+  auto *source = static_cast<const uint8_t *>(from);
+  const sim::Region *r =
+      simulator.memory().find(reinterpret_cast<uint64_t>(from));
+  if (!r || !r->shadow)
+    return;
+  uint64_t offset =
+      reinterpret_cast<uint64_t>(from) - reinterpret_cast<uint64_t>(r->data);
+  if (r->shadow->isInitialised(offset, bytes)) {
+    simulator.markInitialised(to, bytes);
+  } else if (bytes > 1) {
+    uint64_t half = bytes / 2;
+    copyInitialised(to, from, half);
+    copyInitialised(static_cast<uint8_t *>(to) + half, source + half,
+                    bytes - half);
+  }
+}
