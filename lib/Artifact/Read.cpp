@@ -55,8 +55,10 @@ struct Decoder {
     return {decode(k->symbol()), k->grid(), k->scratch_bytes()};
   }
   Parameter decode(const fbs::Parameter *p) {
-    return {decode(p->name()), decode(p->type()), p->frozen(),
-            static_cast<Init>(p->init()), p->init_std()};
+    Parameter out{decode(p->name()), decode(p->type()), p->frozen(),
+                  static_cast<Init>(p->init()), p->init_std()};
+    decodeAll(p->tied(), out.tied);
+    return out;
   }
   State decode(const fbs::State *s) {
     return {decode(s->name()), decode(s->type()), static_cast<Role>(s->role()),
@@ -143,6 +145,9 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   step.target = d.decode(s->target());
   step.optimizer = d.decode(s->optimizer());
   step.microBatches = s->micro_batches();
+  step.vocabulary = s->vocabulary();
+  step.maxPositions = s->max_positions();
+  step.predictsNext = s->predicts_next();
   d.decodeAll(s->kernels(), step.kernels);
   d.decodeAll(s->parameters(), step.parameters);
   d.decodeAll(s->states(), step.states);

@@ -109,6 +109,12 @@ private:
         return error(owner + " has a standard deviation that is negative or "
                              "not finite");
     }
+    // One more pass, so that a name that is a parameter's is told as such.
+    for (const Parameter &p : step.parameters)
+      for (const std::string &name : p.tied)
+        if (auto s = names.add(name); !s)
+          return error("parameter " + quoted(p.name) +
+                       ": tied name: " + s.error().message);
     return ok();
   }
 

@@ -22,8 +22,9 @@ static Offset<fbs::Port> encode(FlatBufferBuilder &b, const Port &p) {
 static Offset<fbs::Parameter> encode(FlatBufferBuilder &b, const Parameter &p) {
   auto name = b.CreateString(p.name);
   auto type = encode(b, p.type);
+  auto tied = b.CreateVectorOfStrings(p.tied);
   return fbs::CreateParameter(b, name, type, p.frozen,
-                              static_cast<uint8_t>(p.init), p.initStd);
+                              static_cast<uint8_t>(p.init), p.initStd, tied);
 }
 
 static Offset<fbs::State> encode(FlatBufferBuilder &b, const State &s) {
@@ -102,9 +103,11 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   auto report = b.CreateString(step.report);
   b.ForceVectorAlignment(step.code.size(), 1, 16);
   auto code = b.CreateVector(step.code);
-  b.Finish(fbs::CreateStep(b, formatNumber, /*size=*/1, model, device, target, optimizer,
-                           step.microBatches, kernels, parameters, states,
-                           scalars, functions, report, code),
+  b.Finish(fbs::CreateStep(b, formatNumber, /*size=*/1, model, device, target,
+                           optimizer, step.microBatches, step.vocabulary,
+                           step.maxPositions, step.predictsNext, kernels,
+                           parameters, states, scalars, functions, report,
+                           code),
            fbs::StepIdentifier());
   // Known only now; the place was made by the 1 above.
   fbs::GetMutableStep(b.GetBufferPointer())->mutate_size(b.GetSize());

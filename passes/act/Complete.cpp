@@ -11,15 +11,15 @@ using namespace mlir;
 
 namespace act {
 
-static bool returnsLoss(func::FuncOp f) {
+bool returnsLoss(ModuleOp module) {
+  auto f = module.lookupSymbol<func::FuncOp>(forwardName);
   auto type = f && f.getNumResults() ? dyn_cast<RankedTensorType>(f.getResultTypes()[0])
                                      : RankedTensorType();
   return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
 }
 
 LogicalResult completeModule(ModuleOp module) {
-  auto forward = module.lookupSymbol<func::FuncOp>(forwardName);
-  if (!kernelsFormed(module) && returnsLoss(forward)) {
+  if (!kernelsFormed(module) && returnsLoss(module)) {
     bool trains = llvm::any_of(module.getOps<ParameterOp>(),
                                [](ParameterOp p) { return !p.getFrozen(); });
     if (trains && !module.lookupSymbol(gradName) && failed(differentiate(module)))

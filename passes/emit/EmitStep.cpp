@@ -7,6 +7,7 @@
 #include "passes/act/DeriveInference.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/MemoryModel.h"
+#include "passes/emit/InputRange.h"
 #include "passes/emit/LowerGroup.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,6 +45,14 @@ artifact::TensorType tensorOf(RankedTensorType type) {
   if (auto nf4 = dyn_cast<NF4Type>(type.getElementType()))
     t.blockSize = nf4.getBlock();
   return t;
+}
+
+/// The name in files of layer `l`.
+std::string layerName(StringRef name, ParameterOp op, int64_t l) {
+  std::string out = name.str();
+  if (size_t at = out.find("{l}"); op.getLayers() && at != std::string::npos)
+    out.replace(at, 3, std::to_string(l));
+  return out;
 }
 
 class Emitter {
@@ -89,15 +98,16 @@ void Emitter::parameters() {
     auto type = cast<RankedTensorType>(op.getType());
     for (int64_t l = 0, n = op.getLayers().value_or(1); l < n; ++l) {
       artifact::Parameter p;
-      p.name = op.getHfName().str();
-      if (size_t at = p.name.find("{l}"); op.getLayers() && at != std::string::npos)
-        p.name.replace(at, 3, std::to_string(l));
+      p.name = layerName(op.getHfName(), op, l);
       p.type = tensorOf(type);
       p.frozen = op.getFrozen();
       p.init = op.getInit() == InitKind::Ones    ? artifact::Init::Ones
                : op.getInit() == InitKind::Zeros ? artifact::Init::Zeros
                                                  : artifact::Init::Normal;
       p.initStd = op.getInitStd().convertToDouble();
+      if (op.getTied())
+        for (StringRef name : op.getTied()->getAsValueRange<StringAttr>())
+          p.tied.push_back(layerName(name, op, l));
       uint32_t index = step.parameters.size();
       parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
       step.parameters.push_back(p);
@@ -287,6 +297,16 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
 FailureOr<artifact::Step> Emitter::run() {
   auto name = module.getSymName();
   step.model = name ? name->str() : "model";
+  InputRange range = inputRange(module);
+  step.vocabulary = range.vocabulary;
+  step.maxPositions = range.maxPositions;
+  if (auto next = module->getAttrOfType<BoolAttr>("act.predicts_next"))
+    step.predictsNext = next.getValue();
+  if (options.mode.empty()) {
+    bool trains = module.lookupSymbol(stepName) || module.lookupSymbol(gradName) ||
+                  returnsLoss(module);
+    options.mode = trains ? "train" : "infer";
+  }
   if (options.mode == "infer") {
     if (failed(deriveInference(module)))
       return failure();
@@ -295,6 +315,9 @@ FailureOr<artifact::Step> Emitter::run() {
   }
   if (failed(completeModule(module)))
     return failure();
+  if (options.mode == "train" && !module.lookupSymbol(stepName) && module.lookupSymbol(gradName))
+    return module.emitError("has kernels but no @step; an optimizer is written before kernels are "
+                            "formed: --optimizer=adamw --form-kernels");
   if (options.mode == "train" && !module.lookupSymbol(stepName))
     return module.emitError("has no training step: @forward returns no loss, or nothing is trained");
   if (options.mode == "train") {

@@ -7,7 +7,7 @@
 namespace act {
 
 struct EmitOptions {
-  std::string mode = "train"; ///< train or infer
+  std::string mode;           ///< train, infer, or empty: train if there is a loss
   std::string cpu;            ///< an LLVM CPU name; empty: this machine
   std::string kernelsFile;    ///< also write the kernels' linalg here
 };

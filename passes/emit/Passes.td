@@ -12,8 +12,9 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"", "the artifact to write">,
-    Option<"mode", "mode", "std::string", "\"train\"",
-           "train: the step, and the loss alone as eval; infer: the logits or hidden states">,
+    Option<"mode", "mode", "std::string", "\"\"",
+           "train: the step, and the loss alone as eval; infer: the logits or hidden states; "
+           "empty: train when the model returns a loss, else infer">,
     Option<"kernels", "kernels", "std::string", "\"\"",
            "also write the kernels here, as linalg, before they become native code">,
     Option<"cpu", "cpu", "std::string", "\"\"", "an LLVM CPU name; empty: this machine">

@@ -155,6 +155,9 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
 void ModelBuilder::endWithLogits(Value logits) {
   if (!options.train)
     return endForward("logits", logits);
+  // A masked model sees the tokens that it predicts.
+  if (config.head == hf::Head::MaskedLM)
+    (*module)->setAttr("act.predicts_next", b.getBoolAttr(false));
   auto scalar = RankedTensorType::get({}, computeType(element));
   Value loss = CrossEntropyOp::create(b, at("loss"), scalar, Type(), logits,
                                       labels, uint64_t(-100), Reduction::Mean)

@@ -269,10 +269,12 @@ TEST_F(ActRun, WeightsMustFit) {
   put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
        {"lm_head.weight", "F32", {30, 30}, w.data()}});
   EXPECT_EQ(run(command).code, 0) << "a tied head";
+  put({{"lm_head.weight", "F32", {30, 30}, w.data()}});
+  EXPECT_EQ(run(command).code, 0) << "only the tied head";
   std::vector<float> other(30 * 30, 0.25f);
   put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
        {"lm_head.weight", "F32", {30, 30}, other.data()}});
-  expectError(command, "lm_head.weight");
+  expectError(command, "tied in the model, not in the file:\n    lm_head");
   put({{"model.embed_tokens.weight", "F32", {15, 60}, w.data()}});
   expectError(command, "model.embed_tokens.weight: f32[30,30], in the file "
                        "[15,60]");

@@ -18,6 +18,8 @@ Step smallStep() {
   s.report = "{}";
   s.target = "x86-64";
   s.microBatches = 2;
+  s.maxPositions = 7;
+  s.predictsNext = false;
   return s;
 }
 
@@ -44,6 +46,10 @@ TEST(Artifact, RoundTrips) {
   EXPECT_EQ(again->functions[0].launches[2].args[6].index, 2u);
   EXPECT_EQ(again->functions[0].plan[1].offset, s.functions[0].plan[1].offset);
   EXPECT_EQ(again->states[1].role, Role::Momentum);
+  EXPECT_EQ(again->parameters[0].tied, s.parameters[0].tied);
+  EXPECT_EQ(again->vocabulary, s.vocabulary);
+  EXPECT_EQ(again->maxPositions, 7u);
+  EXPECT_FALSE(again->predictsNext);
   // An odd address is no obstacle.
   std::vector<uint8_t> shifted(bytes->size() + 1);
   std::copy(bytes->begin(), bytes->end(), shifted.begin() + 1);
@@ -110,6 +116,8 @@ TEST(Artifact, EveryFieldIsChecked) {
   says("scratch", [](Step &s) { s.kernels[0].scratchBytes = UINT64_MAX; });
   says("symbol", [](Step &s) { s.kernels[0].symbol = ""; });
   says("has no name", [](Step &s) { s.parameters[0].name = ""; });
+  says("tied name: two parameters",
+       [](Step &s) { s.parameters[0].tied = {s.parameters[0].name}; });
   says("NUL", [](Step &s) { s.parameters[0].name = std::string("a\0b", 3); });
   says("negative dimension",
        [](Step &s) { s.parameters[0].type.shape = {-1, 2}; });

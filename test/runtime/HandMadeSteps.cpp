@@ -70,6 +70,7 @@ Step test::bigramStep(const BigramOptions &o) {
   Step s;
   s.model = "bigram";
   s.optimizer = "sgd";
+  s.vocabulary = static_cast<uint64_t>(o.vocabulary);
   s.code = kernelCode();
   int64_t n = o.batch * o.length, v = o.vocabulary;
   auto un = static_cast<uint64_t>(n), uv = static_cast<uint64_t>(v);
@@ -80,8 +81,12 @@ Step test::bigramStep(const BigramOptions &o) {
                {"momentum_update", uv, 0},
                {"bigram_logits", un, 0}};
   TensorType square = type(DType::F32, {v, v});
-  s.parameters = {
-      {"model.embed_tokens.weight", square, false, Init::Normal, 0.02}};
+  s.parameters = {{"model.embed_tokens.weight",
+                   square,
+                   false,
+                   Init::Normal,
+                   0.02,
+                   {"lm_head.weight"}}};
   s.states = {
       {"model.embed_tokens.weight.grad", square, Role::Gradient, 0},
       {"model.embed_tokens.weight.momentum", square, Role::Momentum, 0}};

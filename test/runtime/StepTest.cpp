@@ -224,6 +224,7 @@ TEST(Step, InitialValuesDependOnSeedAndNameOnly) {
   artifact::Step step = test::bigramStep();
   auto extra = step.parameters[0];
   extra.name = "other.weight";
+  extra.tied = {};
   step.parameters.push_back(extra);
   auto values = [&](const artifact::Step &s, uint64_t seed, uint32_t threads,
                     const char *name) {

@@ -32,6 +32,7 @@ Result<BatchShape> run::batchShape(const Ports &ports, int64_t rowLength) {
                      " tokens do not divide '" + describe(*tokens) + "'",
                  ""};
   s.rows = total / s.length;
+  s.maxPositions = ports.maxPositions;
   return s;
 }
 
@@ -88,6 +89,17 @@ static Result<Sequences> findSequences(const BatchShape &shape,
         ++found;
         s.boundaries.push_back(i);
       }
+      auto at = static_cast<size_t>(g * perGroup + i);
+      bool padding = !batch.segments.empty() && batch.segments[at] < 0;
+      if (shape.maxPositions > 0 && !padding &&
+          static_cast<uint64_t>(i - start) >= shape.maxPositions)
+        return Error{"a sequence has more than " +
+                         std::to_string(shape.maxPositions) +
+                         " tokens, which is how many positions the model has "
+                         "(the sequence from token " +
+                         std::to_string(at - static_cast<size_t>(i - start)) +
+                         " of the batch on)",
+                     ""};
       s.positions.push_back(i - start);
     }
     if (shape.maxSequences > 0 && found > shape.maxSequences)
@@ -99,6 +111,15 @@ static Result<Sequences> findSequences(const BatchShape &shape,
       s.boundaries.push_back(perGroup);
   }
   return s;
+}
+
+Batch run::part(const Batch &batch, uint64_t k, uint64_t parts) {
+  auto cut = [&](const std::vector<int64_t> &all) {
+    size_t n = all.size() / parts;
+    auto first = all.begin() + static_cast<ptrdiff_t>(k * n);
+    return std::vector<int64_t>(first, first + static_cast<ptrdiff_t>(n));
+  };
+  return {cut(batch.tokens), cut(batch.labels), cut(batch.segments)};
 }
 
 Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {

@@ -25,8 +25,9 @@ constexpr int64_t ignoredLabel = -100;
 /// The table a function's inputs ask for.
 struct BatchShape {
   int64_t rows = 1, length = 0;
-  int64_t groups = 1;       // micro-batches of a packed model
-  int64_t maxSequences = 0; // per group; 0 when the model is not packed
+  int64_t groups = 1;        // micro-batches of a packed model
+  int64_t maxSequences = 0;  // per group; 0 when the model is not packed
+  uint64_t maxPositions = 0; // in one sequence; 0: any number
   int64_t tokens() const { return rows * length; }
 };
 /// From the inputs `tokens` and `cu_seqlens`. `rowLength` cuts the flat tokens
@@ -35,8 +36,12 @@ Result<BatchShape> batchShape(const Ports &ports, int64_t rowLength = 0);
 
 struct Batch {
   std::vector<int64_t> tokens, labels;
-  std::vector<int64_t> segments; // empty, or one number per token
+  /// Empty, or one number per token; a negative one is padding.
+  std::vector<int64_t> segments;
 };
+
+/// The k-th of `parts` equal parts.
+Batch part(const Batch &batch, uint64_t k, uint64_t parts);
 
 /// Sets every input of the function from the batch; an input that nobody knows
 /// how to make is an error.

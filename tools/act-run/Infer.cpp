@@ -57,7 +57,7 @@ static Status inferAll(const Options &o) {
   auto tokens = npy::integers(*array);
   if (!tokens)
     return Error{tokens.error().message, o.tokens};
-  if (auto s = checkTokens(*tokens, f->model->vocabularySize(), false); !s)
+  if (auto s = checkTokens(*tokens, f->model->vocabulary, false); !s)
     return Error{s.error().message, o.tokens};
   std::vector<int64_t> mask;
   if (!o.attentionMask.empty()) {

@@ -58,6 +58,13 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   }
   if (auto s = m->describeAll(); !s)
     return s.error();
+  // What feeding a step needs to know and running it does not.
+  m->vocabulary =
+      static_cast<int64_t>(std::min<uint64_t>(step->vocabulary, INT64_MAX));
+  m->maxPositions = step->maxPositions;
+  m->predictsNext = step->predictsNext;
+  for (size_t i = 0; i < m->parameters.size(); ++i)
+    m->parameters[i].tied = step->parameters[i].tied;
   return m;
 }
 
@@ -134,18 +141,6 @@ bool Model::hasScalar(const std::string &s) const {
   return std::find(scalars.begin(), scalars.end(), s) != scalars.end();
 }
 
-int64_t Model::vocabularySize() const {
-  for (const Entity &e : parameters)
-    for (const char *suffix :
-         {"embed_tokens.weight", "wte.weight", "word_embeddings.weight"}) {
-      size_t n = std::strlen(suffix);
-      if (e.type.rank == 2 && e.name.size() >= n &&
-          e.name.compare(e.name.size() - n, n, suffix) == 0)
-        return e.type.shape[0];
-    }
-  return 0;
-}
-
 Status Model::initialise(uint64_t seed) {
   return check(actrt_step_initialise(step, seed));
 }
@@ -189,6 +184,7 @@ Result<std::unique_ptr<Ports>> Model::bindPorts(const std::string &function) {
   auto ports = std::make_unique<Ports>();
   ports->inputs = std::move(*in);
   ports->outputs = std::move(*out);
+  ports->maxPositions = maxPositions;
   for (bool output : {false, true})
     for (const Entity &e : output ? ports->outputs : ports->inputs) {
       uint64_t bytes = (e.bytes + 63) / 64 * 64;

@@ -25,7 +25,8 @@ struct Entity {
   uint64_t bytes = 0;
   bool frozen = false;
   actrt_role role = ACTRT_ROLE_NONE;
-  std::string parameter; // of a state
+  std::string parameter;         // of a state
+  std::vector<std::string> tied; // a parameter's further names in files
   uint64_t elements() const;
   std::vector<int64_t> shape() const {
     return {type.shape, type.shape + type.rank};
@@ -39,6 +40,7 @@ public:
   const Entity *input(const std::string &name) const;
   const Entity *output(const std::string &name) const;
   std::vector<Entity> inputs, outputs;
+  uint64_t maxPositions = 0; // no sequence may be longer; 0: any length
   /// Integers into an input of any integer type; the counts must agree.
   Status set(const std::string &input, const std::vector<int64_t> &values);
   const uint8_t *data(const std::string &port) const;
@@ -62,12 +64,13 @@ public:
   std::vector<std::string> functions, scalars;
   std::string name, optimizer, report;
   uint32_t microBatches = 1, threads = 1;
+  uint64_t maxPositions = 0;
+  int64_t vocabulary = 0;   // tokens are below this; 0: unknown
+  bool predictsNext = true; // labels are the tokens shifted by one
 
   const Entity *parameter(const std::string &name) const;
   bool hasFunction(const std::string &name) const;
   bool hasScalar(const std::string &name) const;
-  /// Rows of the token embedding, or 0 when no parameter is known to be it.
-  int64_t vocabularySize() const;
 
   Status initialise(uint64_t seed);
   Status set(actrt_entity kind, const std::string &name, const void *data,

@@ -20,6 +20,7 @@ struct Options {
       resume, dumpGradients;
   uint64_t steps = 0, evalEvery = 0, saveEvery = 0;
   int64_t packLength = 0;
+  unsigned microBatches = 0; // 0: as the module says, else one
   double learningRate = 0;
   bool logTimes = false;
   // infer

@@ -54,6 +54,7 @@ Status Training::load() {
   c.device = o.device.substr(0, o.device.find(':'));
   c.wants = "train";
   c.optimizer = o.optimizer;
+  c.microBatches = o.microBatches;
   c.threads = o.threads;
   auto step = openStepSource(o.file, c);
   if (!step)
@@ -75,6 +76,11 @@ Status Training::load() {
     return Error{"--optimizer=" + o.optimizer +
                      " contradicts the step, which was compiled with '" +
                      model->optimizer + "'",
+                 o.file};
+  if (o.microBatches && o.microBatches != model->microBatches)
+    return Error{"--micro-batches=" + std::to_string(o.microBatches) +
+                     " contradicts the step, which was compiled with " +
+                     std::to_string(model->microBatches),
                  o.file};
   auto p = model->bindPorts("step");
   if (!p)
@@ -126,7 +132,12 @@ Status Training::initialise() {
 }
 
 Status Training::openData() {
-  int64_t vocabulary = model->vocabularySize();
+  int64_t vocabulary = model->vocabulary;
+  if (!model->predictsNext && o.labels.empty())
+    return Error{"the model sees the tokens that it predicts, so its labels "
+                 "are not the tokens shifted by one; expected --tokens with "
+                 "--labels (-100: not asked)",
+                 o.file};
   auto s = batchShape(*ports, o.pack.empty() ? 0 : o.packLength);
   if (!s)
     return s.error();
@@ -184,19 +195,29 @@ Result<std::optional<double>> Training::evaluate(uint64_t step) {
   auto evalShape = batchShape(*evaluation);
   if (!evalShape)
     return evalShape.error();
-  if (evalShape->tokens() != shape.tokens())
-    return Error{"the functions 'step' and 'eval' take different batches", ""};
+  // 'eval' takes one micro-batch of the step's.
+  uint64_t parts = model->microBatches;
+  if (evalShape->tokens() * static_cast<int64_t>(parts) != shape.tokens())
+    return Error{"the function 'eval' takes " +
+                     std::to_string(evalShape->tokens()) +
+                     " tokens, expected " + std::to_string(shape.tokens()) +
+                     " of the function 'step' in " + std::to_string(parts) +
+                     " micro-batches",
+                 o.file};
   if (!evaluation->output("loss"))
-    return Error{"the function 'eval' has no output 'loss'", ""};
+    return Error{"the function 'eval' has no output 'loss'", o.file};
   double sum = 0;
   for (uint64_t i = 0; i < batches; ++i) {
-    if (auto s = feed(*evaluation, *evalShape, source->evaluationBatch(i)); !s)
-      return s.error();
-    if (auto s = model->run("eval"); !s)
-      return s.error();
-    sum += evaluation->value("loss");
+    Batch whole = source->evaluationBatch(i);
+    for (uint64_t k = 0; k < parts; ++k) {
+      if (auto s = feed(*evaluation, *evalShape, part(whole, k, parts)); !s)
+        return s.error();
+      if (auto s = model->run("eval"); !s)
+        return s.error();
+      sum += evaluation->value("loss");
+    }
   }
-  return std::optional<double>(sum / static_cast<double>(batches));
+  return std::optional<double>(sum / static_cast<double>(batches * parts));
 }
 
 Status Training::save() {

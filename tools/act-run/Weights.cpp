@@ -31,6 +31,11 @@ static bool isAdapter(const std::string &name) {
 // whichever names the most parameters.
 static std::map<std::string, const safetensors::Tensor *>
 matchNames(const Model &model, const safetensors::File &file) {
+  std::set<std::string> known;
+  for (const Entity &p : model.parameters) {
+    known.insert(p.name);
+    known.insert(p.tied.begin(), p.tied.end());
+  }
   std::map<std::string, const safetensors::Tensor *> best;
   size_t bestHits = 0;
   bool first = true;
@@ -40,15 +45,15 @@ matchNames(const Model &model, const safetensors::File &file) {
       size_t hits = 0;
       for (const auto &t : file.tensors()) {
         std::string n = t.name;
-        if (!model.parameter(n) && !prefix.empty()) {
+        if (!known.count(n) && !prefix.empty()) {
           if (add)
             n = prefix + n;
           else if (startsWith(n, prefix))
             n = n.substr(prefix.size());
-          if (!model.parameter(n))
+          if (!known.count(n))
             n = t.name;
         }
-        hits += model.parameter(n) != nullptr;
+        hits += known.count(n);
         names.emplace(n, &t);
       }
       if (first || hits > bestHits) {
@@ -79,25 +84,40 @@ static std::string shapeName(const std::vector<int64_t> &shape) {
   return out + "]";
 }
 
-// The head is tied when the model has no parameter for it; the file's copy must
-// then be the embedding's, or the two models differ.
-static bool isTiedCopy(const safetensors::File &file,
-                       const safetensors::Tensor &head) {
-  if (!endsWith(head.name, "lm_head.weight"))
-    return false;
-  for (const auto &t : file.tensors())
-    if ((endsWith(t.name, "embed_tokens.weight") ||
-         endsWith(t.name, "wte.weight")) &&
-        t.dtype == head.dtype && t.shape == head.shape)
-      return std::memcmp(file.data(t), file.data(head), t.end - t.begin) == 0;
-  return false;
+static bool sameTensor(const safetensors::File &file,
+                       const safetensors::Tensor &a,
+                       const safetensors::Tensor &b) {
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         std::memcmp(file.data(a), file.data(b), a.end - a.begin) == 0;
+}
+
+// A tied parameter may stand in the file under any of its names. Where it
+// stands under several, they must agree, or the file's model is not tied.
+static void mergeTied(const Model &model, const safetensors::File &file,
+                      std::map<std::string, const safetensors::Tensor *> &names,
+                      std::vector<std::string> &copies,
+                      std::vector<std::string> &different) {
+  for (const Entity &p : model.parameters)
+    for (const std::string &tied : p.tied) {
+      auto copy = names.find(tied);
+      if (copy == names.end())
+        continue;
+      auto [own, fresh] = names.insert({p.name, copy->second});
+      if (!fresh) {
+        bool same = sameTensor(file, *own->second, *copy->second);
+        (same ? copies : different).push_back(tied);
+      }
+      names.erase(tied);
+    }
 }
 
 Status run::loadWeights(Model &model, const safetensors::File &file,
                         const std::string &path,
                         std::vector<std::string> &notes) {
   auto names = matchNames(model, file);
-  std::vector<std::string> missing, unknown, misshaped, adapters, skipped;
+  std::vector<std::string> missing, unknown, misshaped, adapters, skipped,
+      different;
+  mergeTied(model, file, names, skipped, different);
   for (const Entity &p : model.parameters) {
     auto it = names.find(p.name);
     if (it == names.end())
@@ -112,14 +132,16 @@ Status run::loadWeights(Model &model, const safetensors::File &file,
   }
   for (auto &[name, tensor] : names)
     if (!model.parameter(name)) {
-      if (isComputedBuffer(name) || isTiedCopy(file, *tensor))
+      if (isComputedBuffer(name))
         skipped.push_back(name);
       else
         unknown.push_back(name);
     }
-  std::string problems = listed("missing in the file", missing) +
-                         listed("unknown to the model", unknown) +
-                         listed("of another shape or type", misshaped);
+  std::string problems =
+      listed("missing in the file", missing) +
+      listed("unknown to the model", unknown) +
+      listed("of another shape or type", misshaped) +
+      listed("tied in the model, not in the file", different);
   if (!problems.empty())
     return Error{"the weights do not fit the model" + problems, path};
   for (const Entity &p : model.parameters) {

@@ -51,6 +51,9 @@ static void addTrain(CLI::App &c, Options &o) {
       ->check(CLI::NonNegativeNumber);
   c.add_option("--optimizer", o.optimizer, "adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}));
+  c.add_option("--micro-batches", o.microBatches,
+               "a step adds up the gradients of so many batches")
+      ->check(CLI::Range(1, 4096));
   c.add_option("--log", o.log, "one JSON object per step");
   c.add_flag("--log-times", o.logTimes, "put tokens per second into the log");
   c.add_option("--eval-every", o.evalEvery,

@@ -3,9 +3,9 @@
 // A compiled step: the border between the compiler and the runtime.
 //
 // A Step is data. It lists kernels (native code in an ELF shared object), the
-// parameters and states that live as long as the model does, and functions: flat
-// lists of launches, in order, each argument an offset into the arena, or a
-// parameter, a state, an input, an output or a scalar. Repeated layers are
+// parameters and states that live as long as the model does, and functions:
+// flat lists of launches, in order, each argument an offset into the arena, or
+// a parameter, a state, an input, an output or a scalar. Repeated layers are
 // already written out, once per layer and launch; they share their kernels.
 //
 // Everything is sized and placed before the step runs: a kernel allocates
@@ -48,6 +48,9 @@ struct Parameter {
   bool frozen = false;
   Init init = Init::Normal;
   double initStd = 0.02;
+  /// Further names under which files store the same tensor: a head that is tied
+  /// to the embedding. No parameter of the step has one of them.
+  std::vector<std::string> tied = {};
 };
 
 /// What belongs to a parameter and outlives a step, zero at first but for
@@ -123,6 +126,13 @@ struct Step {
   std::string target;          // CPU or sm_XX the code was made for
   std::string optimizer;       // adamw | sgd | "" (inference)
   uint32_t microBatches = 1;
+  /// What the integers among the inputs may be. A kernel reads a row outside of
+  /// a table as the nearest one, so whoever feeds the step has to look.
+  uint64_t vocabulary = 0;   // `tokens` are below this; 0: any
+  uint64_t maxPositions = 0; // no sequence is longer than this; 0: any length
+  /// Whether `labels` are, unless somebody gives others, the successors of the
+  /// tokens. Not so in a model that sees them (bert), whose labels are its own.
+  bool predictsNext = true;
   std::vector<Kernel> kernels;
   std::vector<Parameter> parameters;
   std::vector<State> states;
