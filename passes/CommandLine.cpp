@@ -27,7 +27,7 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         out.push_back(keep("--remat=policy=" + value));
         continue;
       }
-      if (name == "emit" && value.rfind("file=", 0) != 0) {
+      if (name == "emit" && value.rfind("file=", 0) != 0 && value.rfind("mode=", 0) != 0) {
         out.push_back(keep("--emit=file=" + value));
         continue;
       }

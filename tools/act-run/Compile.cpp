@@ -4,8 +4,10 @@
 #include "passes/act/Differentiate.h"
 #include "passes/act/WriteStep.h"
 #include "passes/emit/EmitStep.h"
+#include "tools/ReadModule.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
@@ -16,6 +18,9 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
     return Error{"cannot compile for device '" + options.device + "': only for host", path};
   DialectRegistry registry;
   registerDialects(registry);
+  auto file = readModule(path, registry);
+  if (!file)
+    return file.error();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   if (options.threads == 1)
@@ -33,13 +38,19 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
     os << d.str();
     return success();
   });
-  auto module = parseSourceFile<ModuleOp>(path, &context);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return Error{messages.empty() ? "cannot be parsed" : messages, messages.empty() ? path : ""};
-  // The optimizer asked for, unless the module has chosen one.
-  if (options.wants == "train" && !options.optimizer.empty() && !module->lookupSymbol(stepName)) {
+  // The step asked for, unless the module has one.
+  bool chosen = !options.optimizer.empty() || options.microBatches;
+  if (options.wants == "train" && chosen && !module->lookupSymbol(stepName)) {
     StepOptions step;
-    step.optimizer = options.optimizer;
+    if (!options.optimizer.empty())
+      step.optimizer = options.optimizer;
+    if (options.microBatches)
+      step.microBatches = options.microBatches;
     if ((!module->lookupSymbol(gradName) && failed(differentiate(*module))) ||
         failed(writeStep(*module, step)))
       return Error{messages, ""};
