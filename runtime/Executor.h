@@ -31,6 +31,7 @@ struct DeviceInfo {
   uint64_t memoryBytes = 0;
   bool hostAddressable = false; // the CPU reads and writes its memory directly
   std::string target;           // "sm_90a"; the host has none
+  uint32_t sm = 0;              // 90
   uint32_t multiprocessors = 0;
   uint64_t sharedBytesPerBlock = 0; // the most that a block may ask for
   uint32_t ordinal = 0;             // cuda:N
@@ -107,7 +108,8 @@ public:
   virtual ~Graph() = default;
 };
 
-enum class Direction { HostToDevice, DeviceToHost, DeviceToDevice };
+/// Any: as the addresses say; either may be of either side.
+enum class Direction { HostToDevice, DeviceToHost, DeviceToDevice, Any };
 
 class Stream {
 public:
@@ -115,6 +117,9 @@ public:
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       Direction direction) = 0;
   virtual Status fill(void *to, uint8_t value, uint64_t bytes) = 0;
+  /// `count` words of `width` (1, 2 or 4) bytes each.
+  virtual Status fillWords(void *to, uint32_t value, unsigned width,
+                           uint64_t count) = 0;
   virtual Status launch(Kernel &kernel, const LaunchShape &shape,
                         const Arguments &arguments) = 0;
   virtual Status record(Event &event) = 0;
@@ -145,12 +150,19 @@ public:
   /// Aligned to 256 bytes at least (4096 on the host) and zeroed; a size of 0
   /// gives a valid address.
   virtual Result<void *> allocate(uint64_t bytes) = 0;
+  /// Memory that the CPU may touch directly too.
+  virtual Result<void *> allocateShared(uint64_t bytes) = 0;
   virtual Status free(void *address) = 0;
   /// Makes memory of another owner known as an allocation of this device, until
   /// free() of its first byte, which calls `release` instead of freeing it. The
   /// memory must be one that kernels of the device can reach.
   virtual Status adopt(void *address, uint64_t bytes,
                        std::function<void()> release) = 0;
+  /// Makes memory of the CPU reachable for kernels, until unregisterHost.
+  virtual Status registerHost(void *address, uint64_t bytes) {
+    return adopt(address, bytes, nullptr);
+  }
+  virtual Status unregisterHost(void *address) { return free(address); }
   /// Whether free() would take the address.
   virtual bool isAllocation(const void *address) const = 0;
   /// Says that others than this interface write the range.
@@ -161,8 +173,8 @@ public:
   virtual void resetPeak() = 0;
   virtual Result<std::unique_ptr<Module>>
   loadModule(const void *data, size_t bytes, bool allowNative) = 0;
-  virtual std::unique_ptr<Stream> createStream() = 0;
-  virtual std::unique_ptr<Event> createEvent() = 0;
+  virtual Result<std::unique_ptr<Stream>> createStream() = 0;
+  virtual Result<std::unique_ptr<Event>> createEvent() = 0;
   /// Makes sure that launches with up to so much scratch allocate nothing.
   virtual Status reserveScratch(uint64_t bytesPerThread) = 0;
   /// Kernels are PTX with parameters of their own sizes, and may be given null.

@@ -43,7 +43,7 @@ static Status checkCluster(const DeviceInfo &d, const KernelAttributes &k,
     return refuse("a cluster of " + triple(c) +
                   " blocks, the kernel requires " + triple(required));
   uint64_t blocks = uint64_t{c[0]} * c[1] * c[2];
-  if (blocks > 1 && d.target < "sm_90")
+  if (blocks > 1 && d.sm < 90)
     return refuse("a cluster of " + triple(c) + " blocks, but " + d.target +
                   " has no clusters");
   if (blocks == 0 || blocks > 16)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Executor.h"
+#include "runtime/cuda/CudaExecutor.h"
 #include "runtime/host/HostExecutor.h"
 #include "runtime/sim/SimExecutor.h"
 #include <sched.h>
@@ -30,7 +31,9 @@ runtime::openDevice(const std::string &name, const DeviceOptions &options) {
   if (kind == "sim" && name.size() > 4)
     return SimExecutor::open(name.substr(4), options);
 #endif
-  if (kind == "cuda" || kind == "sim")
+  if (kind == "cuda")
+    return cuda::CudaExecutor::open(name);
+  if (kind == "sim")
     return Error{
         "device '" + name + "': backend " + kind + " is not in this build", ""};
   return Error{

@@ -107,9 +107,10 @@ static Result<void *> copied(Executor &device, const void *from,
   if (!to || bytes == 0)
     return to;
   auto stream = device.createStream();
-  auto s = stream->copy(*to, from, bytes, Direction::HostToDevice);
+  Status s = stream ? (*stream)->copy(*to, from, bytes, Direction::HostToDevice)
+                    : stream.error();
   if (s)
-    s = stream->synchronize();
+    s = (*stream)->synchronize();
   if (s)
     return to;
   (void)device.free(*to);

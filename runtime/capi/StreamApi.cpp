@@ -13,9 +13,12 @@ actrt_status actrt_stream_create(actrt_device device, actrt_stream *stream) {
       return ACTRT_INVALID_HANDLE;
     if (!stream)
       return invalid("the stream's handle is null");
+    auto created = d->createStream();
+    if (!created)
+      return fail(ACTRT_FAILED, created.error().str());
     auto object = std::make_shared<StreamObject>();
     object->device = d;
-    object->stream = d->createStream();
+    object->stream = std::move(*created);
     *stream = static_cast<actrt_stream>(addHandle(Kind::Stream, object));
     return ACTRT_SUCCESS;
   });
@@ -88,9 +91,12 @@ actrt_status actrt_event_create(actrt_device device, actrt_event *event) {
       return ACTRT_INVALID_HANDLE;
     if (!event)
       return invalid("the event's handle is null");
+    auto created = d->createEvent();
+    if (!created)
+      return fail(ACTRT_FAILED, created.error().str());
     auto object = std::make_shared<EventObject>();
     object->device = d;
-    object->event = d->createEvent();
+    object->event = std::move(*created);
     *event = static_cast<actrt_event>(addHandle(Kind::Event, object));
     return ACTRT_SUCCESS;
   });

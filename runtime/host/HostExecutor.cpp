@@ -26,6 +26,11 @@ public:
     std::memset(to, value, bytes);
     return ok();
   }
+  Status fillWords(void *to, uint32_t value, unsigned width,
+                   uint64_t count) override {
+    storeWords(to, value, width, count);
+    return ok();
+  }
   Status launch(Kernel &kernel, const LaunchShape &shape,
                 const Arguments &arguments) override {
     if (arguments.asDeclared)
@@ -174,12 +179,12 @@ HostExecutor::loadModule(const void *data, size_t bytes, bool allowNative) {
   return ElfModule::load(data, bytes);
 }
 
-std::unique_ptr<Stream> HostExecutor::createStream() {
-  return std::make_unique<HostStream>(pool);
+Result<std::unique_ptr<Stream>> HostExecutor::createStream() {
+  return std::unique_ptr<Stream>(std::make_unique<HostStream>(pool));
 }
 
-std::unique_ptr<Event> HostExecutor::createEvent() {
-  return std::make_unique<ImmediateEvent>();
+Result<std::unique_ptr<Event>> HostExecutor::createEvent() {
+  return std::unique_ptr<Event>(std::make_unique<ImmediateEvent>());
 }
 
 Status HostExecutor::reserveScratch(uint64_t bytesPerThread) {

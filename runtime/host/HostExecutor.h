@@ -18,6 +18,9 @@ public:
   ~HostExecutor() override;
   DeviceInfo info() const override;
   Result<void *> allocate(uint64_t bytes) override;
+  Result<void *> allocateShared(uint64_t bytes) override {
+    return allocate(bytes);
+  }
   Status free(void *address) override;
   Status adopt(void *address, uint64_t bytes,
                std::function<void()> release) override;
@@ -27,8 +30,8 @@ public:
   void resetPeak() override;
   Result<std::unique_ptr<Module>> loadModule(const void *data, size_t bytes,
                                              bool allowNative) override;
-  std::unique_ptr<Stream> createStream() override;
-  std::unique_ptr<Event> createEvent() override;
+  Result<std::unique_ptr<Stream>> createStream() override;
+  Result<std::unique_ptr<Event>> createEvent() override;
   Status reserveScratch(uint64_t bytesPerThread) override;
 
 private:

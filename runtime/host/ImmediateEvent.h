@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The event of devices whose streams run each operation before they return:
-// once recorded, it has happened.
+// What devices share whose streams run each operation before they return: an
+// event has happened once it is recorded, and memory is at hand.
 #ifndef ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
 #define ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
 #include "runtime/Executor.h"
 #include <chrono>
+#include <cstring>
 #include <mutex>
 
 namespace act::runtime {
+
+inline void storeWords(void *to, uint32_t value, unsigned width,
+                       uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    std::memcpy(static_cast<uint8_t *>(to) + i * width, &value, width);
+}
 
 class ImmediateEvent : public Event {
 public:

@@ -79,13 +79,19 @@ public:
     std::memmove(to, from, bytes);
     if (direction == Direction::HostToDevice)
       device.simulator.markInitialised(to, bytes);
-    if (direction == Direction::DeviceToDevice)
+    if (direction == Direction::DeviceToDevice || direction == Direction::Any)
       device.copyInitialised(to, from, bytes);
     return ok();
   }
   Status fill(void *to, uint8_t value, uint64_t bytes) override {
     std::memset(to, value, bytes);
     device.simulator.markInitialised(to, bytes);
+    return ok();
+  }
+  Status fillWords(void *to, uint32_t value, unsigned width,
+                   uint64_t count) override {
+    storeWords(to, value, width, count);
+    device.simulator.markInitialised(to, width * count);
     return ok();
   }
   Status launch(Kernel &kernel, const LaunchShape &shape,
@@ -148,6 +154,7 @@ SimExecutor::SimExecutor(const sim::Target &target,
   facts.name = "sim:" + target.name;
   facts.kind = "sim";
   facts.target = target.name;
+  facts.sm = target.sm;
   facts.threads = options.threads;
   if (facts.threads == 0)
     facts.threads =
@@ -177,6 +184,13 @@ Result<void *> SimExecutor::allocate(uint64_t bytes) {
   memory.current += bytes;
   memory.peak = std::max(memory.peak, memory.current);
   ++memory.allocations;
+  return p;
+}
+
+Result<void *> SimExecutor::allocateShared(uint64_t bytes) {
+  auto p = allocate(bytes);
+  if (p) // what the CPU writes there is not seen
+    writtenByOthers(*p, bytes);
   return p;
 }
 
@@ -284,16 +298,16 @@ Result<std::unique_ptr<Module>> SimExecutor::loadModule(const void *data,
   return std::unique_ptr<Module>(new SimModule(std::move(*module)));
 }
 
-std::unique_ptr<Stream> SimExecutor::createStream() {
-  return std::make_unique<SimStream>(*this);
+Result<std::unique_ptr<Stream>> SimExecutor::createStream() {
+  return std::unique_ptr<Stream>(std::make_unique<SimStream>(*this));
 }
 
-std::unique_ptr<Event> SimExecutor::createEvent() {
-  return std::make_unique<ImmediateEvent>();
+Result<std::unique_ptr<Event>> SimExecutor::createEvent() {
+  return std::unique_ptr<Event>(std::make_unique<ImmediateEvent>());
 }
 
 Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
-  if (facts.target < "sm_90")
+  if (facts.sm < 90)
     return Error{"device " + facts.name + " has no tensor maps, sm_90 has", ""};
   return runtime::encodeTensorMap(tensor);
 }
@@ -327,8 +341,10 @@ void SimExecutor::copyInitialised(void *to, const void *from, uint64_t bytes) {
   auto *source = static_cast<const uint8_t *>(from);
   const sim::Region *r =
       simulator.memory().find(reinterpret_cast<uint64_t>(from));
-  if (!r || !r->shadow)
+  if (!r || !r->shadow) { // the program's own memory
+    simulator.markInitialised(to, bytes);
     return;
+  }
   uint64_t offset =
       reinterpret_cast<uint64_t>(from) - reinterpret_cast<uint64_t>(r->data);
   if (r->shadow->isInitialised(offset, bytes)) {

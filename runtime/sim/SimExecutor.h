@@ -27,6 +27,7 @@ public:
   ~SimExecutor() override;
   DeviceInfo info() const override { return facts; }
   Result<void *> allocate(uint64_t bytes) override;
+  Result<void *> allocateShared(uint64_t bytes) override;
   Status free(void *address) override;
   Status adopt(void *address, uint64_t bytes,
                std::function<void()> release) override;
@@ -37,8 +38,8 @@ public:
   void resetPeak() override;
   Result<std::unique_ptr<Module>> loadModule(const void *data, size_t bytes,
                                              bool allowNative) override;
-  std::unique_ptr<Stream> createStream() override;
-  std::unique_ptr<Event> createEvent() override;
+  Result<std::unique_ptr<Stream>> createStream() override;
+  Result<std::unique_ptr<Event>> createEvent() override;
   Status reserveScratch(uint64_t) override { return ok(); }
   bool runsPtx() const override { return true; }
   Result<TensorMap> encodeTensorMap(const TiledTensor &tensor) override;

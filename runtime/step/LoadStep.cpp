@@ -50,7 +50,10 @@ Status LoadedStep::prepare() {
   } else if (!data.kernels.empty()) {
     return Error{"the step has kernels but no code", ""};
   }
-  stream = executor->createStream();
+  auto created = executor->createStream();
+  if (!created)
+    return created.error();
+  stream = std::move(*created);
   auto allocate = [&](const TensorType &type,
                       std::vector<void *> &list) -> Status {
     auto p = executor->allocate(*byteSize(type));

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A card as a device, "cuda:0", over the driver's API.
+//
+// The card's primary context is used, so that memory and kernels can be shared
+// with other libraries of the process. Every call makes it current for its own
+// duration; it leaves the thread as it found it.
+//
+// Streams are asynchronous: host memory of a copy must stay as it is until the
+// stream is synchronised. A PTX module that declares no variables is compiled
+// once per device and content, however often it is loaded; one that does has
+// state, and a new load gives it anew.
+#ifndef ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
+#define ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
+#include "runtime/Executor.h"
+#include "runtime/cuda/CudaDriver.h"
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace act::runtime::cuda {
+
+/// Makes the context current while it lives.
+class CurrentContext {
+public:
+  CurrentContext(const CudaDriver &driver, CUcontext context)
+      : driver(driver), result(driver.cuCtxPushCurrent(context)) {}
+  ~CurrentContext() {
+    if (result == 0)
+      driver.cuCtxPopCurrent(nullptr);
+  }
+  CurrentContext(const CurrentContext &) = delete;
+  Status status() const {
+    return driver.check(result, "make the CUDA context current");
+  }
+
+private:
+  const CudaDriver &driver;
+  CUresult result;
+};
+
+class CudaImage; // a loaded module of the driver's
+
+class CudaExecutor : public Executor {
+public:
+  /// `name` is all of "cuda:0".
+  static Result<std::shared_ptr<Executor>> open(const std::string &name);
+  ~CudaExecutor() override;
+  DeviceInfo info() const override { return facts; }
+  Result<void *> allocate(uint64_t bytes) override;
+  Result<void *> allocateShared(uint64_t bytes) override;
+  Status free(void *address) override;
+  Status adopt(void *address, uint64_t bytes,
+               std::function<void()> release) override;
+  Status registerHost(void *address, uint64_t bytes) override;
+  Status unregisterHost(void *address) override;
+  bool isAllocation(const void *address) const override;
+  Status checkRange(const void *address, uint64_t bytes) const override;
+  MemoryStatistics statistics() const override;
+  void resetPeak() override;
+  Result<std::unique_ptr<Module>> loadModule(const void *data, size_t bytes,
+                                             bool allowNative) override;
+  Result<std::unique_ptr<Stream>> createStream() override;
+  Result<std::unique_ptr<Event>> createEvent() override;
+  Status reserveScratch(uint64_t) override { return ok(); }
+  bool runsPtx() const override { return true; }
+  Result<TensorMap> encodeTensorMap(const TiledTensor &tensor) override;
+
+  const CudaDriver &driver;
+  CUcontext context = nullptr;
+
+private:
+  explicit CudaExecutor(const CudaDriver &driver) : driver(driver) {}
+  Status openCard(int ordinal, const std::string &name);
+  Result<void *> remember(CUresult result, CUdeviceptr p, uint64_t bytes);
+
+  CUdevice device = 0;
+  DeviceInfo facts;
+  struct Block {
+    uint64_t bytes;
+    enum { Ours, Adopted, Registered } kind;
+    std::function<void()> release;
+  };
+  mutable std::mutex mutex;
+  std::map<uintptr_t, Block> blocks;
+  MemoryStatistics memory;
+  using Content = std::tuple<size_t, uint64_t, uint64_t>; // size, two hashes
+  std::map<Content, std::shared_ptr<CudaImage>> images;   // those without state
+  std::vector<std::weak_ptr<CudaImage>> live;             // all
+};
+
+} // namespace act::runtime::cuda
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_RUNTIME_CUDA_CUDAMODULE_H
+#define ACT_RUNTIME_CUDA_CUDAMODULE_H
+#include "runtime/LaunchRules.h"
+#include "runtime/cuda/CudaExecutor.h"
+#include <optional>
+
+namespace act::runtime::cuda {
+
+/// A kernel as the driver knows it.
+class CudaKernel : public Kernel {
+public:
+  CudaKernel(const CudaDriver &driver, CUfunction function);
+  KernelAttributes attributes() const override { return facts; }
+  /// Raises the limit of dynamic shared memory when a launch needs it.
+  Status allowShared(const CudaDriver &driver, uint64_t bytes);
+  /// Allows clusters of more than eight blocks.
+  Status allowCluster(const CudaDriver &driver, uint64_t blocks);
+
+  const CUfunction function;
+  KernelAttributes facts;
+  std::optional<ParameterLayout> layout; // drivers before 12.4 do not tell
+
+private:
+  std::mutex mutex;
+  uint64_t allowedShared = 48 * 1024, allowedCluster = 8;
+};
+
+class CudaImage {
+public:
+  static Result<std::shared_ptr<CudaImage>>
+  load(const CudaExecutor &device, const void *data, size_t bytes);
+  ~CudaImage();
+  Result<Kernel *> kernel(const std::string &symbol);
+  Result<Module::Variable> variable(const std::string &symbol);
+  /// Whether the range lies in a variable that was asked for.
+  bool contains(uintptr_t address, uint64_t bytes);
+
+private:
+  CudaImage(const CudaExecutor &device, CUmodule module)
+      : driver(device.driver), context(device.context), module(module) {}
+  const CudaDriver &driver;
+  const CUcontext context;
+  const CUmodule module;
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<CudaKernel>> kernels;
+  std::map<uintptr_t, uint64_t> variables;
+};
+
+} // namespace act::runtime::cuda
+#endif
