@@ -24,6 +24,13 @@ Place placeOf(std::string_view text, size_t position) {
   return place;
 }
 
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](unsigned char c) { return c < 32 || c > 126; }, '?');
+  return text;
+}
+
 // "[json.exception.parse_error.101] parse error at line 1, column 2: REASON;
 // last read: '...'" -> REASON, in one line of printable characters
 std::string reasonOf(std::string text) {
@@ -35,10 +42,7 @@ std::string reasonOf(std::string text) {
     }
   text.resize(
       std::min(text.find("; last read"), std::min(text.size(), size_t(160))));
-  std::replace_if(
-      text.begin(), text.end(),
-      [](unsigned char c) { return c < 32 || c > 126; }, '?');
-  return text;
+  return printable(text);
 }
 
 // Walks the text once before a tree is built: nlohmann's parser keeps its own
@@ -62,7 +66,7 @@ public:
   bool key(string_t &name) override {
     if (keys.back().insert(name).second)
       return true;
-    problem = "key \"" + name.substr(0, 80) + "\" is given twice";
+    problem = "key \"" + printable(name.substr(0, 80)) + "\" is given twice";
     return false;
   }
   bool parse_error(std::size_t at, const std::string &,

@@ -130,11 +130,11 @@ void readRope(Fields &f, const std::string &file, ModelConfig &c) {
     // HF falls back to the model's own length too.
     s.originalMaxPositions =
         r.dimension("original_max_position_embeddings", c.maxPositions);
-    if (s.lowFreqFactor >= s.highFreqFactor)
+    const json *low = r.find("low_freq_factor"),
+               *high = r.find("high_freq_factor");
+    if (low && high && s.lowFreqFactor >= s.highFreqFactor)
       r.fail("low_freq_factor", "expected less than high_freq_factor " +
-                                    show(*r.find("high_freq_factor")) +
-                                    ", found " +
-                                    show(*r.find("low_freq_factor")));
+                                    show(*high) + ", found " + show(*low));
   }
   f.take(r);
 }

@@ -308,6 +308,9 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
       {with(llama(), {{"rope_scaling", deep3}}),
        "rope_scaling.low_freq_factor: expected less than high_freq_factor 1, "
        "found 4"},
+      {with(llama(), {{"rope_scaling", without(deep3, "high_freq_factor")}}),
+       "rope_scaling.high_freq_factor: expected a number above 0, the field is "
+       "missing"},
       {with(llama(), {{"rope_scaling", without(deep3, "factor")}}),
        "rope_scaling.factor: expected a number above 0, the field is missing"},
       {with(llama(), {{"rope_scaling", {{"type", "yarn"}}}}),
