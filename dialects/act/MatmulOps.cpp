@@ -86,6 +86,15 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (getLoraA())
     return emitOpError("with lora is decomposed before it is differentiated");
   Value x = getInput(), w = getWeight(), grad = dy[0];
+  // The weight's gradient first: it may be the last that reads x, whose memory
+  // is then free when x's gradient is made.
+  if (needed[1]) {
+    Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
+    Value flatDy = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
+    dx[1] = getInOut()
+                ? MatmulOp::create(b, getLoc(), w.getType(), flatX, flatDy, true, false)
+                : MatmulOp::create(b, getLoc(), w.getType(), flatDy, flatX, true, false);
+  }
   if (needed[0]) {
     Value weight = w;
     if (isa<NF4Type>(typeOf(w).getElementType()))
@@ -100,13 +109,6 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
     Value product =
         MatmulOp::create(b, getLoc(), type, rows(grad), weight, false, getInOut());
     dx[0] = reshapeTo(b, product, typeOf(x));
-  }
-  if (needed[1]) {
-    Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
-    Value flatDy = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
-    dx[1] = getInOut()
-                ? MatmulOp::create(b, getLoc(), w.getType(), flatX, flatDy, true, false)
-                : MatmulOp::create(b, getLoc(), w.getType(), flatDy, flatX, true, false);
   }
   if (getBias() && needed[2])
     dx[2] = biasGradient(b, grad, getBias().getType());

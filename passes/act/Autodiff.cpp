@@ -91,7 +91,7 @@ public:
       // Straight into the persistent gradient: a weight's gradient must not
       // wait for the place where the weight was read.
       if (auto param = v.getDefiningOp<ParamOp>())
-        AccumulateOp::create(b, op->getLoc(), param.getNameAttr(), g);
+        accumulate(param, g, op->getLoc());
       else
         add(v, g);
     }
@@ -99,6 +99,14 @@ public:
   }
 
 private:
+  // Next to the op that makes the gradient, before the op's other gradients.
+  void accumulate(ParamOp param, Value g, Location loc) {
+    OpBuilder::InsertionGuard guard(b);
+    if (Operation *def = g.getDefiningOp(); def && def->getBlock() == b.getBlock())
+      b.setInsertionPointAfter(def);
+    AccumulateOp::create(b, loc, param.getNameAttr(), g);
+  }
+
   OpBuilder &b;
 };
 
