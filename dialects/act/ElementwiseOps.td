@@ -210,7 +210,7 @@ def Act_ActivationGradOp : Act_ElementwiseOp<"activation_grad", [SameOperandsAnd
   }];
   let arguments = (ins Act_ActivationAttr:$kind, Act_FloatTensor:$grad, Act_FloatTensor:$input);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$kind $grad `,` $input attr-dict `:` type($grad)";
+  let assemblyFormat = "`` $kind $grad `,` $input attr-dict `:` type($grad)";
 }
 def Act_TanhGradOp : Act_ElementwiseOp<"tanh_grad", [SameOperandsAndResultType]> {
   let summary = "gradient of tanh from its result";
@@ -239,7 +239,7 @@ def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameOperandsAndResultType]> {
   let arguments = (ins Act_ActivationAttr:$kind, Act_FloatTensor:$grad,
                        Act_FloatTensor:$gate, Act_FloatTensor:$up);
   let results = (outs Act_FloatTensor:$d_gate, Act_FloatTensor:$d_up);
-  let assemblyFormat = "$kind $grad `,` $gate `,` $up attr-dict `:` type($grad)";
+  let assemblyFormat = "`` $kind $grad `,` $gate `,` $up attr-dict `:` type($grad)";
 }
 
 def Act_DropoutOp : Act_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Costed, LowerableToLinalg, Differentiable]> {

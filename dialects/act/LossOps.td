@@ -60,7 +60,7 @@ def Act_CrossEntropyOp : Act_Op<"cross_entropy", [Pure, Costed, LowerableToLinal
     I64Attr:$ignore, Act_ReductionAttr:$reduction);
   let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
   let assemblyFormat = [{
-    $logits `,` $labels `ignore` $ignore `reduction` $reduction attr-dict `:` functional-type(operands, results)
+    $logits `,` $labels `ignore` $ignore `reduction` `` $reduction attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -81,7 +81,7 @@ def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, Lowerab
     Act_FloatTensor:$lse, I64Attr:$ignore, Act_ReductionAttr:$reduction);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = [{
-    $grad `,` $logits `,` $labels `,` $lse `ignore` $ignore `reduction` $reduction attr-dict `:` functional-type(operands, results)
+    $grad `,` $logits `,` $labels `,` $lse `ignore` $ignore `reduction` `` $reduction attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -90,9 +90,10 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
   let summary = "linear layer and cross entropy without the logits in memory";
   let description = [{
     cross_entropy(input W^T, labels), computed for `chunk` tokens at a time: only
-    chunk * vocabulary logits exist at once. Chunks are of one size: where the
-    tokens cannot be cut into parts of `chunk` that begin at multiples of 64 bytes,
-    the parts are the largest smaller ones that do, or else the next larger. W is
+    chunk * vocabulary logits exist at once. A chunk begins at a multiple of 64
+    bytes in every tensor of tokens, so `chunk` is rounded down (but not to 0) to
+    such a number of tokens; and down to a divisor of all tokens if one of at
+    least half the size is there, else the last chunk is smaller. W is
     [vocabulary, in]. Its gradient computes the logits of a chunk again from the
     saved log-sum-exp. Options and results as in `act.cross_entropy`.
 
@@ -105,7 +106,7 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
     I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
   let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
   let assemblyFormat = [{
-    $input `,` $weight `,` $labels `ignore` $ignore `reduction` $reduction `chunk` $chunk
+    $input `,` $weight `,` $labels `ignore` $ignore `reduction` `` $reduction `chunk` $chunk
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -128,7 +129,7 @@ def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Co
     Act_ReductionAttr:$reduction, I64Attr:$chunk);
   let results = (outs Act_FloatTensor:$d_input, Optional<Act_FloatTensor>:$d_weight);
   let assemblyFormat = [{
-    $grad `,` $input `,` $weight `,` $labels `,` $lse `ignore` $ignore `reduction` $reduction
+    $grad `,` $input `,` $weight `,` $labels `,` $lse `ignore` $ignore `reduction` `` $reduction
     `chunk` $chunk attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

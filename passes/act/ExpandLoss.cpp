@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/ExpandLoss.h"
-#include "dialects/act/Types.h"
+#include "dialects/act/ShapeCheck.h"
 #include "passes/act/Flatten.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -10,19 +11,6 @@ namespace act {
 namespace {
 
 RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
-/// `value` with its leading dimensions cut into [chunks, chunk].
-Value cut(OpBuilder &b, Value value, int64_t chunks, int64_t chunk, unsigned keep) {
-  auto type = typeOf(value);
-  SmallVector<int64_t> shape{chunks, chunk};
-  SmallVector<std::string> names{std::to_string(chunks), std::to_string(chunk)};
-  auto old = dimNames(type);
-  for (int64_t i = type.getRank() - keep; i < type.getRank(); ++i) {
-    shape.push_back(type.getDimSize(i));
-    names.push_back(old[i]);
-  }
-  return reshapeTo(b, value, namedTensor(shape, type.getElementType(), names, b.getContext()));
-}
 
 /// A function of one chunk: carried values, then shared, then slices.
 struct ChunkFunction {
@@ -67,42 +55,100 @@ Value chunkLogits(OpBuilder &b, Location loc, Value x, Value w) {
   return LinearOp::create(b, loc, type, x, w);
 }
 
-/// How many tokens a chunk has: a divisor of all tokens such that every chunk of
-/// the tokens' tensors begins where a kernel's operand may. The largest up to the
-/// op's `chunk`, or if there is none the smallest above it.
-template <typename Op> int64_t tokensPerChunk(Op op) {
-  int64_t tokens = op.getLabels().getType().getNumElements();
-  int64_t below = 0, above = tokens;
-  auto input = op.getInput().getType();
-  int64_t compute = computeType(input.getElementType()).getIntOrFloatBitWidth() / 8;
-  auto aligned = [&](int64_t chunk) {
-    int64_t share = tokens / chunk;
-    return chunk * compute % arenaAlignment == 0 &&
-           byteSize(input) / share % arenaAlignment == 0 &&
-           byteSize(op.getLabels().getType()) / share % arenaAlignment == 0;
+/// `chunks` of `chunk` tokens each, and fewer that are left over at the end.
+struct Chunking {
+  int64_t chunk, chunks, rest;
+};
+
+/// A chunk begins where a kernel's operand may, in every tensor of tokens. Chunks
+/// of one size are made where one of at least half the wanted size divides the
+/// tokens; else the last is smaller.
+template <typename Op> Chunking chunkingOf(Op op) {
+  RankedTensorType input = op.getInput().getType(), labels = op.getLabels().getType();
+  int64_t tokens = labels.getNumElements(), wanted = op.getChunk();
+  int64_t statistic = computeType(input.getElementType()).getIntOrFloatBitWidth() / 8;
+  int64_t step = 1;
+  for (int64_t bytes : {statistic, byteSize(input) / tokens, byteSize(labels) / tokens})
+    step = std::max(step, arenaAlignment / std::gcd(arenaAlignment, bytes));
+  int64_t chunk = std::max(wanted / step * step, step);
+  if (tokens <= std::max(chunk, wanted))
+    return {tokens, 1, 0};
+  for (int64_t c = chunk; 2 * c >= chunk && c > 0; c -= step)
+    if (tokens % c == 0)
+      return {c, tokens / c, 0};
+  return {chunk, tokens / chunk, tokens % chunk};
+}
+
+/// A tensor of tokens for the loop over chunks, [chunks, chunk, ..], and what is
+/// left over, [rest, ..]: slices, not copies (Flatten.h, isSlice).
+struct Cut {
+  Value chunks, rest;
+};
+Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
+  auto type = typeOf(value);
+  SmallVector<int64_t> inner(type.getShape().take_back(keep));
+  auto old = dimNames(type);
+  auto shaped = [&](Value part, ArrayRef<int64_t> lead) {
+    SmallVector<int64_t> shape(lead);
+    SmallVector<std::string> names;
+    for (int64_t n : lead)
+      names.push_back(std::to_string(n));
+    shape.append(inner);
+    names.insert(names.end(), old.end() - keep, old.end());
+    return reshapeTo(b, part, namedTensor(shape, type.getElementType(), names, b.getContext()));
   };
-  auto consider = [&](int64_t chunk) {
-    if (chunk < tokens && !aligned(chunk))
-      return;
-    if (chunk <= int64_t(op.getChunk()))
-      below = std::max(below, chunk);
-    else
-      above = std::min(above, chunk);
+  if (!c.rest)
+    return {shaped(value, {c.chunks, c.chunk}), Value()};
+  int64_t row = 1;
+  for (int64_t n : inner)
+    row *= n;
+  auto flat = [&](int64_t rows) {
+    return RankedTensorType::get({rows * row}, type.getElementType());
   };
-  for (int64_t i = 1; i * i <= tokens; ++i)
-    if (tokens % i == 0) {
-      consider(i);
-      consider(tokens / i);
-    }
-  return below ? below : above;
+  Value whole = reshapeTo(b, value, flat(c.chunks * c.chunk + c.rest));
+  auto parts = SplitOp::create(b, value.getLoc(),
+                               TypeRange{flat(c.chunks * c.chunk), flat(c.rest)}, whole);
+  return {shaped(parts.getResult(0), {c.chunks, c.chunk}), shaped(parts.getResult(1), {c.rest})};
+}
+
+/// The results of the loop and of what is left over as one tensor.
+Value joined(OpBuilder &b, Value chunks, Value rest, RankedTensorType type) {
+  if (!rest)
+    return reshapeTo(b, chunks, type);
+  auto flat = [&](Value v) {
+    auto t = typeOf(v);
+    return reshapeTo(b, v, RankedTensorType::get({t.getNumElements()}, t.getElementType()));
+  };
+  Value parts[] = {flat(chunks), flat(rest)};
+  Value whole = ConcatOp::create(
+      b, chunks.getLoc(), RankedTensorType::get({type.getNumElements()}, type.getElementType()),
+      parts);
+  return reshapeTo(b, whole, type);
+}
+
+template <typename Op> ReductionAttr chunkReduction(Op op) {
+  return ReductionAttr::get(op.getContext(), op.getReduction() == Reduction::None
+                                                 ? Reduction::None
+                                                 : Reduction::Sum);
+}
+
+/// The loss of some tokens: of each, or their sum; and their log-sum-exps.
+CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x, Value w, Value labels) {
+  Value logits = chunkLogits(b, op.getLoc(), x, w);
+  auto lossType = op.getLoss().getType();
+  auto type = op.getReduction() == Reduction::None
+                  ? withElement(typeOf(labels), lossType.getElementType())
+                  : RankedTensorType::get({}, lossType.getElementType());
+  auto lse = withElement(typeOf(labels), computeType(typeOf(x).getElementType()));
+  return CrossEntropyOp::create(b, op.getLoc(), type, lse, logits, labels, op.getIgnoreAttr(),
+                                chunkReduction(op));
 }
 
 void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  int64_t chunk = tokensPerChunk(op), chunks = op.getLabels().getType().getNumElements() / chunk;
-  Value x = cut(b, op.getInput(), chunks, chunk, 1);
-  Value labels = cut(b, op.getLabels(), chunks, chunk, 0);
+  Chunking c = chunkingOf(op);
+  Cut x = cut(b, op.getInput(), c, 1), labels = cut(b, op.getLabels(), c, 0);
   auto lossType = op.getLoss().getType();
   Type sumType = RankedTensorType::get({}, lossType.getElementType());
   bool none = op.getReduction() == Reduction::None;
@@ -113,55 +159,75 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
     arguments.push_back(sumType);
   for (Value v : weight.shared())
     arguments.push_back(v.getType());
-  auto xc = dropFront(typeOf(x), 1), lc = dropFront(typeOf(labels), 1);
-  arguments.append({xc, lc});
+  arguments.append({dropFront(typeOf(x.chunks), 1), dropFront(typeOf(labels.chunks), 1)});
   ChunkFunction f(symbols, op, "loss.chunk", arguments);
-  Value in = f.body->getArgument(arguments.size() - 2), lab = f.body->getArgument(arguments.size() - 1);
+  auto slices = f.body->getArguments().take_back(2);
   Value w = weight.inside(f.b, weight.param ? Value() : f.body->getArgument(!none));
-  Value logits = chunkLogits(f.b, loc, in, w);
-  Type lseType = withElement(lc, computeType(xc.getElementType()));
-  Type partType = none ? Type(withElement(lc, lossType.getElementType())) : sumType;
-  auto ce = CrossEntropyOp::create(f.b, loc, partType, lseType, logits, lab, op.getIgnoreAttr(),
-                                   ReductionAttr::get(b.getContext(), none ? Reduction::None : Reduction::Sum));
+  CrossEntropyOp part = lossOf(f.b, op, slices[0], w, slices[1]);
+  auto stackOf = [&](Value v) { return prepend(typeOf(v), c.chunks, std::to_string(c.chunks)); };
   SmallVector<Value> results, carry;
   SmallVector<Type> types;
   if (none) {
-    results.push_back(ce.getLoss());
-    types.push_back(prepend(cast<RankedTensorType>(partType), chunks, std::to_string(chunks)));
+    results.push_back(part.getLoss());
+    types.push_back(stackOf(part.getLoss()));
   } else {
-    results.push_back(AddOp::create(f.b, loc, sumType, f.body->getArgument(0), ce.getLoss()));
+    results.push_back(AddOp::create(f.b, loc, sumType, f.body->getArgument(0), part.getLoss()));
     carry.push_back(ConstantOp::create(b, loc, cast<RankedTensorType>(sumType), 0.0));
     types.push_back(sumType);
   }
   if (op.getLse()) {
-    results.push_back(ce.getLse());
-    types.push_back(prepend(cast<RankedTensorType>(lseType), chunks, std::to_string(chunks)));
+    results.push_back(part.getLse());
+    types.push_back(stackOf(part.getLse()));
   }
   f.finish(results);
-  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", chunks, 0, false, carry,
-                              weight.shared(), ValueRange{x, labels});
+  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
+                              weight.shared(), ValueRange{x.chunks, labels.chunks});
+  CrossEntropyOp rest;
+  if (c.rest)
+    rest = lossOf(b, op, x.rest, op.getWeight(), labels.rest);
   Value loss = run.getResult(0);
+  if (none)
+    loss = joined(b, loss, rest ? rest.getLoss() : Value(), lossType);
+  else if (rest)
+    loss = AddOp::create(b, loc, sumType, loss, rest.getLoss());
   if (op.getReduction() == Reduction::Mean) {
     Value count = LabelCountOp::create(b, loc, sumType, op.getLabels(), op.getIgnoreAttr());
     loss = DivOp::create(b, loc, sumType, loss, count);
-  } else if (none) {
-    loss = reshapeTo(b, loss, lossType);
   }
   op.getLoss().replaceAllUsesWith(loss);
   if (op.getLse())
-    op.getLse().replaceAllUsesWith(reshapeTo(b, run.getResult(1), op.getLse().getType()));
+    op.getLse().replaceAllUsesWith(
+        joined(b, run.getResult(1), rest ? rest.getLse() : Value(), op.getLse().getType()));
   op.erase();
 }
 
+/// The gradients of some tokens' part of the loss.
+struct PartGradient {
+  Value input, weight;
+};
+PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad, Value x, Value w,
+                        Value labels, Value lse) {
+  Location loc = op.getLoc();
+  Value logits = chunkLogits(b, loc, x, w);
+  Value dLogits = CrossEntropyGradOp::create(b, loc, logits.getType(), grad, logits, labels, lse,
+                                             op.getIgnoreAttr(), chunkReduction(op));
+  PartGradient out;
+  if (op.getDWeight())
+    out.weight = MatmulOp::create(b, loc, op.getDWeight().getType(), dLogits, x, true, false);
+  out.input = MatmulOp::create(b, loc, x.getType(), dLogits, w, false, false);
+  return out;
+}
+
+// The labels are counted again: the number would be one more value to keep from
+// forward to backward, for what costs one pass over the labels.
 void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  int64_t chunk = tokensPerChunk(op), chunks = op.getLabels().getType().getNumElements() / chunk;
-  Value x = cut(b, op.getInput(), chunks, chunk, 1);
-  Value labels = cut(b, op.getLabels(), chunks, chunk, 0);
-  Value lse = cut(b, op.getLse(), chunks, chunk, 0);
+  Chunking c = chunkingOf(op);
+  Cut x = cut(b, op.getInput(), c, 1), labels = cut(b, op.getLabels(), c, 0),
+      lse = cut(b, op.getLse(), c, 0), each;
   Value grad = op.getGrad();
-  SmallVector<Value> slices{x, labels, lse};
+  SmallVector<Value> slices{x.chunks, labels.chunks, lse.chunks};
   bool none = op.getReduction() == Reduction::None;
   if (op.getReduction() == Reduction::Mean) {
     Value count = LabelCountOp::create(b, loc, grad.getType(), op.getLabels(), op.getIgnoreAttr());
@@ -169,10 +235,12 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   }
   Weight weight(op.getWeight());
   SmallVector<Value> shared = weight.shared();
-  if (none)
-    slices.push_back(cut(b, grad, chunks, chunk, 0));
-  else
+  if (none) {
+    each = cut(b, grad, c, 0);
+    slices.push_back(each.chunks);
+  } else {
     shared.push_back(grad);
+  }
 
   // Added straight into the parameter's gradient if that is all it is for.
   AccumulateOp accumulate;
@@ -193,30 +261,41 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   auto sharedArgs = args.drop_front(carry.size()).take_front(shared.size());
   Value w = weight.inside(f.b, weight.param ? Value() : sharedArgs[0]);
   Value gradIn = none ? Value(sliceArgs[3]) : Value(sharedArgs.back());
-  Value logits = chunkLogits(f.b, loc, sliceArgs[0], w);
-  Value dLogits = CrossEntropyGradOp::create(
-      f.b, loc, logits.getType(), gradIn, logits, sliceArgs[1], sliceArgs[2],
-      op.getIgnoreAttr(), ReductionAttr::get(b.getContext(), none ? Reduction::None : Reduction::Sum));
+  PartGradient part =
+      gradientOf(f.b, op, gradIn, sliceArgs[0], w, sliceArgs[1], sliceArgs[2]);
   SmallVector<Value> results;
-  if (dw) {
-    Value part = MatmulOp::create(f.b, loc, dw.getType(), dLogits, sliceArgs[0], true, false);
-    if (accumulate)
-      AccumulateOp::create(f.b, loc, accumulate.getNameAttr(), part);
-    else
-      results.push_back(AddOp::create(f.b, loc, dw.getType(), args[0], part));
-  }
-  results.push_back(MatmulOp::create(f.b, loc, sliceArgs[0].getType(), dLogits, w, false, false));
+  auto add = [&](OpBuilder &b, const PartGradient &part, Value sum) -> Value {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(part.weight.getDefiningOp());
+    if (!accumulate)
+      return AddOp::create(b, loc, dw.getType(), sum, part.weight);
+    AccumulateOp::create(b, loc, accumulate.getNameAttr(), part.weight);
+    return {};
+  };
+  if (dw)
+    if (Value sum = add(f.b, part, accumulate ? Value() : args[0]))
+      results.push_back(sum);
+  results.push_back(part.input);
   f.finish(results);
 
   SmallVector<Type> types(ValueRange(carry).getTypes());
-  types.push_back(x.getType());
-  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", chunks, 0, false, carry,
+  types.push_back(x.chunks.getType());
+  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
                               shared, slices);
-  op.getDInput().replaceAllUsesWith(reshapeTo(b, run->getResults().back(), op.getInput().getType()));
+  Value sum = carry.empty() ? Value() : run.getResult(0), rest;
+  if (c.rest) {
+    PartGradient last = gradientOf(b, op, none ? each.rest : grad, x.rest, op.getWeight(),
+                                   labels.rest, lse.rest);
+    rest = last.input;
+    if (dw)
+      sum = add(b, last, sum);
+  }
+  op.getDInput().replaceAllUsesWith(
+      joined(b, run->getResults().back(), rest, op.getDInput().getType()));
   if (accumulate)
     accumulate.erase();
   else if (dw)
-    dw.replaceAllUsesWith(run.getResult(0));
+    dw.replaceAllUsesWith(sum);
   op.erase();
 }
 
@@ -268,9 +347,19 @@ LogicalResult expandFusedLoss(ModuleOp module) {
     if (auto g = dyn_cast<LinearCrossEntropyGradOp>(op))
       backward.push_back(g);
   });
+  auto check = [](auto op) -> LogicalResult {
+    RankedTensorType labels = op.getLabels().getType(), input = op.getInput().getType();
+    if (labels.hasStaticShape() && input.hasStaticShape())
+      return success();
+    return op.emitOpError() << "has an input of shape " << shapeText(input)
+                            << "; kernels of its chunks need numbers";
+  };
   for (auto op : forward)
-    if (!op.getLabels().getType().hasStaticShape())
-      return op.emitOpError("has dynamic dimensions; its chunks have no static shape");
+    if (failed(check(op)))
+      return failure();
+  for (auto op : backward)
+    if (failed(check(op)))
+      return failure();
   for (auto op : forward)
     expandForward(op, symbols);
   for (auto op : backward)

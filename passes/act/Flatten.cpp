@@ -19,6 +19,19 @@ unsigned Program::root(unsigned b) const {
   }
 }
 
+bool act::isSlice(SplitOp op) {
+  RankedTensorType input = op.getInput().getType();
+  if (input.getRank() != 1 || !input.hasStaticShape() || isa<NF4Type>(input.getElementType()))
+    return false;
+  int64_t offset = 0;
+  for (Value part : op.getParts()) {
+    if (offset % arenaAlignment)
+      return false;
+    offset += byteSize(cast<RankedTensorType>(part.getType()));
+  }
+  return true;
+}
+
 std::vector<int64_t> Program::liveBytes(int64_t alignment) const {
   std::vector<int64_t> change(launches.size() + 1);
   for (const FlatBuffer &b : buffers) {
@@ -59,6 +72,7 @@ private:
   LogicalResult repeat(RepeatOp op, Environment &env, int layer, bool recomputed);
   FailureOr<unsigned> parameter(Operation *at, StringRef name, int layer);
   unsigned newBuffer(Value origin, StringRef name, int layer);
+  void adoptNames(const Place &place, RankedTensorType type);
   void settle();
 
   void use(const Place &place) {
@@ -87,6 +101,16 @@ unsigned Flattener::newBuffer(Value origin, StringRef name, int layer) {
   b.backward = program.backward.has_value();
   program.buffers.push_back(b);
   return program.buffers.size() - 1;
+}
+
+// What is made in chunks has numbers for dimensions; the tensor that it is then
+// read as may have letters.
+void Flattener::adoptNames(const Place &place, RankedTensorType type) {
+  if (place.kind != Place::Buffer)
+    return;
+  FlatBuffer &b = program.buffers[place.index];
+  if (!b.type.getEncoding() && type.getEncoding() && !place.offset && b.bytes == byteSize(type))
+    b.type = type;
 }
 
 FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name, int layer) {
@@ -316,7 +340,18 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
       Slot slot = env[op.getOperand(0)];
       if (isa<ReshapeOp>(op) && slot.stacked)
         return op.emitOpError("reshapes a stack of separate buffers");
+      if (isa<ReshapeOp>(op))
+        adoptNames(slot.place, cast<RankedTensorType>(op.getResult(0).getType()));
       env[op.getResult(0)] = std::move(slot);
+    } else if (auto split = dyn_cast<SplitOp>(op); split && isSlice(split)) {
+      Slot slot = env[split.getInput()];
+      if (slot.stacked)
+        return op.emitOpError("cuts a stack of separate buffers");
+      for (Value part : split.getParts()) {
+        slot.place.bytes = byteSize(cast<RankedTensorType>(part.getType()));
+        env[part] = slot;
+        slot.place.offset += slot.place.bytes;
+      }
     } else if (op.hasTrait<OpTrait::IsTerminator>()) {
       for (Value v : op.getOperands())
         results.push_back(env[v]);

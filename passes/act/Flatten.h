@@ -93,5 +93,9 @@ mlir::FailureOr<Program> flatten(mlir::ModuleOp module, llvm::StringRef function
 /// Every kernel argument starts at a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
+/// Whether the parts are just places in the memory of what is cut: it has one
+/// dimension, and they begin where kernel arguments may.
+bool isSlice(SplitOp op);
+
 } // namespace act
 #endif

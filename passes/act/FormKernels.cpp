@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Differentiate.h"
 #include "passes/act/ExpandLoss.h"
+#include "passes/act/Flatten.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
 #include "dialects/act/Types.h"
@@ -20,9 +21,15 @@ using namespace act;
 namespace {
 
 bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op); }
-bool isInlined(Operation *op) { return isView(op) || isa<ConstantOp>(op); }
+bool isPlaces(Operation *op) {
+  auto split = dyn_cast<SplitOp>(op);
+  return split && isSlice(split);
+}
+bool isInlined(Operation *op) {
+  return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op);
+}
 bool isOutside(Operation *op) {
-  return isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) || !isa<CostOpInterface>(op);
+  return isPlaces(op) || isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) || !isa<CostOpInterface>(op);
 }
 bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface, DropoutOp>(op); }
 

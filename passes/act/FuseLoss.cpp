@@ -68,15 +68,13 @@ std::optional<Head> findHead(Value logits) {
   return std::nullopt;
 }
 
-// The largest divisor of `tokens` up to `limit`.
+// The largest divisor of `tokens` up to `limit`, so that chunks are of one size;
+// `limit` itself where that would be less than half of it.
 int64_t chunkOf(int64_t tokens, int64_t limit) {
-  int64_t best = 1;
-  for (int64_t i = 1; i * i <= tokens; ++i)
-    if (tokens % i == 0)
-      for (int64_t divisor : {i, tokens / i})
-        if (divisor <= limit)
-          best = std::max(best, divisor);
-  return best;
+  for (int64_t chunk = std::min(tokens, limit); 2 * chunk >= limit; --chunk)
+    if (tokens % chunk == 0)
+      return chunk;
+  return std::min(tokens, limit);
 }
 
 } // namespace

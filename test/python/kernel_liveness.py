@@ -3,11 +3,12 @@
 
 An oracle for the compiler's liveness: it reads the generic form of the IR, runs
 the program with names in place of tensors, and notes when each name is made and
-last read. It knows five things:
+last read. It knows six things:
 
   act.group              one launch; makes its results, reads its operands
   act.repeat, func.call  their callee's body, once per iteration or once
   act.reshape, act.kept  other names for the same memory
+  act.split              names for parts of it
   a stack of results     one buffer per iteration if only repeats read it, slice
                          by slice; else one tensor
   inplace                a result takes an operand's memory if that dies there
@@ -139,8 +140,8 @@ class Liveness:
             elif op.name == "func.call":
                 callee = self.functions[op.attribute(r"callee = @([\w.]+)")]
                 results = self.run(callee, dict(zip(callee.arguments, values)))
-            elif op.name in ("act.reshape", "act.kept"):
-                results = values
+            elif op.name in ("act.reshape", "act.kept", "act.split"):
+                results = values * len(op.result_bytes())
             elif op.name == "func.return":
                 return values
             elif op.name in ("act.param", "act.site", "act.phase"):

@@ -3,7 +3,7 @@
 written out, and both are what an independent reader of the IR finds.
 
 For toy models of 1 to 4 layers, every policy, attention fused or not, dropout or
-not:
+not, and for a number of tokens that the loss cannot cut into equal chunks:
   - totals and timeline of the module equal those of --inline-repeats, written out
     before and after kernels are formed;
   - kernel_liveness.py finds the same live bytes at every launch, the same peak,
@@ -45,10 +45,9 @@ def policies(layers):
 
 
 class Case:
-    def __init__(self, tools, work, model, layers, dropout, fused, policy):
-        self.tools, self.folder = tools, work
-        self.name = f"{model}-{layers}{'-dropout' if dropout else ''}{'-fused' if fused else ''}-{policy}"
-        self.model = work / f"{model}-{layers}-{dropout}.mlir"
+    def __init__(self, tools, model, fused, policy):
+        self.tools, self.model, self.folder = tools, model, model.parent
+        self.name = f"{model.stem}{'-fused' if fused else ''}-{policy}"
         # Chunks of the loss are a repeat of their own.
         self.flags = (["--fuse-attention=chunk=8"] if fused else []) + [f"--remat={policy}", "--write-step"]
 
@@ -146,12 +145,13 @@ def main():
     models = sys.argv[3:] or ["llama", "gpt2"]
     work.mkdir(parents=True, exist_ok=True)
     cases = []
-    for model, layers, dropout in itertools.product(models, (1, 2, 3, 4), (0.0, 0.25)):
-        name = f"{model}-{layers}-{dropout}"
+    shapes = itertools.product(models, (1, 2, 3, 4), (0.0, 0.25), ((2, 16),))
+    for model, layers, dropout, (batch, seq) in [*shapes, (models[0], 2, 0.0, (3, 13))]:
+        name = f"{model}-{layers}-{dropout}-{batch * seq}"
         (work / f"{name}.json").write_text(json.dumps(config(model, layers, dropout)))
-        subprocess.run([tools / "act-import", work / f"{name}.json", "--batch", "2", "--seq", "16",
-                        "-o", work / f"{name}.mlir"], check=True)
-        cases += [Case(tools, work, model, layers, dropout, fused, policy)
+        subprocess.run([tools / "act-import", work / f"{name}.json", "--batch", str(batch),
+                        "--seq", str(seq), "-o", work / f"{name}.mlir"], check=True)
+        cases += [Case(tools, work / f"{name}.mlir", fused, policy)
                   for fused in (False, True) for policy in policies(layers)]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(Case.safe_errors, cases))

@@ -24,7 +24,7 @@
 // LAYER-SAME: (%[[DY:[^:]+]]: {{[^%]+}}%[[X:[^:]+]]:
 // LAYER: %[[NORMED:.+]], %[[RSTD:.+]] = act.rms_norm %[[X]], {{.*}} {act.recompute}
 // LAYER: %[[Z:.+]] = act.linear %[[NORMED]], {{.*}} {act.recompute}
-// LAYER-NEXT: act.activation_grad {{ *}}silu %[[DY]], %[[Z]]
+// LAYER-NEXT: act.activation_grad silu %[[DY]], %[[Z]]
 // LAYER-NOT: act.recompute
 // LAYER: act.rms_norm_grad {{.*}}, %[[RSTD]] :
 
