@@ -41,7 +41,7 @@ public:
   FailureOr<report::MemoryReport> run();
 
 private:
-  void collectLetters();
+  LogicalResult collectLetters();
   void persistent();
   void buffers();
   void timeline();
@@ -68,28 +68,43 @@ private:
   std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
 };
 
-void Describer::collectLetters() {
-  auto note = [&](Type type) {
+// A letter has one size in the whole module, or formulas mean nothing.
+LogicalResult Describer::collectLetters() {
+  std::map<std::string, Location> from;
+  LogicalResult ok = success();
+  auto note = [&](const std::string &letter, int64_t size, Location loc) {
+    auto [it, fresh] = out.letters.insert({letter, size});
+    if (fresh)
+      from.insert({letter, loc});
+    if (it->second == size || failed(ok))
+      return;
+    InFlightDiagnostic error = emitError(loc)
+                               << "the letter " << letter << " is " << size << " here and "
+                               << it->second
+                               << " elsewhere; formulas need one size for each letter";
+    error.attachNote(from.at(letter)) << letter << " is " << it->second << " here";
+    ok = failure();
+  };
+  auto noteType = [&](Type type, Location loc) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
       return;
     auto names = dimNames(tensor);
     for (int64_t i = 0; i < tensor.getRank(); ++i)
       if (StringRef(names[i]).find('*') == StringRef::npos && !llvm::isDigit(names[i][0]))
-        out.letters[names[i]] = tensor.getDimSize(i);
+        note(names[i], tensor.getDimSize(i), loc);
   };
   for (auto p : module.getOps<ParameterOp>())
-    note(p.getType());
-  module.walk([&](Operation *op) {
+    noteType(p.getType(), p.getLoc());
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Type t : op->getOperandTypes())
-      note(t);
+      noteType(t, op->getLoc());
     for (Type t : op->getResultTypes())
-      note(t);
-    if (auto r = dyn_cast<RepeatOp>(op))
-      if (!r.getLetter().empty() && llvm::isAlpha(r.getLetter()[0])) {
-        out.letters[r.getLetter().str()] = r.getCount();
-      }
+      noteType(t, op->getLoc());
+    if (auto r = dyn_cast<RepeatOp>(op); r && !r.getLetter().empty())
+      note(r.getLetter().str(), r.getCount(), r.getLoc());
   });
+  return ok;
 }
 
 // Parameters, gradients and optimizer state, by the ops that touch them.
@@ -312,7 +327,8 @@ FailureOr<report::MemoryReport> Describer::run() {
   auto name = module.getSymName();
   out.model = name ? name->str() : "model";
   out.function = program.function;
-  collectLetters();
+  if (failed(collectLetters()))
+    return failure();
   persistent();
   buffers();
   timeline();
