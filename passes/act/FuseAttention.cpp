@@ -95,7 +95,8 @@ void fuse(const AttentionMatch &m) {
     dropout = {};
   Value none;
   auto attention = AttentionOp::create(
-      b, loc, withLastOf(q, v), Type(), q, k, v, paddingMask(b, loc, m), m.cuSeqlens,
+      b, loc, withLastOf(q, v), Type(), q, k, v, paddingMask(b, loc, m),
+      m.cuSeqlens,
       /*sinks=*/none, dropout ? dropout.getSeed() : none,
       dropout ? dropout.getStep() : none, dropout ? dropout.getSite() : none,
       b.getF64FloatAttr(m.scale), m.causal ? b.getUnitAttr() : UnitAttr(),

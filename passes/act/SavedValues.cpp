@@ -7,6 +7,13 @@ using namespace mlir;
 
 namespace act {
 
+// Whether doing `op` again does anything: a parameter or a view is only named.
+static bool runs(Operation *op) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  return !costed || (costed.getCostClass() != CostClass::View &&
+                     costed.getCostClass() != CostClass::Reference);
+}
+
 SmallVector<SavedPair> findSavedPairs(func::FuncOp grad) {
   SmallVector<SavedPair> pairs;
   for (auto forward : grad.getBody().getOps<RepeatOp>()) {
@@ -75,7 +82,7 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
   for (OpOperand &operand : copy->getOpOperands())
     operand.set(copyOf(operand.get(), before));
   b.insert(copy);
-  if (again)
+  if (again && runs(def))
     copy->setAttr("act.recompute", b.getUnitAttr());
   for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults())) {
     // A statistic that stays saved is read from there.
@@ -163,7 +170,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
       OpBuilder b(before);
       b.insert(copy);
       if (ops.contains(def)) {
-        copy->setAttr("act.recompute", b.getUnitAttr());
+        if (runs(def))
+          copy->setAttr("act.recompute", b.getUnitAttr());
         for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults()))
           copies[from] = to;
       }
