@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From an address to memory, with the checks of an access on the way.
+#include "runtime/sim/Machine.h"
+#include <cstdio>
+
+namespace act::runtime::sim {
+
+using ptx::Space;
+
+// ---- what a warp's lanes know
+
+uint32_t Warp::agent(Own kind, unsigned lane) const {
+  uint32_t n = cta->grid->warpsPerCta * 32;
+  return kind == OwnWgmma ? 4 * n + index : kind * n + index * 32 + lane;
+}
+
+Epoch Warp::epoch(Own kind, unsigned lane, uint32_t tickOf) const {
+  return {cta->linear, agent(kind, lane), tickOf};
+}
+
+bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy) const {
+  if (e.cta == cta->linear) {
+    uint32_t n = cta->grid->warpsPerCta * 32, thread = index * 32 + lane;
+    if (e.agent < 4 * n) {
+      if (e.agent % n == thread) {
+        Own kind = Own(e.agent / n);
+        if (!needsProxy)
+          return kind == OwnThread || own[kind][lane] >= e.tick;
+        if (kind <= OwnCopyAsync)
+          return proxiedOwn[kind][lane] >= e.tick;
+      }
+    } else if (e.agent == 4 * n + index) {
+      return own[OwnWgmma][lane] >= e.tick;
+    }
+  }
+  return knows(needsProxy ? proxied[lane] : seen[lane], e);
+}
+
+void Warp::learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p) {
+  seen[lane] = joiner(seen[lane], k);
+  proxied[lane] = joiner(proxied[lane], p);
+}
+
+void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
+  k.add(seen[lane]);
+  k.add(epoch(OwnThread, lane, tick));
+  for (Own kind : {OwnCopyAsync, OwnBulkRead, OwnBulkWrite, OwnWgmma})
+    k.add(epoch(kind, lane, own[kind][lane]));
+  p.add(proxied[lane]);
+  for (Own kind : {OwnThread, OwnCopyAsync})
+    p.add(epoch(kind, lane, proxiedOwn[kind][lane]));
+}
+
+// ---- findings
+
+Finding Context::finding(FindingKind kind, const Instruction &at, unsigned lane,
+                         std::string message) const {
+  Finding f;
+  f.kind = kind;
+  f.kernel = grid.kernel->name;
+  f.message = std::move(message);
+  f.site = grid.program->site(at.site);
+  f.thread = grid.threadId(cta.linear, warp.index * 32 + lane);
+  return f;
+}
+
+void Context::report(FindingKind kind, const Instruction &at, unsigned lane,
+                     std::string message) const {
+  grid.report(finding(kind, at, lane, std::move(message)));
+}
+
+void Context::reportAt(FindingKind kind, const Instruction &at, unsigned lane,
+                       uint64_t address, std::string message) const {
+  Finding f = finding(kind, at, lane, std::move(message));
+  f.hasAddress = true;
+  f.address = address;
+  f.where = grid.describe(cta, address);
+  grid.report(std::move(f));
+}
+
+ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
+  ThreadId t;
+  t.cta[0] = linear % gridDim[0];
+  t.cta[1] = linear / gridDim[0] % gridDim[1];
+  t.cta[2] = linear / gridDim[0] / gridDim[1];
+  uint32_t n = warpsPerCta * 32, thread = agent;
+  if (agent >= 4 * n + warpsPerCta) {
+    t.agent = "a copy that an mbarrier counts";
+    return t;
+  }
+  if (agent >= 4 * n) {
+    thread = (agent - 4 * n) * 32;
+    t.agent = "the wgmma";
+  } else if (agent >= n) {
+    thread = agent % n;
+    t.agent = agent < 2 * n   ? "the cp.async"
+              : agent < 3 * n ? "a bulk copy's read"
+                              : "a bulk copy's write";
+  }
+  t.thread[0] = thread % blockDim[0];
+  t.thread[1] = thread / blockDim[0] % blockDim[1];
+  t.thread[2] = thread / blockDim[0] / blockDim[1];
+  return t;
+}
+
+std::string Grid::describe(const Cta &cta, uint64_t address) const {
+  if (isSharedAddress(address)) {
+    uint64_t a = address - sharedWindow;
+    uint32_t rank = uint32_t(a >> sharedRankShift) & 0xff;
+    std::string s = "shared memory";
+    if (rank)
+      s += " of CTA " + std::to_string(rank - 1) + " of the cluster";
+    return s + " + " + std::to_string(a & ((1u << sharedRankShift) - 1)) +
+           " (of " + std::to_string(cta.shared.bytes) + " bytes)";
+  }
+  if (isLocalAddress(address))
+    return "local memory + " + std::to_string(address - localWindow);
+  uint64_t block = reinterpret_cast<uint64_t>(parameters.data);
+  if (parameters.data && address - block < parameters.bytes + 4096)
+    return "kernel parameters + " + std::to_string(address - block) + " (of " +
+           std::to_string(parameters.bytes) + " bytes)";
+  return memory->describe(address);
+}
+
+// ---- addresses
+
+Context::Target Context::resolve(const Instruction &at, unsigned lane,
+                                 Space space, uint64_t address, uint64_t bytes,
+                                 uint64_t align, bool write) const {
+  Target t;
+  uint64_t generic = address;
+  if (space == Space::Generic)
+    space = isSharedAddress(address)  ? Space::Shared
+            : isLocalAddress(address) ? Space::Local
+                                      : Space::Global;
+  else if (space == Space::Shared && address < windowBytes)
+    generic = sharedWindow + address;
+  else if (space == Space::Local && address < windowBytes)
+    generic = localWindow + address;
+  auto bad = [&](FindingKind kind, const std::string &what) {
+    reportAt(kind, at, lane, generic,
+             std::string(write ? "writes " : "reads ") + std::to_string(bytes) +
+                 " bytes " + what);
+    return Target();
+  };
+  if (align > 1 && address % align)
+    return bad(FindingKind::Misaligned,
+               "at an address that is no multiple of " + std::to_string(align));
+  switch (space) {
+  case Space::Shared: {
+    if (!isSharedAddress(generic))
+      return bad(FindingKind::OutOfBounds, "outside of shared memory");
+    uint64_t a = generic - sharedWindow;
+    uint32_t rank = uint32_t(a >> sharedRankShift);
+    t.offset = a & ((1u << sharedRankShift) - 1);
+    if (rank > cta.cluster->ctas.size())
+      return bad(FindingKind::OutOfBounds, "outside of shared memory");
+    t.owner = rank ? cta.cluster->ctas[rank - 1].get() : &cta;
+    t.region = &t.owner->shared;
+    if (t.offset + bytes > t.region->bytes)
+      return bad(FindingKind::OutOfBounds, "outside of shared memory");
+    if (t.owner != &cta && !t.owner->liveWarps)
+      return bad(FindingKind::InvalidOperation,
+                 "of shared memory of a CTA that has ended");
+    break;
+  }
+  case Space::Local: {
+    uint64_t offset = generic - localWindow;
+    if (!isLocalAddress(generic) || offset + bytes > localLimit || !warp.local)
+      return bad(FindingKind::OutOfBounds, "outside of local memory");
+    t.data = warp.local + lane * localLimit + offset;
+    return t;
+  }
+  case Space::Param: {
+    uint64_t offset =
+        address - reinterpret_cast<uint64_t>(grid.parameters.data);
+    if (offset >= grid.parameters.bytes ||
+        bytes > grid.parameters.bytes - offset)
+      return bad(FindingKind::OutOfBounds,
+                 "outside of the kernel's parameters");
+    t.data = grid.parameters.data + offset;
+    return t;
+  }
+  default: {
+    Region *region = warp.lastRegion;
+    uint64_t base = region ? reinterpret_cast<uint64_t>(region->data) : 0;
+    if (!region || address - base >= region->bytes) {
+      uint64_t block = reinterpret_cast<uint64_t>(grid.parameters.data);
+      if (address - block < grid.parameters.bytes) {
+        if (write)
+          return bad(FindingKind::OutOfBounds, "of the kernel's parameters");
+        return resolve(at, lane, Space::Param, address, bytes, align, write);
+      }
+      region = grid.memory->find(address);
+      if (!region)
+        return bad(FindingKind::OutOfBounds, "outside of all allocations");
+      base = reinterpret_cast<uint64_t>(region->data);
+      warp.lastRegion = region;
+    }
+    t.region = region;
+    t.offset = address - base;
+    if (bytes > region->bytes - t.offset)
+      return bad(FindingKind::OutOfBounds, "across the end of an allocation");
+    if (write && region->readOnly)
+      return bad(FindingKind::OutOfBounds, "of constant memory");
+  }
+  }
+  t.data = t.region->data + t.offset;
+  return t;
+}
+
+// ---- races
+
+namespace {
+
+struct LaneObserver : Observer {
+  const Warp &warp;
+  const Grid &grid;
+  unsigned lane;
+  LaneObserver(const Context &c, unsigned lane, const Instruction &at,
+               Manner how)
+      : warp(c.warp), grid(c.grid), lane(lane) {
+    self = warp.epoch(OwnThread, lane, warp.tick);
+    site = at.site;
+    manner = how;
+  }
+  bool ordered(Epoch e, bool needsProxy) const override {
+    return warp.laneKnows(lane, e, needsProxy);
+  }
+  bool inScope(uint32_t cta, Scope scope) const override {
+    return grid.inScope(warp.cta->linear, cta, scope) &&
+           grid.inScope(warp.cta->linear, cta, manner.scope);
+  }
+};
+
+void reportConflict(const Context &c, const Instruction &at, unsigned lane,
+                    const Context::Target &where, uint64_t address,
+                    const Conflict &conflict, const Observer &by) {
+  uint64_t first = address + (conflict.offset - where.offset);
+  if (where.region->isShared && first < windowBytes)
+    first += sharedWindow;
+  bool writes = by.manner.write;
+  Finding f;
+  if (conflict.kind == Conflict::Uninitialised) {
+    f = c.finding(FindingKind::Uninitialised, at, lane,
+                  "reads memory that was never written");
+  } else {
+    f = c.finding(
+        FindingKind::Race, at, lane,
+        conflict.kind == Conflict::MissingProxyFence
+            ? "accesses through the async proxy what was written through the "
+              "generic proxy, without a proxy fence between"
+        : writes && conflict.otherWrote
+            ? "writes what another writes, with nothing to order them"
+        : writes ? "writes what another reads, with nothing to order them"
+                 : "reads what another writes, with nothing to order them");
+    f.hasOther = true;
+    f.otherSite = c.grid.program->site(conflict.otherSite);
+    f.otherThread = c.grid.threadId(conflict.other.cta, conflict.other.agent);
+  }
+  if (by.manner.deferred)
+    f.thread = c.grid.threadId(by.self.cta, by.self.agent);
+  f.hasAddress = true;
+  f.address = first;
+  f.where = c.grid.describe(c.cta, first);
+  c.grid.report(std::move(f));
+}
+
+} // namespace
+
+void Context::judge(const Instruction &at, unsigned lane, const Target &where,
+                    uint64_t address, uint64_t bytes, Manner manner) const {
+  if (!checks || !where.region || !where.region->shadow)
+    return;
+  LaneObserver by(*this, lane, at, manner);
+  Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
+  if (conflict.kind != Conflict::None)
+    reportConflict(*this, at, lane, where, address, conflict, by);
+}
+
+void judgeAsync(Context &c, const Instruction &at, unsigned lane,
+                const Context::Target &where, uint64_t address, uint64_t bytes,
+                Manner manner, Epoch self) {
+  if (!c.checks || !where.region || !where.region->shadow)
+    return;
+  manner.deferred = true;
+  LaneObserver by(c, lane, at, manner);
+  by.self = self;
+  Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
+  if (conflict.kind != Conflict::None)
+    reportConflict(c, at, lane, where, address, conflict, by);
+}
+
+} // namespace act::runtime::sim

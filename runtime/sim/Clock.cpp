@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Clock.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+bool Knowledge::knows(Epoch e) const {
+  for (const Part &p : parts)
+    if (p.cta == e.cta)
+      return e.agent < p.ticks->size() && (*p.ticks)[e.agent] >= e.tick;
+  return false;
+}
+
+namespace {
+
+using Ticks = std::shared_ptr<const std::vector<uint32_t>>;
+
+bool covers(const std::vector<uint32_t> &big,
+            const std::vector<uint32_t> &small) {
+  for (size_t i = 0; i < small.size(); ++i)
+    if ((i < big.size() ? big[i] : 0) < small[i])
+      return false;
+  return true;
+}
+
+Ticks joinTicks(const Ticks &a, const Ticks &b) {
+  if (a == b || covers(*a, *b))
+    return a;
+  if (covers(*b, *a))
+    return b;
+  auto result = std::make_shared<std::vector<uint32_t>>(*a);
+  if (result->size() < b->size())
+    result->resize(b->size());
+  for (size_t i = 0; i < b->size(); ++i)
+    (*result)[i] = std::max((*result)[i], (*b)[i]);
+  return result;
+}
+
+} // namespace
+
+KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b) {
+  if (!b || a == b)
+    return a;
+  if (!a)
+    return b;
+  auto result = std::make_shared<Knowledge>();
+  bool isA = true, isB = true;
+  auto x = a->parts.begin(), y = b->parts.begin();
+  while (x != a->parts.end() || y != b->parts.end()) {
+    if (y == b->parts.end() || (x != a->parts.end() && x->cta < y->cta)) {
+      result->parts.push_back(*x++);
+      isB = false;
+    } else if (x == a->parts.end() || y->cta < x->cta) {
+      result->parts.push_back(*y++);
+      isA = false;
+    } else {
+      Ticks ticks = joinTicks(x->ticks, y->ticks);
+      isA &= ticks == x->ticks;
+      isB &= ticks == y->ticks;
+      result->parts.push_back({x->cta, std::move(ticks)});
+      ++x;
+      ++y;
+    }
+  }
+  return isA ? a : isB ? b : result;
+}
+
+Gathering::Part &Gathering::part(uint32_t cta) {
+  auto it = parts.begin();
+  while (it != parts.end() && it->cta < cta)
+    ++it;
+  if (it == parts.end() || it->cta != cta)
+    it = parts.insert(it, Part{cta, {}});
+  return *it;
+}
+
+void Gathering::add(const KnowledgeRef &k) {
+  if (!k || std::find(recent.begin(), recent.end(), k) != recent.end())
+    return;
+  frozen.reset();
+  if (recent.size() >= 8)
+    recent.erase(recent.begin());
+  recent.push_back(k);
+  for (const Knowledge::Part &from : k->parts) {
+    std::vector<uint32_t> &to = part(from.cta).ticks;
+    const std::vector<uint32_t> &ticks = *from.ticks;
+    if (to.size() < ticks.size())
+      to.resize(ticks.size());
+    for (size_t i = 0; i < ticks.size(); ++i)
+      to[i] = std::max(to[i], ticks[i]);
+  }
+}
+
+void Gathering::add(Epoch e) {
+  if (!e.tick)
+    return;
+  std::vector<uint32_t> &to = part(e.cta).ticks;
+  if (to.size() <= e.agent)
+    to.resize(e.agent + 1);
+  if (to[e.agent] < e.tick) {
+    to[e.agent] = e.tick;
+    frozen.reset();
+  }
+}
+
+void Gathering::add(const Gathering &other) {
+  for (const KnowledgeRef &k : other.recent)
+    add(k);
+  for (const Part &from : other.parts) {
+    std::vector<uint32_t> &to = part(from.cta).ticks;
+    if (to.size() < from.ticks.size())
+      to.resize(from.ticks.size());
+    for (size_t i = 0; i < from.ticks.size(); ++i)
+      to[i] = std::max(to[i], from.ticks[i]);
+  }
+  frozen.reset();
+}
+
+void Gathering::clear() {
+  parts.clear();
+  recent.clear();
+  frozen.reset();
+}
+
+const KnowledgeRef &Gathering::freeze() {
+  if (!frozen && !parts.empty()) {
+    auto k = std::make_shared<Knowledge>();
+    for (const Part &p : parts)
+      k->parts.push_back(
+          {p.cta, std::make_shared<const std::vector<uint32_t>>(p.ticks)});
+    frozen = std::move(k);
+  }
+  return frozen;
+}
+
+KnowledgeRef Joiner::operator()(const KnowledgeRef &a, const KnowledgeRef &b) {
+  if (!b || a == b)
+    return a;
+  if (!a)
+    return b;
+  for (const Entry &e : entries)
+    if (e.a == a && e.b == b)
+      return e.result;
+  Entry &e = entries[next++ % 4];
+  e = {a, b, join(a, b)};
+  return e.result;
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CTAs and clusters: asynchronous operations, and the turns of warps.
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/Mbarrier.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+namespace {
+
+constexpr uint32_t turn = 512;      // instructions of a warp at a time
+constexpr unsigned idleRounds = 64; // of nothing but looking, then it waits
+
+} // namespace
+
+void AsyncOperation::advance() {
+  if (stage == Issued) {
+    read();
+    stage = HasRead;
+  } else if (stage == HasRead) {
+    write();
+    stage = HasWritten;
+  } else if (stage == HasWritten) {
+    complete();
+    stage = Done;
+  }
+}
+
+void AsyncOperation::finish() {
+  while (stage != Done)
+    advance();
+}
+
+void Cta::issue(std::unique_ptr<AsyncOperation> operation) {
+  ++cluster->events;
+  // Quiet: all of it as soon as it may. Else a quarter each: everything at
+  // once, the read at once, and (half) nothing yet.
+  uint32_t draw = cluster->random.isQuiet() ? 0 : cluster->random.below(4);
+  if (draw <= 1 && operation->mayAdvance()) {
+    if (draw == 0)
+      operation->finish();
+    else
+      operation->advance();
+  }
+  if (operation->stage != AsyncOperation::Done)
+    operations.push_back(std::move(operation));
+}
+
+void Cta::finish(const std::function<bool(AsyncOperation &)> &which) {
+  // Completing one may issue or finish others, so the deque is walked by index
+  // and cleaned afterwards.
+  bool any = false;
+  for (size_t i = 0; i < operations.size(); ++i)
+    if (operations[i]->stage != AsyncOperation::Done && which(*operations[i])) {
+      operations[i]->finish();
+      any = true;
+    }
+  if (!any)
+    return;
+  ++cluster->events;
+  operations.erase(std::remove_if(operations.begin(), operations.end(),
+                                  [](const auto &o) {
+                                    return o->stage == AsyncOperation::Done;
+                                  }),
+                   operations.end());
+}
+
+bool Cta::advanceOne(Random &random) {
+  if (operations.empty())
+    return false;
+  size_t count = operations.size();
+  size_t start = random.isQuiet() ? 0 : random.below(uint32_t(count));
+  for (size_t k = 0; k < count; ++k) {
+    size_t i = (start + k) % count;
+    AsyncOperation &o = *operations[i];
+    if (o.stage != AsyncOperation::Done && o.mayAdvance()) {
+      o.advance();
+      ++cluster->events;
+      if (o.stage == AsyncOperation::Done)
+        for (size_t j = 0; j < operations.size(); ++j)
+          if (operations[j].get() == &o) {
+            operations.erase(operations.begin() + j);
+            break;
+          }
+      return true;
+    }
+  }
+  return false;
+}
+
+Cluster::Outcome Cluster::run() {
+  std::vector<Warp *> live;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      if (warp->liveLanes)
+        live.push_back(warp.get());
+  unsigned idle = 0;
+  uint64_t seenLocal = events;
+  seenEvents = grid->events.load(std::memory_order_relaxed);
+  while (!live.empty()) {
+    if (grid->stop.load(std::memory_order_relaxed))
+      return Outcome::Stopped;
+    bool ran = false;
+    uint64_t before = counters.totalWarpInstructions();
+    if (!random.isQuiet())
+      for (size_t i = live.size(); i > 1; --i)
+        std::swap(live[i - 1], live[random.below(uint32_t(i))]);
+    for (Warp *warp : live) {
+      warp->polls = warp->events = 0;
+      uint32_t budget =
+          random.isQuiet() ? turn : 1 + random.below(1 << random.below(10));
+      Warp::Outcome outcome = warp->run(budget);
+      if (outcome == Warp::Outcome::Finished)
+        --warp->cta->liveWarps;
+      ran |= outcome == Warp::Outcome::Ran &&
+             (warp->polls == 0 || warp->events != 0);
+      ran |= outcome == Warp::Outcome::Finished;
+      if (!random.isQuiet() && random.below(4) == 0)
+        warp->cta->advanceOne(random);
+    }
+    live.erase(std::remove_if(live.begin(), live.end(),
+                              [](Warp *w) { return w->fragments.empty(); }),
+               live.end());
+    uint64_t steps = counters.totalWarpInstructions() - before;
+    uint64_t total =
+        grid->instructions.fetch_add(steps, std::memory_order_relaxed) + steps;
+    if (grid->options->maximumInstructions &&
+        total > grid->options->maximumInstructions) {
+      grid->stop = true;
+      return Outcome::Stopped;
+    }
+    if (ran || events != seenLocal) {
+      idle = 0;
+      seenLocal = events;
+      seenEvents = grid->events.load(std::memory_order_relaxed);
+      continue;
+    }
+    // Nobody did anything but look. What is under way may help.
+    bool advanced = false;
+    for (auto &cta : ctas)
+      advanced |= cta->advanceOne(random);
+    if (!advanced && ++idle >= idleRounds)
+      return Outcome::Waiting;
+  }
+  for (auto &cta : ctas)
+    cta->finish([](AsyncOperation &) { return true; });
+  return Outcome::Finished;
+}
+
+void Cluster::reportWaiting(FindingKind kind) const {
+  unsigned told = 0;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (Fragment &f : warp->fragments) {
+        if (++told > 16)
+          return;
+        const Instruction &i = f.frame->function->code[f.pc];
+        Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
+        std::string what = f.waitingFor
+                               ? "waits for " + std::string(f.waitingFor)
+                               : "goes in a loop that nobody else ends";
+        if (f.waitingFor && f.waitingAddress)
+          c.reportAt(kind, i, __builtin_ctz(f.mask), f.waitingAddress, what);
+        else
+          c.report(kind, i, __builtin_ctz(f.mask), what);
+      }
+}
+
+Cta::Cta() = default;
+Cta::~Cta() = default;
+
+} // namespace act::runtime::sim

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the hardware would have done: counts, summed over all warps of a launch.
+// Kept per worker thread and added up at the end, so counting takes no lock.
+#ifndef ACT_RUNTIME_SIM_COUNTERS_H
+#define ACT_RUNTIME_SIM_COUNTERS_H
+#include <cstdint>
+
+namespace act::runtime::sim {
+
+/// The class of an instruction, for counting.
+enum class Class : uint8_t {
+  Integer,
+  Float,
+  Half,
+  Double,
+  Conversion,
+  Special /* ex2, rcp ... */,
+  Move,
+  Compare,
+  Logic,
+  Control,
+  Barrier,
+  Shuffle,
+  Load,
+  Store,
+  Atomic,
+  AsyncCopy,
+  Matrix,
+  MatrixLoad,
+  Other,
+  Count,
+};
+const char *nameOf(Class kind);
+
+/// Kinds of tensor-core arithmetic.
+enum class Tensor : uint8_t { F16, BF16, TF32, F64, I8, FP8, Count };
+const char *nameOf(Tensor kind);
+
+struct Counters {
+  uint64_t warpInstructions[unsigned(Class::Count)] = {};
+  uint64_t laneInstructions = 0; // active lanes, all classes
+  uint64_t tensorFlops[unsigned(Tensor::Count)] = {};
+  uint64_t globalLoadBytes = 0, globalStoreBytes = 0;     // as asked for
+  uint64_t globalLoadSectors = 0, globalStoreSectors = 0; // 32 bytes each
+  uint64_t sharedLoadWavefronts = 0, sharedStoreWavefronts = 0;
+  uint64_t sharedConflicts = 0; // wavefronts beyond the least possible
+  uint64_t exp2 = 0;            // lanes of ex2
+  uint64_t barrierWaits = 0;    // warps that had to wait at a barrier
+  uint64_t asyncBytes = 0;      // moved by cp.async and bulk copies
+  uint64_t ctas = 0, warps = 0;
+  void add(const Counters &other);
+  uint64_t totalWarpInstructions() const;
+};
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Finding.h"
+#include <cstdio>
+
+namespace act::runtime::sim {
+
+const char *nameOf(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::Race:
+    return "race";
+  case FindingKind::Uninitialised:
+    return "uninitialised";
+  case FindingKind::DivergentBarrier:
+    return "divergent";
+  case FindingKind::Deadlock:
+    return "deadlock";
+  case FindingKind::ReliesOnCtaOrder:
+    return "relies-on-cta-order";
+  case FindingKind::InvalidOperation:
+    return "invalid-operation";
+  case FindingKind::AssertFailed:
+    return "assert";
+  case FindingKind::Leak:
+    return "leak";
+  }
+  return "finding";
+}
+
+namespace {
+
+std::string place(const Site &site) {
+  std::string s = site.spelling + " at line " + std::to_string(site.ptxLine);
+  if (!site.sourceFile.empty())
+    s += " (" + site.sourceFile + ":" + std::to_string(site.sourceLine) + ")";
+  return s;
+}
+
+std::string who(const ThreadId &t) {
+  char text[160];
+  std::snprintf(text, sizeof text, "thread (%u,%u,%u) of CTA (%u,%u,%u)",
+                t.thread[0], t.thread[1], t.thread[2], t.cta[0], t.cta[1],
+                t.cta[2]);
+  return t.agent.empty() ? text : t.agent + " of " + text;
+}
+
+} // namespace
+
+std::string Finding::str() const {
+  std::string s = std::string(nameOf(kind)) + ": " + kernel + ": " + message +
+                  "\n    " + place(site) + ", " + who(thread);
+  if (hasAddress) {
+    char text[40];
+    std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
+    s += "\n    address " + std::string(text) +
+         (where.empty() ? "" : ": " + where);
+  }
+  if (hasOther)
+    s += "\n    other side: " + place(otherSite) + ", " + who(otherThread);
+  if (count > 1)
+    s += "\n    " + std::to_string(count) + " times";
+  return s;
+}
+
+} // namespace act::runtime::sim

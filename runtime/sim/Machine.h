@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A launch as it runs: Grid → Cluster → Cta → Warp → Fragment.
+//
+// A warp's 32 lanes are split into fragments: lanes that stand at the same
+// instruction of the same frame and step together. A branch on which lanes
+// differ splits a fragment; fragments that meet again merge. The warp runs the
+// fragment that is deepest in calls and furthest behind, which brings lanes
+// together where a structured program joins; a fragment that waits, or has run
+// very long, lets the others go first, so a lane that spins for another lane of
+// its warp does not starve it.
+//
+// Blocking. A handler that cannot go on yet returns Blocked and is run again
+// later; there are no wake-up lists. It must not have changed anything when it
+// is run a second time (Fragment::arrived remembers that a barrier was told).
+// If every warp of a cluster is blocked, or only polls, and no asynchronous
+// operation is left to advance, and other clusters cannot help, that is a
+// deadlock; Fragment::waitingFor says for each what it waits for.
+//
+// Asynchronous operations (cp.async, bulk and tensor copies, wgmma) are objects
+// with a read and a write that happen when Placement says: at once, or at any
+// later turn of the scheduler, at the latest when somebody waits for them.
+//
+// One cluster runs on one host thread, so nothing here is locked except global
+// shadows (Shadow) and atomics on global memory (std::atomic_ref style
+// builtins).
+#ifndef ACT_RUNTIME_SIM_MACHINE_H
+#define ACT_RUNTIME_SIM_MACHINE_H
+#include "runtime/sim/Clock.h"
+#include "runtime/sim/Memory.h"
+#include "runtime/sim/Program.h"
+#include "runtime/sim/Random.h"
+#include "runtime/sim/Simulator.h"
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace act::runtime::sim {
+
+class Grid;
+class Cluster;
+class Cta;
+class Warp;
+
+/// Local memory of a thread, all its calls together (the hardware's limit).
+constexpr uint64_t localLimit = 512 * 1024;
+
+/// Registers and the place of locals of one function activation. A device
+/// function's parameters, results and .param variables are locals too.
+struct Frame {
+  const FunctionCode *function = nullptr;
+  std::shared_ptr<Frame> caller;
+  uint32_t returnPc = 0; // in the caller
+  uint32_t depth = 0;    // of calls; 0: the kernel
+  const Instruction *call = nullptr;
+  uint64_t localBase = 0; // of the function's .local variables
+  std::unique_ptr<std::byte[]> storage;
+  std::byte *registers = nullptr; // 64-byte aligned
+  std::vector<uint32_t> defined;  // by slot / 64: a bit per lane
+  uint32_t carry = 0;             // CC.CF of each lane (add.cc, addc ...)
+  /// By slot / 64: the group of the wgmma that uses the register meanwhile, 0
+  /// for none. Empty as long as there never was one.
+  std::vector<uint64_t> inflight;
+};
+using FrameRef = std::shared_ptr<Frame>;
+
+struct Fragment {
+  uint32_t mask = 0;
+  uint32_t pc = 0;
+  FrameRef frame;
+  bool blocked = false;     // its last step was Blocked
+  bool arrived = false;     // at a barrier: has been counted
+  uint64_t token = 0;       // the barrier's generation it waits to end
+  uint32_t members = 0;     // at a .sync: lanes it waits for
+  uint32_t waitingMask = 0; // at a .sync: lanes that wait (guard applied)
+  uint64_t signature = 0;   // at a .sync: only equal ones meet
+  const char *waitingFor = nullptr; // "barrier 1", for messages
+  uint64_t waitingAddress = 0;      // of an mbarrier or polled word
+  uint64_t steps = 0;               // since it was chosen
+};
+
+/// A CTA barrier (bar.sync 0 ... 15).
+struct Barrier {
+  uint32_t expected = 0, arrived = 0; // threads
+  uint64_t generation = 0;
+  bool reduceAnd = true, reduceOr = false; // bar.red, so far
+  uint32_t reduceCount = 0;
+  bool resultAnd = true, resultOr = false; // of the last generation
+  uint32_t resultCount = 0;
+  Gathering seen, proxied;
+  KnowledgeRef lastSeen, lastProxied; // of the last generation
+  uint32_t site = 0;
+};
+
+/// Something that goes on behind a thread's back. Owned by the issuing CTA
+/// until it is complete. Advanced by Cta::advance: read(), then write(), then
+/// complete(), each once, in that order, at times drawn by the seed.
+class AsyncOperation {
+public:
+  enum Stage : uint8_t { Issued, HasRead, HasWritten, Done };
+  virtual ~AsyncOperation() = default;
+  virtual void read() = 0;   // takes its sources as they are now
+  virtual void write() = 0;  // puts its results
+  virtual void complete() {} // tells an mbarrier, if any
+  /// Whether it may go beyond `stage` now (order among operations, groups).
+  virtual bool mayAdvance() const { return true; }
+  void advance();
+  void finish();
+  Stage stage = Issued;
+  uint32_t warp = 0, lane = 0; // who issued it
+  uint64_t group = 0;          // the issuer's group number, from 1
+  uint32_t site = 0;
+};
+
+/// Kinds of agents that work for a thread (Clock.h), as indices of Warp::own.
+enum Own : uint8_t {
+  OwnThread,
+  OwnCopyAsync,
+  OwnBulkRead,
+  OwnBulkWrite,
+  OwnWgmma,
+  OwnCount
+};
+
+class Warp {
+public:
+  Cta *cta = nullptr;
+  uint32_t index = 0;     // in the CTA
+  uint32_t liveLanes = 0; // not exited
+  std::vector<Fragment> fragments;
+  uint32_t current = 0;
+  uint32_t polls = 0;  // in this turn: looks at something that did not change
+  uint32_t events = 0; // in this turn: changes that others may wait for
+  Region *lastRegion = nullptr; // of global memory: found again quickly
+  std::byte *local = nullptr;   // [lane][localLimit], mapped when first needed
+  Counters *counters = nullptr;
+  Random random;
+
+  // ---- clocks (checks only); one entry per lane
+  uint32_t tick = 1; // of its threads
+  std::array<KnowledgeRef, 32> seen, proxied;
+  std::array<std::array<uint32_t, 32>, OwnCount> own{}; // known of own agents
+  /// Own accesses by the generic proxy (threads, cp.async) up to these ticks
+  /// have a proxy fence behind them.
+  std::array<std::array<uint32_t, 32>, 2> proxiedOwn{};
+  std::array<KnowledgeRef, 32> fenced,
+      fencedProxied; // published by later relaxed writes
+  std::array<uint32_t, 32> fencedTick{};
+  std::array<KnowledgeRef, 32> pendingAcquire, pendingAcquireProxied;
+  Joiner joiner;
+
+  // ---- asynchronous groups of each lane: committed so far
+  std::array<uint64_t, 32> copyGroups{}, bulkGroups{};
+  uint64_t wgmmaGroups = 0;
+  bool wgmmaUncommitted = false;
+
+  uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
+  Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
+  /// Lane `lane` learns k and p (acquire).
+  void learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p);
+  /// What lane `lane` knows, itself included, goes into the gatherings
+  /// (release). Call ticked() once after the lanes of an instruction.
+  void publish(unsigned lane, Gathering &k, Gathering &p) const;
+  void ticked() { ++tick; }
+  bool laneKnows(unsigned lane, Epoch e, bool needsProxy) const;
+
+  enum class Outcome : uint8_t { Ran, Blocked, Finished };
+  /// Runs up to `budget` instructions.
+  Outcome run(uint32_t budget);
+  /// Null when the stack is too deep.
+  FrameRef newFrame(const FunctionCode &function, const FrameRef &caller);
+
+  /// Splits `lanes` off the current fragment to `pc`; all of it just moves.
+  void jump(Fragment &fragment, uint32_t lanes, uint32_t pc);
+  /// Lanes end. The fragment is gone when it has none left.
+  void exit(uint32_t lanes);
+  /// Maps local memory; false when a stack of `bytes` is too deep.
+  bool needLocal(uint64_t bytes);
+  ~Warp();
+
+private:
+  friend struct Context;
+  bool choose();                 // sets current; false: all blocked
+  void merge(uint32_t fragment); // with others at the same place
+  void finishMeeting(const Instruction &at);
+  struct Met { // who joined the running instruction from elsewhere
+    FrameRef frame;
+    uint32_t pc, lanes, all;
+    const Instruction *at;
+  };
+  std::vector<Met> met;
+  std::vector<std::byte> saved; // the frame's operands before they joined
+  std::vector<uint32_t> savedDefined;
+};
+
+/// An mbarrier object, by its address in shared memory (exec/Mbarrier.cpp).
+struct Mbarrier;
+struct SharedStateBase {
+  virtual ~SharedStateBase() = default;
+};
+
+class Cta {
+public:
+  Cluster *cluster = nullptr;
+  Grid *grid = nullptr;
+  uint32_t id[3] = {0, 0, 0};    // %ctaid
+  uint32_t linear = 0, rank = 0; // in the grid; in the cluster
+  Region shared;                 // static and dynamic
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::array<Barrier, 16> barriers;
+  std::deque<std::unique_ptr<AsyncOperation>> operations; // in order of issue
+  std::unordered_map<uint64_t, std::unique_ptr<Mbarrier>>
+      mbarriers; // by offset
+  uint32_t nextMbarrierAgent = 0;
+  uint32_t threads = 0;
+  uint32_t liveWarps = 0;
+  /// Registers that setmaxnreg may hand out.
+  int64_t registerPool = 0;
+
+  Cta();
+  ~Cta();
+  /// Gives the operation a random time to happen, or all of it now.
+  void issue(std::unique_ptr<AsyncOperation> operation);
+  /// Finishes those for which `which` is true, oldest first.
+  void finish(const std::function<bool(AsyncOperation &)> &which);
+  /// Advances one pending operation by a stage; false when there is none that
+  /// may.
+  bool advanceOne(Random &random);
+};
+
+class Cluster {
+public:
+  Grid *grid = nullptr;
+  uint32_t linear = 0;
+  std::vector<std::unique_ptr<Cta>> ctas; // by rank
+  uint64_t events = 0;                    // changes that others might wait for
+  Random random;
+  Counters counters;
+  // barrier.cluster
+  uint32_t clusterArrived = 0, clusterThreads = 0;
+  uint64_t clusterGeneration = 0;
+  Gathering clusterSeen, clusterProxied;
+  KnowledgeRef clusterLastSeen, clusterLastProxied;
+
+  enum class Outcome : uint8_t { Finished, Waiting, Stopped };
+  /// Runs until it is finished, or can only wait for another cluster.
+  Outcome run();
+  uint64_t seenEvents = 0; // Grid::events when it began to wait
+  /// A finding for each warp that waits (deadlock).
+  void reportWaiting(FindingKind kind) const;
+};
+
+/// A word of memory through which threads synchronise: what was released to it.
+struct Release {
+  KnowledgeRef seen, proxied;
+  Scope scope = Scope::System;
+  uint32_t cta = 0;
+};
+
+class Grid {
+public:
+  const Program *program = nullptr;
+  const FunctionCode *kernel = nullptr;
+  const LaunchRequest *request = nullptr;
+  const Options *options = nullptr;
+  Memory *memory = nullptr;
+  const Target *target = nullptr;
+  uint32_t gridDim[3], blockDim[3], clusterDim[3];
+  uint32_t warpsPerCta = 0, ctasPerCluster = 1;
+  uint64_t sharedBytes = 0, dynamicSharedOffset = 0;
+  Region parameters; // the kernel's parameter block
+  std::atomic<uint64_t> instructions{0};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> events{
+      0}; // changes of global memory by atomics, strong stores
+  bool checks = true, explicitCluster = false;
+
+  ThreadId threadId(uint32_t cta, uint32_t agent) const;
+  /// What an address is, for a person.
+  std::string describe(const Cta &cta, uint64_t address) const;
+  /// Whether CTA `other` is within `scope` of CTA `cta`.
+  bool inScope(uint32_t cta, uint32_t other, Scope scope) const;
+  uint32_t clusterOf(uint32_t cta) const; // linear index of its cluster
+
+  /// Thread-safe; findings of the same kind and places are counted together.
+  void report(Finding finding);
+
+  /// Releases by address of a 4-byte word: the message a strong read takes.
+  /// Lock `mutex` of the table around an atomic operation and its message.
+  struct ReleaseTable {
+    std::mutex mutex;
+    std::unordered_map<uint64_t, Release> words;
+  };
+  ReleaseTable &releasesAt(uint64_t address) {
+    return releases[mix(address >> 2) % releases.size()];
+  }
+
+  Result<LaunchReport> run();
+
+private:
+  friend class Simulator;
+  std::mutex mutex;
+  std::vector<Finding> findings;
+  std::unordered_map<uint64_t, size_t> findingIndex;
+  std::array<ReleaseTable, 64> releases;
+};
+
+/// What a handler works on: a fragment of a warp at an instruction.
+struct Context {
+  Warp &warp;
+  Cta &cta;
+  Grid &grid;
+  Fragment &fragment;
+  Frame &frame;
+  uint32_t mask; // lanes that execute: the fragment's, less those guarded off
+  bool checks;
+  bool jumped = false;
+
+  /// The 32 lanes of a slot. T is uint16_t, uint32_t, uint64_t or a type of
+  /// the same size (float, int32_t, double).
+  template <typename T> T *lanes(uint32_t slot) const {
+    return reinterpret_cast<T *>(frame.registers + slot);
+  }
+  uint32_t &predicate(uint32_t slot) const { return *lanes<uint32_t>(slot); }
+  bool active(unsigned lane) const { return mask >> lane & 1; }
+
+  /// The value of a slot that must be the same in all active lanes; of the
+  /// first active lane.
+  template <typename T> T uniform(uint32_t slot) const {
+    return lanes<T>(slot)[__builtin_ctz(mask)];
+  }
+
+  /// Marks lanes of a result as defined or not.
+  void define(uint32_t slot, uint32_t lanes, bool value = true) const {
+    uint32_t &d = frame.defined[slot / 64];
+    d = value ? d | lanes : d & ~lanes;
+  }
+  uint32_t definedLanes(uint32_t slot) const {
+    return frame.defined[slot / 64];
+  }
+
+  /// For .sync instructions with a member mask: true when all of `members` that
+  /// live are here (perhaps at another instruction with the same `signature`);
+  /// mask is then all of them, and their operands are in this frame. Else the
+  /// handler returns Blocked.
+  bool meet(const Instruction &at, uint32_t members, uint64_t signature);
+
+  /// Reports registers that the instruction touches while a wgmma uses them
+  /// (decode/WgmmaFamily.cpp).
+  void checkInflight(const Instruction &at) const;
+
+  // ---- findings
+  Finding finding(FindingKind kind, const Instruction &at, unsigned lane,
+                  std::string message) const;
+  void report(FindingKind kind, const Instruction &at, unsigned lane,
+              std::string message) const;
+  void reportAt(FindingKind kind, const Instruction &at, unsigned lane,
+                uint64_t address, std::string message) const;
+
+  // ---- memory (exec/Access.cpp)
+  /// Where an address leads: null when it is bad (reported, the lane then
+  /// reads zeros and writes nothing).
+  struct Target {
+    std::byte *data = nullptr;
+    Region *region = nullptr; // null: local memory or parameters, unchecked
+    uint64_t offset = 0;      // in the region
+    Cta *owner = nullptr;     // shared memory: whose
+  };
+  Target resolve(const Instruction &at, unsigned lane, ptx::Space space,
+                 uint64_t address, uint64_t bytes, uint64_t align,
+                 bool write) const;
+  /// Judges an access by the lane itself that happens now.
+  void judge(const Instruction &at, unsigned lane, const Target &where,
+             uint64_t address, uint64_t bytes, Manner manner) const;
+
+  /// Something that others may wait for has changed.
+  void event() const {
+    ++cta.cluster->events;
+    ++warp.events;
+  }
+  void eventGlobal() const {
+    event();
+    grid.events.fetch_add(1, std::memory_order_relaxed);
+  }
+  void poll(uint64_t address, const char *what) const {
+    ++warp.polls;
+    fragment.waitingAddress = address;
+    fragment.waitingFor = what;
+  }
+};
+
+/// An access by an asynchronous operation: judged when it is issued, against
+/// what the issuing lane knows then; recorded under the operation's own agent.
+void judgeAsync(Context &context, const Instruction &at, unsigned lane,
+                const Context::Target &where, uint64_t address, uint64_t bytes,
+                Manner manner, Epoch self);
+
+} // namespace act::runtime::sim
+#endif

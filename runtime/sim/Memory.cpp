@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Memory.h"
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <sys/mman.h>
+
+namespace act::runtime::sim {
+
+namespace {
+
+constexpr uint64_t page = 4096;
+// Where allocations are asked to go, so that addresses repeat from run to run;
+// the system may decide otherwise.
+constexpr uint64_t arenaBase = uint64_t(0x7000) << 28;
+
+std::string bytesText(uint64_t n) {
+  return std::to_string(n) + (n == 1 ? " byte" : " bytes");
+}
+
+} // namespace
+
+Memory::Memory(bool checks) : withChecks(checks), nextHint(arenaBase) {}
+
+Memory::~Memory() {
+  for (auto &[address, length] : owned)
+    munmap(reinterpret_cast<void *>(address), length);
+}
+
+Result<void *> Memory::allocate(uint64_t bytes, const std::string &name) {
+  std::unique_lock lock(mutex);
+  // A page that nobody may touch follows, so that neighbours never meet.
+  if (bytes > uint64_t(1) << 46)
+    return Error{"cannot allocate " + bytesText(bytes), ""};
+  uint64_t length = (bytes + page - 1) / page * page + page;
+  void *p =
+      mmap(reinterpret_cast<void *>(nextHint), length, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    return Error{"cannot allocate " + bytesText(bytes), ""};
+  nextHint += length;
+  uint64_t address = reinterpret_cast<uint64_t>(p);
+  mprotect(static_cast<char *>(p) + length - page, page, PROT_NONE);
+  owned[address] = length;
+  auto region = std::make_unique<Region>();
+  region->data = static_cast<std::byte *>(p);
+  region->bytes = bytes;
+  region->name =
+      name.empty() ? "allocation " + std::to_string(++allocations) : name;
+  if (withChecks)
+    region->shadow = std::make_unique<Shadow>(bytes, true);
+  regions[address] = std::move(region);
+  return p;
+}
+
+Status Memory::free(void *pointer) {
+  std::unique_lock lock(mutex);
+  uint64_t address = reinterpret_cast<uint64_t>(pointer);
+  auto it = owned.find(address);
+  if (it == owned.end())
+    return Error{"no allocation starts at this address", ""};
+  munmap(pointer, it->second);
+  owned.erase(it);
+  regions.erase(address);
+  return ok();
+}
+
+void Memory::registerHost(void *pointer, uint64_t bytes,
+                          const std::string &name) {
+  std::unique_lock lock(mutex);
+  auto region = std::make_unique<Region>();
+  region->data = static_cast<std::byte *>(pointer);
+  region->bytes = bytes;
+  region->name = name;
+  if (withChecks) {
+    region->shadow = std::make_unique<Shadow>(bytes, true);
+    region->shadow->setInitialised(0, bytes, true);
+  }
+  regions[reinterpret_cast<uint64_t>(pointer)] = std::move(region);
+}
+
+void Memory::unregisterHost(void *pointer) {
+  std::unique_lock lock(mutex);
+  uint64_t address = reinterpret_cast<uint64_t>(pointer);
+  if (!owned.count(address))
+    regions.erase(address);
+}
+
+Region *Memory::find(uint64_t address) const {
+  std::shared_lock lock(mutex);
+  auto it = regions.upper_bound(address);
+  if (it == regions.begin())
+    return nullptr;
+  --it;
+  return address - it->first < it->second->bytes ? it->second.get() : nullptr;
+}
+
+std::string Memory::describe(uint64_t address) const {
+  std::shared_lock lock(mutex);
+  auto after = regions.upper_bound(address);
+  if (after != regions.begin()) {
+    auto before = std::prev(after);
+    const Region &r = *before->second;
+    uint64_t offset = address - before->first;
+    if (offset < r.bytes)
+      return r.name + " + " + std::to_string(offset) + " (of " +
+             bytesText(r.bytes) + ")";
+    bool nearer =
+        after == regions.end() || offset - r.bytes <= after->first - address;
+    if (nearer)
+      return bytesText(offset - r.bytes) + " behind the end of " + r.name +
+             " (" + bytesText(r.bytes) + ")";
+  }
+  if (after != regions.end())
+    return bytesText(after->first - address) + " before " +
+           after->second->name + " (" + bytesText(after->second->bytes) + ")";
+  return "there are no allocations";
+}
+
+void Memory::beginLaunch() {
+  std::shared_lock lock(mutex);
+  for (auto &[address, region] : regions)
+    if (region->shadow)
+      region->shadow->forgetAccesses();
+}
+
+void Memory::markInitialised(const void *pointer, uint64_t bytes) {
+  uint64_t address = reinterpret_cast<uint64_t>(pointer);
+  Region *r = find(address);
+  if (!r || !r->shadow)
+    return;
+  uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
+  r->shadow->setInitialised(offset, std::min(bytes, r->bytes - offset), true);
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cheap repeatable random numbers (SplitMix64). Seed 0 is special by agreement
+// of all users: isQuiet() says that nothing is to be drawn, the plain choice is
+// taken.
+#ifndef ACT_RUNTIME_SIM_RANDOM_H
+#define ACT_RUNTIME_SIM_RANDOM_H
+#include <cstdint>
+
+namespace act::runtime::sim {
+
+inline uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+class Random {
+public:
+  Random() = default;
+  Random(uint64_t seed, uint64_t stream)
+      : state(mix(seed ^ mix(stream))), quiet(seed == 0) {}
+  bool isQuiet() const { return quiet; }
+  uint64_t next() { return mix(state += 0x9e3779b97f4a7c15); }
+  /// In [0, bound); bound > 0.
+  uint32_t below(uint32_t bound) {
+    return uint32_t((next() >> 32) * bound >> 32);
+  }
+
+private:
+  uint64_t state = 0;
+  bool quiet = true;
+};
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is remembered of every byte of shared and global memory: whether it was
+// ever written, who wrote it last, who has read it since.
+//
+// Four neighbouring bytes share a cell as long as they are always accessed
+// together; the first access to a part of them splits the cell in four.
+//
+//     write   epoch of the last write, and how it was made (plain, or atomic
+//             with a scope; through the generic or the async proxy)
+//     reads   the epochs of reads since, one, or a list. Lists keep the last
+//             maximumReaders: whoever writes after more unordered readers than
+//             that is judged by those.
+//
+// Conflicting accesses are a race unless the earlier is known to the later
+// one's agent, or both are atomic (strong, each in the other's scope). The
+// checks do not depend on the order in which the simulator ran them, except
+// that each pair is judged when the second of it comes.
+#ifndef ACT_RUNTIME_SIM_SHADOW_H
+#define ACT_RUNTIME_SIM_SHADOW_H
+#include "runtime/sim/Clock.h"
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace act::runtime::sim {
+
+enum class Scope : uint8_t { Cta, Cluster, Gpu, System };
+
+/// How an access is made; what a race is judged by.
+struct Manner {
+  bool write = false, read = false; // both: a read-modify-write
+  bool strong = false;              // .relaxed and stronger, .volatile, atomics
+  Scope scope = Scope::System;      // of a strong access
+  bool async = false;               // by the async proxy
+  bool deferred = false; // by an agent that is not a thread (asynchronous)
+};
+
+/// The agent of an access and all it may ask about what came before.
+class Observer {
+public:
+  virtual ~Observer() = default;
+  Epoch self;        // recorded for this access
+  uint32_t site = 0; // instruction, for messages
+  Manner manner;
+  /// Whether the access e is ordered before this one; `generic` says that e
+  /// was a write by the generic proxy and this one is async.
+  virtual bool ordered(Epoch e, bool needsProxy) const = 0;
+  /// Whether a strong access of CTA `cta` with scope `scope` and this one
+  /// include each other.
+  virtual bool inScope(uint32_t cta, Scope scope) const = 0;
+};
+
+struct Conflict {
+  enum Kind : uint8_t {
+    None,
+    Race,
+    MissingProxyFence,
+    Uninitialised
+  } kind = None;
+  uint64_t offset = 0; // first byte of it, in the region
+  Epoch other;
+  uint32_t otherSite = 0;
+  bool otherWrote = false;
+};
+
+class Shadow {
+public:
+  /// `concurrent`: several host threads use it (global memory).
+  Shadow(uint64_t bytes, bool concurrent);
+  ~Shadow();
+  /// Judges and records the access of [offset, offset + bytes). The first
+  /// conflict is returned; the access is recorded all the same.
+  Conflict access(const Observer &by, uint64_t offset, uint64_t bytes);
+  /// Forgets accesses, keeps what is initialised.
+  void forgetAccesses();
+  /// Forgets everything: fresh shared memory.
+  void reset();
+  void setInitialised(uint64_t offset, uint64_t bytes, bool value);
+  bool isInitialised(uint64_t offset, uint64_t bytes) const;
+
+private:
+  struct Cell;
+  struct Reader;
+  struct Table; // cells and lists of one stretch, made when first touched
+  static constexpr uint64_t stretchBytes = 16384;
+  static constexpr size_t maximumReaders = 64;
+  std::vector<std::unique_ptr<Table>> tables;
+  std::unique_ptr<std::mutex[]> locks; // striped; null when not concurrent
+  std::vector<uint64_t> initialised;   // a bit per byte
+  void accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
+                     Conflict &conflict);
+  static void judge(Table &table, Cell &cell, const Observer &by,
+                    uint64_t offset, Conflict &conflict);
+};
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The PTX simulator as a library: load PTX text, give it memory, launch.
+//
+//     Simulator sim(*targetNamed("sm_90a"), {});
+//     auto module = sim.load(text, "kernel.ptx");
+//     void *x = *sim.allocate(4096);
+//     LaunchRequest request; request.grid[0] = 8; request.block[0] = 128;
+//     auto report = sim.launch(**module, "kernel", request);
+//     for (const Finding &f : report->findings) puts(f.str().c_str());
+//
+// Device addresses are host addresses: memory given out by allocate() may be
+// read and written by the host between launches. Memory of the host that
+// kernels may touch is made known with registerHost(). Everything else is out
+// of bounds.
+//
+// What the parts are:
+//
+//   ptx/      text → tree                         (knows the grammar)
+//   decode/   tree → Program                      (knows instructions, targets)
+//   Machine   grid → clusters → CTAs → warps → fragments of lanes that step
+//             together; barriers; asynchronous operations
+//   Memory    allocations, the windows of shared and local memory
+//   Clock, Shadow   who knows of whose accesses: races, uninitialised reads
+//   Counters  what the hardware would have done
+//
+// One launch at a time per Simulator (launch() takes turns by a mutex); inside,
+// clusters run on `threads` host threads.
+#ifndef ACT_RUNTIME_SIM_SIMULATOR_H
+#define ACT_RUNTIME_SIM_SIMULATOR_H
+#include "act/Result.h"
+#include "runtime/sim/Counters.h"
+#include "runtime/sim/Finding.h"
+#include "runtime/sim/Memory.h"
+#include "runtime/sim/Target.h"
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace act::runtime::sim {
+
+struct Options {
+  bool checks = true;
+  /// Orders warps and CTAs, places asynchronous operations, draws errors of
+  /// approximate functions. 0: everything as early as possible, in order,
+  /// correctly rounded.
+  uint64_t seed = 0;
+  uint64_t maximumInstructions = 0; // warp instructions of a launch; 0: no end
+  unsigned threads = 0;             // 0: one per core
+  /// Where printf and assert of kernels write; stdout when empty.
+  std::function<void(std::string_view)> print;
+  size_t maximumFindings = 100;
+};
+
+/// A kernel's needs, known once it is decoded.
+struct KernelInfo {
+  std::string name;
+  uint64_t parameterBytes = 0, sharedBytes = 0, localBytes = 0;
+  uint32_t registers = 0; // 32-bit registers live at once, an estimate
+  uint32_t maxThreads = 1024;
+  uint32_t requiredBlock[3] = {0, 0, 0}, requiredCluster[3] = {0, 0, 0};
+  struct Parameter {
+    uint64_t offset, bytes;
+    uint32_t align;
+  };
+  std::vector<Parameter> parameters;
+};
+
+struct LaunchRequest {
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {0, 0, 0};
+  uint64_t dynamicSharedBytes = 0;
+  bool cooperative = false;
+  /// The parameter block as the kernel sees it: every parameter at its offset.
+  std::vector<uint8_t> parameters;
+};
+
+struct LaunchReport {
+  std::vector<Finding> findings; // of this launch, most severe class first
+  Counters counters;
+};
+
+class Program; // a decoded module
+class LoadedModule {
+public:
+  LoadedModule(std::unique_ptr<Program> program, Memory &memory);
+  ~LoadedModule();
+  Result<KernelInfo> kernel(const std::string &name) const;
+  std::vector<std::string> kernels() const;
+  struct Symbol {
+    void *address;
+    uint64_t bytes;
+  };
+  Result<Symbol> symbol(const std::string &name) const;
+  const Program &program() const { return *decoded; }
+
+private:
+  std::unique_ptr<Program> decoded;
+  Memory &memory;
+};
+
+class Simulator {
+public:
+  Simulator(const Target &target, Options options);
+  ~Simulator();
+  const Target &target() const { return machine; }
+
+  /// Parses, decodes and checks the text against the target; allocates and
+  /// initialises its variables. `name` is what messages call it.
+  Result<std::unique_ptr<LoadedModule>> load(std::string_view text,
+                                             const std::string &name);
+  Result<LaunchReport> launch(const LoadedModule &module,
+                              const std::string &kernel,
+                              const LaunchRequest &request);
+
+  /// Aligned to 512 bytes. Uninitialised for the checks (though zero) unless
+  /// the host says that it wrote it: markInitialised().
+  Result<void *> allocate(uint64_t bytes, const std::string &name = "");
+  Status free(void *address);
+  void registerHost(void *address, uint64_t bytes, const std::string &name);
+  void unregisterHost(void *address);
+  void markInitialised(const void *address, uint64_t bytes);
+  Memory &memory() { return space; }
+
+private:
+  Target machine;
+  Options options;
+  Memory space;
+  std::mutex launching;
+};
+
+} // namespace act::runtime::sim
+#endif

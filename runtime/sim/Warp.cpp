@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A warp's fragments: which one runs, how they split, meet and merge.
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/decode/Specials.h"
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace act::runtime::sim {
+
+namespace {
+
+// A fragment that has run so many steps lets others run as many.
+constexpr unsigned turnShift = 11;
+
+unsigned laneStride(unsigned bytes) { return bytes < 8 ? bytes : 8; }
+
+// Copies lanes of a slot of `bytes` per lane (0: predicate; 16: two halves).
+void copyLanes(std::byte *to, const std::byte *from, unsigned bytes,
+               uint32_t lanes) {
+  if (bytes == 0) {
+    uint32_t a, b;
+    std::memcpy(&a, to, 4);
+    std::memcpy(&b, from, 4);
+    a = (a & ~lanes) | (b & lanes);
+    std::memcpy(to, &a, 4);
+    return;
+  }
+  unsigned stride = laneStride(bytes);
+  for (unsigned half = 0; half < (bytes == 16 ? 2 : 1); ++half)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (lanes >> lane & 1)
+        std::memcpy(to + half * 256 + lane * stride,
+                    from + half * 256 + lane * stride, stride);
+}
+
+uint32_t slotSize(unsigned bytes) { return bytes <= 2 ? 64 : 32 * bytes; }
+
+} // namespace
+
+Warp::~Warp() {
+  if (local)
+    munmap(local, 32 * localLimit);
+}
+
+bool Warp::needLocal(uint64_t bytes) {
+  if (bytes > localLimit)
+    return false;
+  if (!local && bytes) {
+    void *p = mmap(nullptr, 32 * localLimit, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+      return false;
+    local = static_cast<std::byte *>(p);
+  }
+  return true;
+}
+
+FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
+  auto frame = std::make_shared<Frame>();
+  frame->function = &function;
+  frame->caller = caller;
+  if (caller) {
+    frame->depth = caller->depth + 1;
+    frame->localBase = caller->localBase + caller->function->localBytes;
+  }
+  if (!needLocal(frame->localBase + function.localBytes))
+    return nullptr;
+  frame->storage = std::make_unique<std::byte[]>(function.frameBytes + 64);
+  uintptr_t address = reinterpret_cast<uintptr_t>(frame->storage.get());
+  frame->registers = frame->storage.get() + (64 - address % 64) % 64;
+  std::memcpy(frame->registers + function.registerBytes, function.image.data(),
+              function.image.size());
+  frame->defined.assign(function.frameBytes / 64, ~0u);
+  std::fill_n(frame->defined.begin(), function.registerBytes / 64, 0);
+  for (const FunctionCode::SpecialSlot &s : function.specials)
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      uint64_t value =
+          valueOf(Special(s.special), *this, *frame, lane) + s.addend;
+      std::memcpy(frame->registers + s.slot + lane * s.bytes, &value, s.bytes);
+    }
+  return frame;
+}
+
+bool Warp::choose() {
+  if (fragments.size() == 1) {
+    current = 0;
+    return !fragments[0].blocked;
+  }
+  const Fragment *best = nullptr;
+  auto key = [](const Fragment &f) {
+    return std::make_tuple(f.steps >> turnShift, ~f.frame->depth, f.pc);
+  };
+  for (const Fragment &f : fragments)
+    if (!f.blocked && (!best || key(f) < key(*best)))
+      best = &f;
+  if (!best)
+    return false;
+  current = uint32_t(best - fragments.data());
+  return true;
+}
+
+void Warp::merge(uint32_t index) {
+  Fragment &f = fragments[index];
+  for (uint32_t i = 0; i < fragments.size(); ++i) {
+    Fragment &o = fragments[i];
+    if (i == index || o.pc != f.pc || o.frame != f.frame || o.arrived ||
+        f.arrived)
+      continue;
+    f.mask |= o.mask;
+    f.steps = std::min(f.steps, o.steps);
+    f.blocked = false;
+    fragments.erase(fragments.begin() + i);
+    return; // the others were merged when they came here
+  }
+}
+
+void Warp::jump(Fragment &fragment, uint32_t lanes, uint32_t pc) {
+  if (lanes == fragment.mask) {
+    fragment.pc = pc;
+    return;
+  }
+  Fragment other = fragment;
+  other.mask = lanes;
+  other.pc = pc;
+  fragment.mask &= ~lanes;
+  ++fragment.pc;
+  fragments.push_back(std::move(other));
+}
+
+bool Context::meet(const Instruction &at, uint32_t members,
+                   uint64_t signature) {
+  if (mask & ~members)
+    report(FindingKind::InvalidOperation, at, __builtin_ctz(mask & ~members),
+           "executes an instruction whose member mask leaves it out");
+  uint32_t wanted = members & warp.liveLanes;
+  if ((wanted & ~mask) == 0)
+    return true;
+  fragment.members = members;
+  fragment.signature = signature;
+  fragment.waitingMask = mask;
+  fragment.waitingFor = "the other lanes of its member mask";
+  uint32_t here = mask;
+  for (const Fragment &f : warp.fragments)
+    if (&f != &fragment && f.blocked && f.members == members &&
+        f.signature == signature)
+      here |= f.waitingMask;
+  if (wanted & ~here)
+    return false;
+  // All are here, some at other instructions: their operands come to this
+  // frame for the time of the instruction (Warp::finishMeeting undoes it).
+  auto eachSlot = [&](auto visit) {
+    for (unsigned k = 0; k < at.readCount; ++k)
+      visit(at.reads[k]);
+    for (unsigned k = 0; k < at.writeCount; ++k)
+      visit(at.writes[k]);
+  };
+  warp.saved.clear();
+  warp.savedDefined.clear();
+  eachSlot([&](const SlotUse &use) {
+    const std::byte *from = frame.registers + use.slot;
+    warp.saved.insert(warp.saved.end(), from, from + slotSize(use.bytes));
+    warp.savedDefined.push_back(frame.defined[use.slot / 64]);
+  });
+  for (Fragment &f : warp.fragments) {
+    if (&f == &fragment || !f.blocked || f.members != members ||
+        f.signature != signature)
+      continue;
+    const Instruction &other = f.frame->function->code[f.pc];
+    if (other.run != at.run || other.readCount != at.readCount ||
+        other.writeCount != at.writeCount)
+      continue;
+    for (unsigned k = 0; k < at.readCount; ++k) {
+      uint32_t to = at.reads[k].slot, from = other.reads[k].slot;
+      copyLanes(frame.registers + to, f.frame->registers + from,
+                at.reads[k].bytes, f.waitingMask);
+      uint32_t &d = frame.defined[to / 64];
+      d = (d & ~f.waitingMask) | (f.frame->defined[from / 64] & f.waitingMask);
+    }
+    mask |= f.waitingMask;
+    warp.met.push_back({f.frame, f.pc, f.waitingMask, f.mask, &other});
+  }
+  return true;
+}
+
+void Warp::finishMeeting(const Instruction &at) {
+  Frame &frame = *fragments[current].frame;
+  // Results go to whom they belong, then the frame's own lanes come back.
+  uint32_t lanes = 0;
+  for (Met &m : met) {
+    lanes |= m.lanes;
+    for (unsigned k = 0; k < at.writeCount; ++k) {
+      uint32_t from = at.writes[k].slot, to = m.at->writes[k].slot;
+      copyLanes(m.frame->registers + to, frame.registers + from,
+                at.writes[k].bytes, m.lanes);
+      uint32_t &d = m.frame->defined[to / 64];
+      d = (d & ~m.lanes) | (frame.defined[from / 64] & m.lanes);
+    }
+  }
+  size_t offset = 0, index = 0;
+  auto restore = [&](const SlotUse &use) {
+    // Where a joined lane's own register is this one, the result stays.
+    uint32_t keep = 0;
+    for (const Met &m : met)
+      for (unsigned k = 0; k < at.writeCount; ++k)
+        if (m.frame.get() == &frame && m.at->writes[k].slot == use.slot)
+          keep |= m.lanes;
+    copyLanes(frame.registers + use.slot, saved.data() + offset, use.bytes,
+              lanes & ~keep);
+    uint32_t &d = frame.defined[use.slot / 64];
+    d = (d & ~(lanes & ~keep)) | (savedDefined[index] & lanes & ~keep);
+    offset += slotSize(use.bytes);
+    ++index;
+  };
+  for (unsigned k = 0; k < at.readCount; ++k)
+    restore(at.reads[k]);
+  for (unsigned k = 0; k < at.writeCount; ++k)
+    restore(at.writes[k]);
+  for (Met &m : met)
+    for (Fragment &f : fragments)
+      if (f.frame == m.frame && f.pc == m.pc && f.mask == m.all) {
+        ++f.pc;
+        f.blocked = false;
+        f.members = 0;
+        f.waitingFor = nullptr;
+        break;
+      }
+  met.clear();
+}
+
+void Warp::exit(uint32_t lanes) {
+  liveLanes &= ~lanes;
+  Fragment &f = fragments[current];
+  f.mask &= ~lanes;
+  if (!f.mask)
+    fragments.erase(fragments.begin() + current);
+  else
+    ++f.pc;
+}
+
+namespace {
+
+// Reads of undefined registers where that matters.
+void checkReads(Context &c, const Instruction &i) {
+  for (unsigned k = 0; k < i.readCount; ++k)
+    if (uint32_t bad = c.mask & ~c.definedLanes(i.reads[k].slot)) {
+      c.report(FindingKind::Uninitialised, i, __builtin_ctz(bad),
+               "uses a register that was never written");
+      c.define(i.reads[k].slot, bad);
+    }
+}
+
+void propagate(Context &c, const Instruction &i) {
+  uint32_t good = ~0u;
+  for (unsigned k = 0; k < i.readCount; ++k)
+    good &= c.definedLanes(i.reads[k].slot);
+  for (unsigned k = 0; k < i.writeCount; ++k) {
+    uint32_t &d = c.frame.defined[i.writes[k].slot / 64];
+    d = (d & ~c.mask) | (good & c.mask);
+  }
+}
+
+} // namespace
+
+Warp::Outcome Warp::run(uint32_t budget) {
+  for (Fragment &f : fragments)
+    f.blocked = false;
+  const bool checks = cta->grid->checks;
+  uint32_t ran = 0;
+  for (; ran < budget; ++ran) {
+    if (fragments.empty())
+      return Outcome::Finished;
+    if (!choose())
+      return ran ? Outcome::Ran : Outcome::Blocked;
+    Fragment &f = fragments[current];
+    const Instruction &i = f.frame->function->code[f.pc];
+    uint32_t mask = f.mask;
+    if (i.guard != noSlot) {
+      uint32_t p;
+      std::memcpy(&p, f.frame->registers + i.guard, 4);
+      if (checks)
+        if (uint32_t bad = mask & ~f.frame->defined[i.guard / 64]) {
+          Context c{*this, *cta, *cta->grid, f, *f.frame, mask, checks};
+          c.report(FindingKind::Uninitialised, i, __builtin_ctz(bad),
+                   "is guarded by a predicate that was never written");
+          c.define(i.guard, bad);
+        }
+      mask &= i.guardNegated ? ~p : p;
+    }
+    if (!mask) {
+      ++f.pc;
+      ++f.steps;
+      if (fragments.size() > 1)
+        merge(current);
+      continue;
+    }
+    Context c{*this, *cta, *cta->grid, f, *f.frame, mask, checks};
+    if (i.flags & flagAligned && mask != liveLanes) {
+      if (f.mask == liveLanes || mask != f.mask) {
+        c.report(FindingKind::DivergentBarrier, i,
+                 __builtin_ctz(liveLanes & ~mask ? liveLanes & ~mask : mask),
+                 "does not execute an instruction that its whole warp must "
+                 "execute together");
+      } else {
+        f.blocked = true;
+        f.waitingFor = "the other lanes of its warp";
+        // Unless the rest waits elsewhere for good: the machine says so then.
+        continue;
+      }
+    }
+    if (checks) {
+      if (i.flags & flagStrictReads)
+        checkReads(c, i);
+      if (!f.frame->inflight.empty())
+        c.checkInflight(i);
+    }
+    Step step = i.run(c, i);
+    if (step == Step::Blocked) {
+      f.blocked = true;
+      continue;
+    }
+    counters->warpInstructions[unsigned(i.kind)] += 1;
+    counters->laneInstructions += unsigned(__builtin_popcount(c.mask));
+    if (step == Step::Next) {
+      if (checks && !(i.flags & flagDefinesItself))
+        propagate(c, i);
+      if (!met.empty())
+        finishMeeting(i);
+      Fragment &again = fragments[current];
+      ++again.pc;
+      ++again.steps;
+      again.arrived = false;
+      again.members = 0;
+      again.waitingFor = nullptr;
+    } else if (step == Step::Jumped) {
+      ++fragments[current].steps;
+    } else {
+      c.event();
+      exit(c.mask);
+      if (fragments.empty())
+        return Outcome::Finished;
+      continue;
+    }
+    if (fragments.size() > 1)
+      merge(current);
+  }
+  return Outcome::Ran;
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tree becomes a Program: variables of functions get their places, then each
+// instruction its handler.
+#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/decode/FrameLayout.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+uint64_t alignTo(uint64_t value, uint64_t align) {
+  return align ? (value + align - 1) / align * align : value;
+}
+
+const Families &families() {
+  static const Families all = [] {
+    Families f;
+    registerControl(f);
+    registerMove(f);
+    registerInteger(f);
+    registerFloat(f);
+    registerHalf(f);
+    registerConvert(f);
+    registerCompare(f);
+    registerLogic(f);
+    registerWarp(f);
+    registerMemory(f);
+    registerAtomic(f);
+    registerBarrier(f);
+    registerMatrix(f);
+    registerWgmma(f);
+    registerCopy(f);
+    registerTensorMap(f);
+    registerMbarrier(f);
+    registerCluster(f);
+    return f;
+  }();
+  return all;
+}
+
+const char *typeClass(const ptx::Instruction &instruction) {
+  for (const std::string &word : instruction.modifiers)
+    switch (ptx::typeNamed(word)) {
+    case Type::F16:
+    case Type::BF16:
+    case Type::F16x2:
+    case Type::BF16x2:
+      return "/half";
+    case Type::F32:
+    case Type::F64:
+      return "/float";
+    case Type::None:
+      break;
+    default:
+      return "/int";
+    }
+  return "/int";
+}
+
+Decode familyOf(const ptx::Instruction &instruction) {
+  auto it = families().find(instruction.root);
+  if (it == families().end())
+    it = families().find(instruction.root + typeClass(instruction));
+  return it == families().end() ? nullptr : it->second;
+}
+
+} // namespace
+
+struct ProgramDecoder {
+  Program &program;
+
+  Error at(const ptx::Location &where, const std::string &message) const {
+    return {message, program.name + ":" + std::to_string(where.line)};
+  }
+
+  Status placeShared() {
+    // Shared variables of all functions stand one after the other; what is
+    // declared without a size starts behind them, for every kernel.
+    program.placements.resize(program.tree->variables.size());
+    for (size_t i = 0; i < program.tree->variables.size(); ++i)
+      if (Status s = place(program.tree->variables[i], program.placements[i]);
+          !s)
+        return s;
+    for (size_t i = 0; i < program.tree->functions.size(); ++i) {
+      const ptx::Function &f = program.tree->functions[i];
+      FunctionCode &code = program.functions[i];
+      code.variables.resize(f.variables.size());
+      for (size_t v = 0; v < f.variables.size(); ++v)
+        if (Status s = place(f.variables[v], code.variables[v]); !s)
+          return s;
+    }
+    return ok();
+  }
+
+  Status place(const ptx::Variable &v, Placement &p) {
+    p.space = v.space;
+    p.bytes = v.bytes;
+    if (v.space != Space::Shared)
+      return ok();
+    if (v.isUnsized) {
+      dynamicAlign = std::max<uint64_t>(dynamicAlign, v.align);
+      return ok();
+    }
+    p.offset = alignTo(program.staticSharedBytes, v.align);
+    program.staticSharedBytes = p.offset + v.bytes;
+    if (program.staticSharedBytes >= uint64_t(1) << sharedRankShift)
+      return at(v.location, "shared variables take " +
+                                std::to_string(program.staticSharedBytes) +
+                                " bytes, more than any target has");
+    return ok();
+  }
+
+  Status layOut(const ptx::Function &f, FunctionCode &code) {
+    code.name = f.name;
+    code.isEntry = f.isEntry;
+    code.dynamicSharedOffset = alignTo(program.staticSharedBytes, dynamicAlign);
+    auto local = [&](uint64_t bytes, uint64_t align) {
+      code.localBytes = alignTo(code.localBytes, std::max<uint64_t>(align, 1));
+      uint64_t offset = code.localBytes;
+      code.localBytes += bytes;
+      return offset;
+    };
+    for (size_t v = 0; v < f.variables.size(); ++v) {
+      Placement &p = code.variables[v];
+      if (p.space == Space::Local || p.space == Space::Param) {
+        p.space = Space::Local;
+        p.offset = local(p.bytes, f.variables[v].align);
+      } else if (p.space == Space::Shared) {
+        if (f.variables[v].isUnsized)
+          p.offset = code.dynamicSharedOffset;
+      } else {
+        return at(f.variables[v].location,
+                  "'" + f.variables[v].name +
+                      "': a function declares only .local, .shared and .param "
+                      "variables");
+      }
+    }
+    uint64_t offset = 0;
+    for (const ptx::Variable &v : f.parameters) {
+      if (v.space == Space::Reg)
+        return at(v.location, "parameters in .reg need the ABI of PTX before "
+                              "2.0, which is not simulated");
+      if (f.isEntry) {
+        offset = alignTo(offset, v.align);
+        code.parameters.push_back({Space::Param, offset, v.bytes});
+        code.kernel.parameters.push_back({offset, v.bytes, v.align});
+        offset += v.bytes;
+      } else {
+        code.parameters.push_back(
+            {Space::Local, local(v.bytes, v.align), v.bytes});
+      }
+    }
+    for (const ptx::Variable &v : f.results)
+      code.results.push_back({Space::Local, local(v.bytes, v.align), v.bytes});
+    code.localBytes = alignTo(code.localBytes, 16);
+    KernelInfo &k = code.kernel;
+    k.name = f.name;
+    k.parameterBytes = offset;
+    k.localBytes = code.localBytes;
+    const ptx::Performance &p = f.performance;
+    for (unsigned i = 0; i < 3; ++i) {
+      k.requiredBlock[i] = p.requiredThreads[i];
+      k.requiredCluster[i] = p.requiredCluster[i];
+    }
+    uint64_t threads = 1;
+    for (unsigned i = 0; i < 3; ++i)
+      threads *= std::max(1u, std::max(p.maxThreads[i], p.requiredThreads[i]));
+    if (p.maxThreads[0] || p.requiredThreads[0])
+      k.maxThreads = uint32_t(std::min<uint64_t>(threads, 1024));
+    code.branchTargets = f.branchTargets;
+    return ok();
+  }
+
+  Status decodeFunction(const ptx::Function &f, FunctionCode &code) {
+    FrameLayout layout(f);
+    Decoder d;
+    d.owner = &f;
+    d.program = &program;
+    d.functionCode = &code;
+    d.layout = &layout;
+    code.code.reserve(f.instructions.size() + 1);
+    auto finish = [&] {
+      Instruction &i = d.decoded;
+      program.slotPool.push_back(std::move(d.slots));
+      i.slots = program.slotPool.back().data();
+      i.slotCount = uint32_t(program.slotPool.back().size());
+      program.usePool.push_back(std::move(d.readUses));
+      i.reads = program.usePool.back().data();
+      i.readCount = uint16_t(program.usePool.back().size());
+      program.usePool.push_back(std::move(d.writeUses));
+      i.writes = program.usePool.back().data();
+      i.writeCount = uint16_t(program.usePool.back().size());
+      i.site = uint32_t(program.sites.size());
+      program.sites.push_back(d.instruction->location);
+      program.spellings.push_back(d.instruction->spelling());
+      code.code.push_back(i);
+    };
+    auto start = [&](const ptx::Instruction &tree) {
+      d.instruction = &tree;
+      d.decoded = Instruction();
+      d.used.assign(tree.modifiers.size(), false);
+      d.usedOperands.assign(tree.operands.size(), false);
+      d.slots.clear();
+      d.readUses.clear();
+      d.writeUses.clear();
+    };
+    for (const ptx::Instruction &tree : f.instructions) {
+      start(tree);
+      if (tree.guard >= 0) {
+        d.decoded.guard = layout.registerSlot(uint32_t(tree.guard));
+        d.decoded.guardNegated = tree.guardNegated;
+      }
+      Decode decode = familyOf(tree);
+      if (!decode)
+        return at(tree.location,
+                  "unknown instruction '" + tree.spelling() + "'");
+      decode(d);
+      d.finish();
+      if (d.failed())
+        return d.error;
+      finish();
+    }
+    // Control that runs off the end returns.
+    ptx::Instruction end;
+    end.root = "ret";
+    end.location =
+        f.instructions.empty() ? f.location : f.instructions.back().location;
+    start(end);
+    families().at("ret")(d);
+    finish();
+    layout.finish(code);
+    return ok();
+  }
+
+  uint64_t dynamicAlign = 1;
+};
+
+Status Decoder::decode(Program &program) {
+  const ptx::Module &tree = *program.tree;
+  uint32_t version = tree.versionMajor * 10 + tree.versionMinor;
+  if (version < 60 || version > 94)
+    return Error{"PTX " + std::to_string(tree.versionMajor) + "." +
+                     std::to_string(tree.versionMinor) +
+                     " is not known; expected 6.0 to 9.4",
+                 program.name};
+  ProgramDecoder decoder{program};
+  program.functions.resize(tree.functions.size());
+  if (Status s = decoder.placeShared(); !s)
+    return s;
+  for (size_t i = 0; i < tree.functions.size(); ++i)
+    if (Status s = decoder.layOut(tree.functions[i], program.functions[i]); !s)
+      return s;
+  for (size_t i = 0; i < tree.functions.size(); ++i)
+    if (tree.functions[i].hasBody)
+      if (Status s =
+              decoder.decodeFunction(tree.functions[i], program.functions[i]);
+          !s)
+        return s;
+  return ok();
+}
+
+Site Program::site(uint32_t index) const {
+  Site s;
+  if (index >= sites.size())
+    return s;
+  const ptx::Location &l = sites[index];
+  s.ptxLine = l.line;
+  if (l.file < tree->files.size())
+    s.sourceFile = tree->files[l.file];
+  s.sourceLine = l.sourceLine;
+  s.spelling = spellings[index];
+  return s;
+}
+
+} // namespace act::runtime::sim

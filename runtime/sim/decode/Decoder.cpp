@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/decode/FrameLayout.h"
+#include <algorithm>
+#include <cstring>
+
+namespace act::runtime::sim {
+
+using ptx::Operand;
+using ptx::Type;
+
+void Decoder::fail(const std::string &message) {
+  if (hasFailed)
+    return;
+  hasFailed = true;
+  error = {message,
+           program->name + ":" + std::to_string(instruction->location.line)};
+}
+
+// ---- modifiers
+
+bool Decoder::take(const char *word) {
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && instruction->modifiers[i] == word) {
+      used[i] = true;
+      return true;
+    }
+  return false;
+}
+
+bool Decoder::peek(const char *word) const {
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && instruction->modifiers[i] == word)
+      return true;
+  return false;
+}
+
+int Decoder::oneOf(std::initializer_list<const char *> words, bool needed) {
+  int index = 0;
+  for (const char *word : words) {
+    if (take(word))
+      return index;
+    ++index;
+  }
+  if (needed) {
+    std::string list;
+    for (const char *word : words)
+      list += std::string(list.empty() ? "." : ", .") + word;
+    fail("'" + instruction->spelling() + "' needs one of " + list);
+  }
+  return -1;
+}
+
+Type Decoder::type(std::initializer_list<Type> allowed) {
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i])
+      continue;
+    Type t = ptx::typeNamed(instruction->modifiers[i]);
+    if (t == Type::None)
+      continue;
+    used[i] = true;
+    if (allowed.size() &&
+        std::find(allowed.begin(), allowed.end(), t) == allowed.end())
+      fail("'" + instruction->spelling() + "' does not take the type ." +
+           instruction->modifiers[i]);
+    return t;
+  }
+  fail("'" + instruction->spelling() + "' needs a type");
+  return Type::B32;
+}
+
+std::vector<Type> Decoder::types() {
+  std::vector<Type> result;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (Type t = ptx::typeNamed(instruction->modifiers[i]);
+        !used[i] && t != Type::None) {
+      used[i] = true;
+      result.push_back(t);
+    }
+  return result;
+}
+
+Rounding Decoder::rounding(Rounding byDefault) {
+  static const std::pair<const char *, Rounding> words[] = {
+      {"rn", Rounding::Rn},   {"rz", Rounding::Rz},   {"rm", Rounding::Rm},
+      {"rp", Rounding::Rp},   {"rna", Rounding::Rna}, {"rni", Rounding::Rni},
+      {"rzi", Rounding::Rzi}, {"rmi", Rounding::Rmi}, {"rpi", Rounding::Rpi},
+      {"rs", Rounding::Rs}};
+  for (auto &[word, rounding] : words)
+    if (take(word))
+      return rounding;
+  return byDefault;
+}
+
+std::string Decoder::nextWord() {
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i]) {
+      used[i] = true;
+      return instruction->modifiers[i];
+    }
+  return "";
+}
+
+Scope Decoder::scope(Scope byDefault) {
+  int i = oneOf({"cta", "cluster", "gpu", "sys"});
+  if (i == 1)
+    require(90, 78);
+  return i < 0 ? byDefault : Scope(i);
+}
+
+unsigned Decoder::vector() {
+  int i = oneOf({"v2", "v4", "v8"});
+  return i < 0 ? 1 : 2u << i;
+}
+
+ptx::Space Decoder::space() {
+  using ptx::Space;
+  static const std::tuple<const char *, Space, bool> words[] = {
+      {"global", Space::Global, false},
+      {"shared", Space::Shared, false},
+      {"shared::cta", Space::Shared, false},
+      {"shared::cluster", Space::Shared, true},
+      {"local", Space::Local, false},
+      {"const", Space::Const, false},
+      {"param", Space::Param, false},
+      {"param::entry", Space::Param, false},
+      {"param::func", Space::Param, false}};
+  clusterSpace = false;
+  for (auto &[word, space, cluster] : words)
+    if (take(word)) {
+      if (cluster)
+        require(90, 78);
+      clusterSpace = cluster;
+      return space;
+    }
+  return Space::Generic;
+}
+
+// ---- demands
+
+void Decoder::require(uint32_t sm, uint32_t ptx10) {
+  const ptx::Module &m = module();
+  // What counts is what the module says it is for; it runs on what it is for
+  // or newer.
+  if (m.sm < sm)
+    fail("'" + instruction->spelling() + "' needs sm_" + std::to_string(sm) +
+         " or higher; the module's target is " + m.target);
+  uint32_t version = m.versionMajor * 10 + m.versionMinor;
+  if (version < ptx10)
+    fail("'" + instruction->spelling() + "' needs PTX " +
+         std::to_string(ptx10 / 10) + "." + std::to_string(ptx10 % 10) +
+         " or higher; the module says " + std::to_string(m.versionMajor) + "." +
+         std::to_string(m.versionMinor));
+}
+
+void Decoder::requireSuffix(uint32_t sm, char suffix, uint32_t ptx10) {
+  const ptx::Module &m = module();
+  if (m.sm != sm || m.suffix != suffix)
+    fail("'" + instruction->spelling() + "' needs sm_" + std::to_string(sm) +
+         suffix + "; the module's target is " + m.target);
+  require(sm, ptx10);
+}
+
+// ---- building
+
+void Decoder::begin(Handler handler, Class kind, uint8_t flags) {
+  decoded.run = handler;
+  decoded.kind = kind;
+  decoded.flags |= flags;
+}
+
+void Decoder::pushSlot(uint32_t slot) { slots.push_back(slot); }
+void Decoder::reads(uint32_t slot, unsigned bytes) {
+  readUses.push_back({slot, uint16_t(bytes)});
+}
+void Decoder::writes(uint32_t slot, unsigned bytes) {
+  writeUses.push_back({slot, uint16_t(bytes)});
+}
+void Decoder::dropReads() { readUses.clear(); }
+
+uint32_t Decoder::scratch(unsigned bytes) { return layout->scratch(bytes); }
+uint32_t Decoder::constant(uint64_t bits, unsigned bytes) {
+  return layout->constant(bits, bytes);
+}
+uint32_t Decoder::special(Special which, unsigned bytes, uint64_t addend) {
+  return layout->special(which, bytes, addend);
+}
+
+unsigned Decoder::registerBytes(const Operand &operand) const {
+  return operand.kind == Operand::Reg
+             ? slotBytes(owner->registers[operand.reg].type)
+             : 0;
+}
+
+uint32_t Decoder::immediateSlot(const Operand &o, Type type) {
+  unsigned bytes = slotBytes(type);
+  uint64_t bits = o.bits;
+  if (type == Type::Pred)
+    return layout->constant(bits ? ~0u : 0, 0);
+  if (o.isF32) {
+    if (type == Type::F64) {
+      float f;
+      uint32_t low = uint32_t(bits);
+      std::memcpy(&f, &low, 4);
+      double d = f;
+      std::memcpy(&bits, &d, 8);
+    }
+  } else if (o.isFloat) {
+    double d;
+    std::memcpy(&d, &bits, 8);
+    if (type == Type::F32 || (bytes == 4 && type != Type::F16x2)) {
+      float f = float(d);
+      uint32_t low;
+      std::memcpy(&low, &f, 4);
+      bits = low;
+    } else if (bytes < 4) {
+      fail("a floating-point immediate has no ." +
+           std::string(ptx::nameOf(type)) + " form");
+    }
+  } else if (type == Type::F32) {
+    float f = float(int64_t(bits));
+    uint32_t low;
+    std::memcpy(&low, &f, 4);
+    bits = low;
+  } else if (type == Type::F64) {
+    double d = double(int64_t(bits));
+    std::memcpy(&bits, &d, 8);
+  }
+  return layout->constant(bits, bytes);
+}
+
+uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
+                             ptx::Space &space) {
+  using ptx::Space;
+  using ptx::Symbol;
+  const Symbol &s = o.symbol;
+  switch (s.kind) {
+  case Symbol::ModuleVariable: {
+    const ptx::Variable &v = module().variables[s.index];
+    space = v.space;
+    uint64_t address =
+        v.space == Space::Shared
+            ? (v.isUnsized ? functionCode->dynamicSharedOffset
+                           : program->placements[s.index].offset)
+            : reinterpret_cast<uint64_t>(program->variables[s.index]);
+    return layout->constant(address + o.offset, bytes);
+  }
+  case Symbol::FunctionVariable: {
+    const Placement &p = functionCode->variables[s.index];
+    space = p.space;
+    if (p.space == Space::Shared)
+      return layout->constant(p.offset + o.offset, bytes);
+    return special(Special::LocalBase, bytes, p.offset + o.offset);
+  }
+  case Symbol::Parameter: {
+    const Placement &p = functionCode->parameters[s.index];
+    space = p.space;
+    return special(owner->isEntry ? Special::ParameterBlock
+                                  : Special::LocalBase,
+                   bytes, p.offset + o.offset);
+  }
+  case Symbol::ReturnValue: {
+    space = Space::Local;
+    return special(Special::LocalBase, bytes,
+                   functionCode->results[s.index].offset + o.offset);
+  }
+  case Symbol::FunctionName:
+    space = Space::Generic;
+    return layout->constant(functionWindow + 16 * (s.index + 1) + o.offset,
+                            bytes);
+  default:
+    fail("'" + o.name + "' is not a value");
+    return layout->constant(0, bytes);
+  }
+}
+
+uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
+  unsigned bytes = slotBytes(type);
+  uint32_t slot = 0;
+  switch (o.kind) {
+  case Operand::Reg: {
+    const ptx::Register &r = owner->registers[o.reg];
+    unsigned have = slotBytes(r.type);
+    bool isPredicate = r.type == Type::Pred;
+    if (isPredicate != (type == Type::Pred) ||
+        (wide ? have < bytes : have != bytes))
+      fail("register " + r.name + " is ." + ptx::nameOf(r.type) +
+           ", expected ." + ptx::nameOf(type) + " in '" +
+           instruction->spelling() + "'");
+    slot = layout->registerSlot(o.reg);
+    bytes = have;
+    break;
+  }
+  case Operand::Immediate:
+    slot = immediateSlot(o, type);
+    break;
+  case Operand::Special: {
+    Special which = specialNamed(o.name);
+    if (which == Special::None) {
+      if (o.name.rfind("%envreg", 0) == 0)
+        slot = layout->constant(0, bytes);
+      else
+        fail((isChangingSpecial(o.name) ? "only mov reads "
+                                        : "unknown special register ") +
+             o.name);
+      break;
+    }
+    slot = special(which, bytes, 0);
+    break;
+  }
+  case Operand::SymbolRef: {
+    ptx::Space space;
+    slot = symbolSlot(o, bytes, space);
+    break;
+  }
+  default:
+    fail("'" + instruction->spelling() + "' expects a value of type ." +
+         ptx::nameOf(type) + " as operand");
+  }
+  slots.push_back(slot);
+  readUses.push_back({slot, uint16_t(bytes)});
+  return slot;
+}
+
+uint32_t Decoder::result(const Operand &o, Type type, bool wide) {
+  unsigned bytes = slotBytes(type);
+  uint32_t slot = 0;
+  if (o.kind == Operand::Sink) {
+    slot = layout->scratch(bytes);
+  } else if (o.kind == Operand::Reg) {
+    const ptx::Register &r = owner->registers[o.reg];
+    unsigned have = slotBytes(r.type);
+    bool isPredicate = r.type == Type::Pred;
+    if (isPredicate != (type == Type::Pred) ||
+        (wide ? have < bytes : have != bytes))
+      fail("register " + r.name + " is ." + ptx::nameOf(r.type) +
+           ", expected ." + ptx::nameOf(type) + " in '" +
+           instruction->spelling() + "'");
+    slot = layout->registerSlot(o.reg);
+    bytes = have;
+  } else {
+    fail("'" + instruction->spelling() + "' expects a register for its result");
+  }
+  slots.push_back(slot);
+  writeUses.push_back({slot, uint16_t(bytes)});
+  return slot;
+}
+
+namespace {
+const Operand missing;
+}
+
+uint32_t Decoder::source(size_t index, Type type, bool wide) {
+  if (index >= operandCount()) {
+    fail("'" + instruction->spelling() + "' expects more than " +
+         std::to_string(operandCount()) + " operands");
+    return 0;
+  }
+  usedOperands[index] = true;
+  return source(instruction->operands[index], type, wide);
+}
+
+uint32_t Decoder::result(size_t index, Type type, bool wide) {
+  if (index >= operandCount()) {
+    fail("'" + instruction->spelling() + "' expects more than " +
+         std::to_string(operandCount()) + " operands");
+    return 0;
+  }
+  usedOperands[index] = true;
+  return result(instruction->operands[index], type, wide);
+}
+
+const Operand &Decoder::operand(size_t index) {
+  if (index >= operandCount()) {
+    fail("'" + instruction->spelling() + "' expects more than " +
+         std::to_string(operandCount()) + " operands");
+    return missing;
+  }
+  usedOperands[index] = true;
+  return instruction->operands[index];
+}
+
+uint32_t Decoder::sourcePredicate(size_t index, bool *negated) {
+  *negated = index < operandCount() && instruction->operands[index].negated;
+  return source(index, Type::Pred);
+}
+
+uint32_t Decoder::resultPredicate(const Operand &o) {
+  return result(o, Type::Pred);
+}
+
+AddressOperand Decoder::address(const Operand &o) {
+  AddressOperand a;
+  if (o.kind != Operand::Address) {
+    fail("'" + instruction->spelling() + "' expects an address in brackets");
+    return a;
+  }
+  a.offset = o.offset;
+  if (o.hasBase && o.baseIsSymbol) {
+    Operand base = o;
+    base.offset = 0;
+    a.slot = symbolSlot(base, 8, a.space);
+  } else if (o.hasBase) {
+    a.bytes = slotBytes(owner->registers[o.reg].type);
+    if (a.bytes != 4 && a.bytes != 8)
+      fail("an address has 32 or 64 bits; register " +
+           owner->registers[o.reg].name + " is ." +
+           ptx::nameOf(owner->registers[o.reg].type));
+    a.slot = layout->registerSlot(o.reg);
+    readUses.push_back({a.slot, a.bytes});
+  } else {
+    a.slot = layout->constant(0, 8);
+  }
+  return a;
+}
+
+AddressOperand Decoder::address(size_t index) {
+  return address(operand(index));
+}
+
+int64_t Decoder::immediate(size_t index) {
+  const Operand &o = operand(index);
+  if (o.kind != Operand::Immediate || o.isFloat || o.isF32) {
+    fail("operand " + std::to_string(index + 1) + " of '" +
+         instruction->spelling() + "' must be an integer constant");
+    return 0;
+  }
+  return int64_t(o.bits);
+}
+
+bool Decoder::isImmediate(size_t index) const {
+  return index < operandCount() &&
+         instruction->operands[index].kind == Operand::Immediate;
+}
+
+bool Decoder::isSink(size_t index) const {
+  return index < operandCount() &&
+         instruction->operands[index].kind == Operand::Sink;
+}
+
+void Decoder::finish() {
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i])
+      fail("unknown modifier '." + instruction->modifiers[i] + "' in '" +
+           instruction->spelling() + "'");
+  for (size_t i = 0; i < usedOperands.size(); ++i)
+    if (!usedOperands[i])
+      fail("'" + instruction->spelling() + "' does not take " +
+           std::to_string(usedOperands.size()) + " operands");
+  if (!decoded.run)
+    fail("'" + instruction->spelling() + "' is not known");
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the words of an instruction to its handler.
+//
+// Instructions are grouped in families, one file each (decode/XFamily.cpp). A
+// family says which roots it knows and decodes them:
+//
+//     static void decodeFma(Decoder &d) {          //
+//     fma{.rnd}{.ftz}{.sat}.type
+//       Rounding r = d.rounding(Rounding::None);
+//       bool ftz = d.take("ftz");
+//       Type t = d.type({Type::F32, Type::F64});
+//       if (t == Type::BF16) d.require(80, 70);    // sm, PTX version x 10
+//       d.begin(handlerFor(t, r, ftz), Class::Float);
+//       d.result(0, t); d.source(1, t); d.source(2, t); d.source(3, t);
+//     }
+//     void registerFloat(Families &f) { f["fma"] = decodeFma; }
+//
+// Modifiers are taken one by one; whatever is left when decode returns is an
+// error that names it, as is an operand that nobody asked for. Errors do not
+// throw: the first is kept, later calls do nothing sensible but are safe.
+#ifndef ACT_RUNTIME_SIM_DECODE_DECODER_H
+#define ACT_RUNTIME_SIM_DECODE_DECODER_H
+#include "act/Result.h"
+#include "runtime/sim/Numerics.h"
+#include "runtime/sim/Program.h"
+#include "runtime/sim/Shadow.h"
+#include "runtime/sim/decode/Specials.h"
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+namespace act::runtime::sim {
+
+struct FrameLayout;
+class Decoder;
+using Decode = void (*)(Decoder &);
+/// By root; where several families share a root, by root and the class of the
+/// instruction's types: "add/int", "add/float" (f32, f64), "add/half" (f16,
+/// bf16 and their pairs). The exact root is looked for first.
+using Families = std::unordered_map<std::string, Decode>;
+
+/// An address operand: base slot of `bytes` 4 or 8, plus offset. A symbol as
+/// base is a slot too: a variable's address, or the place of the kernel's
+/// parameter block (Param), or of the function's own memory (Local: .local
+/// variables, a device function's parameters, .param variables of calls).
+struct AddressOperand {
+  uint32_t slot = noSlot;
+  uint8_t bytes = 8;
+  int64_t offset = 0;
+  /// The space that a symbol base lies in; Generic when the base is a register.
+  ptx::Space space = ptx::Space::Generic;
+};
+
+class Decoder {
+public:
+  // ---- the instruction
+  const ptx::Instruction &tree() const { return *instruction; }
+  const ptx::Function &function() const { return *owner; }
+  const ptx::Module &module() const { return *program->tree; }
+  const Target &target() const { return program->target; }
+  Program &out() { return *program; }
+  FunctionCode &code() { return *functionCode; }
+
+  // ---- modifiers, in any order, each consumed
+  bool take(const char *word); // true when it was there
+  bool peek(const char *word) const;
+  /// The one of these that is there, or -1; with `needed` an error if none.
+  int oneOf(std::initializer_list<const char *> words, bool needed = false);
+  /// The next unconsumed modifier that is a type; must be among `allowed` when
+  /// that is not empty.
+  ptx::Type type(std::initializer_list<ptx::Type> allowed = {});
+  /// All type modifiers left, in order (mma: d, a, b, c).
+  std::vector<ptx::Type> types();
+  /// .rn .rz ...; `byDefault` when absent.
+  Rounding rounding(Rounding byDefault);
+  /// The next unconsumed modifier whatever it is ("" when none); consumes it.
+  std::string nextWord();
+  /// .cta .cluster .gpu .sys
+  Scope scope(Scope byDefault);
+  /// .v2 .v4 .v8 → 2, 4, 8; else 1
+  unsigned vector();
+  ptx::Space
+  space(); // .global, .shared{::cta,::cluster}, ... consumed; Generic
+  bool tookClusterSpace() const {
+    return clusterSpace;
+  } // space() saw ::cluster
+
+  // ---- demands on target and version; errors as ptxas would say
+  void require(uint32_t sm, uint32_t ptx10);
+  void requireSuffix(uint32_t sm, char suffix, uint32_t ptx10); // sm_90a only
+
+  // ---- building
+  void begin(Handler handler, Class kind, uint8_t flags = 0);
+  /// Appends operand `index` to slots; immediates become constant slots of the
+  /// width of `type`. `wide`: the register may be wider than the type (ld, st,
+  /// cvt). Returns the slot.
+  uint32_t source(size_t index, ptx::Type type, bool wide = false);
+  uint32_t result(size_t index, ptx::Type type, bool wide = false);
+  /// The same for an operand that is not at the top level (vector elements).
+  uint32_t source(const ptx::Operand &operand, ptx::Type type,
+                  bool wide = false);
+  uint32_t result(const ptx::Operand &operand, ptx::Type type,
+                  bool wide = false);
+  /// A slot that no instruction of the program names (temporary result for _).
+  uint32_t scratch(unsigned bytes);
+  /// A constant in all lanes.
+  uint32_t constant(uint64_t bits, unsigned bytes);
+  uint32_t sourcePredicate(size_t index, bool *negated);
+  uint32_t resultPredicate(const ptx::Operand &operand);
+  AddressOperand address(size_t index);
+  AddressOperand address(const ptx::Operand &operand);
+  /// Appends base slot (or noSlot) to slots; put the rest where you keep it.
+  void pushSlot(uint32_t slot);
+  void reads(uint32_t slot, unsigned bytes);
+  void writes(uint32_t slot, unsigned bytes);
+  /// Takes part in definedness only if the family says so later.
+  void dropReads();
+  /// The operand as it stands, counted as used.
+  const ptx::Operand &operand(size_t index);
+  size_t operandCount() const { return instruction->operands.size(); }
+  /// An integer known when decoding; an error otherwise.
+  int64_t immediate(size_t index);
+  bool isImmediate(size_t index) const;
+  bool isSink(size_t index) const;
+  unsigned registerBytes(const ptx::Operand &operand) const; // 0: predicate
+  /// Data of the family that lives as long as the program.
+  template <typename T> const T *keep(T value) {
+    auto p = std::make_shared<T>(std::move(value));
+    const T *raw = p.get();
+    program->dataPool.push_back(std::move(p));
+    return raw;
+  }
+  Instruction &current() { return decoded; }
+
+  void fail(const std::string &message);
+  bool failed() const { return hasFailed; }
+
+  /// Decodes a whole module. The variables of `program` are placed already.
+  static Status decode(Program &program);
+
+private:
+  friend struct ProgramDecoder;
+  const ptx::Instruction *instruction = nullptr;
+  const ptx::Function *owner = nullptr;
+  Program *program = nullptr;
+  FunctionCode *functionCode = nullptr;
+  Instruction decoded;
+  std::vector<bool> used;         // modifiers
+  std::vector<bool> usedOperands; // at the top level
+  std::vector<uint32_t> slots;
+  std::vector<SlotUse> readUses, writeUses;
+  bool clusterSpace = false;
+  bool hasFailed = false;
+  Error error;
+  FrameLayout *layout = nullptr; // of the frame in the making
+  uint32_t special(Special which, unsigned bytes, uint64_t addend);
+  /// A symbol as a value of `bytes`: the slot, and the space it lies in.
+  uint32_t symbolSlot(const ptx::Operand &operand, unsigned bytes,
+                      ptx::Space &space);
+  uint32_t immediateSlot(const ptx::Operand &operand, ptx::Type type);
+  void finish(); // complains about what is left over
+};
+
+// One per file in decode/.
+void registerControl(Families &); // bra, brx, call, ret, exit, trap, brkpt,
+                                  // nanosleep, pragma-likes
+void registerMove(Families &);    // mov, cvta, isspacep, selp, slct, set-like
+                                  // moves, vectors pack/unpack
+void registerInteger(
+    Families &); // add ... mad24, sad, abs, neg, min, max, addc, dp4a, bit ops
+void registerFloat(Families &);   // f32, f64: add ... fma, div, sqrt, rcp, ex2,
+                                  // lg2, sin, cos, tanh, testp, copysign
+void registerHalf(Families &);    // f16(x2), bf16(x2); roots shared with Float
+                                  // dispatch on the type
+void registerConvert(Families &); // cvt, cvt.pack
+void registerCompare(Families &); // set, setp, selp, slct
+void registerLogic(Families &); // and, or, xor, not, cnot, shl, shr, shf, lop3,
+                                // prmt, bfe, bfi ...
+void registerWarp(Families &);  // shfl, vote, match, redux, elect, activemask
+void registerMemory(
+    Families &); // ld, ldu, st, prefetch, applypriority, discard, createpolicy
+void registerAtomic(Families &);  // atom, red, fence, membar
+void registerBarrier(Families &); // bar, barrier, barrier.cluster
+void registerMatrix(Families &);  // ldmatrix, stmatrix, movmatrix, mma, wmma
+void registerWgmma(Families &);   // wgmma
+void registerCopy(
+    Families &); // cp.async, cp.async.bulk, cp.reduce, st.bulk, prefetch.tensor
+void registerTensorMap(Families &); // tensormap.replace, cp_fenceproxy
+void registerMbarrier(Families &);  // mbarrier.*
+void registerCluster(
+    Families &); // mapa, getctarank, setmaxnreg, griddepcontrol
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices in the registers of a warp: tables of where each element is, made
+// once per instruction from Fragments.h, and the loops that read and write
+// through them.
+#ifndef ACT_RUNTIME_SIM_DECODE_MATRIXREGISTERS_H
+#define ACT_RUNTIME_SIM_DECODE_MATRIXREGISTERS_H
+#include "runtime/sim/Fragments.h"
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/TensorCore.h"
+#include "runtime/sim/decode/Decoder.h"
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace act::runtime::sim {
+
+struct RegisterElement {
+  uint16_t byte;  // in the slot
+  uint8_t reg;    // of the operand's registers
+  uint8_t shift;  // elements of less than a byte
+};
+
+/// Row by row, or column by column with `byColumn`. Single bits go by words of
+/// 32 along K.
+struct RegisterMatrix {
+  std::vector<RegisterElement> elements;
+  unsigned bits = 32;
+  unsigned registers = 0;
+
+  template <typename PlaceOf> // Place(row, col)
+  static RegisterMatrix make(unsigned rows, unsigned cols, unsigned bits,
+                             bool byColumn, PlaceOf placeOf) {
+    RegisterMatrix r;
+    r.bits = bits;
+    unsigned outer = byColumn ? cols : rows, inner = byColumn ? rows : cols;
+    unsigned step = bits == 1 ? 32 : 1;
+    for (unsigned i = 0; i < outer; ++i)
+      for (unsigned j = 0; j < inner; j += step) {
+        Place p = byColumn ? placeOf(j, i) : placeOf(i, j);
+        unsigned width = bits == 64 ? 8 : 4, bit = p.part * bits;
+        r.elements.push_back({uint16_t(p.lane * width + bit / 8), p.reg,
+                              uint8_t(bit % 8)});
+        r.registers = std::max<unsigned>(r.registers, p.reg + 1u);
+      }
+    return r;
+  }
+
+  static const std::byte *at(const Frame &f, const uint32_t *slots,
+                             const RegisterElement &e) {
+    return f.registers + slots[e.reg] + e.byte;
+  }
+  /// Codes, zero-extended to T.
+  template <typename T>
+  void gather(const Frame &f, const uint32_t *slots, T *out) const {
+    if (bits == 16)
+      return gatherAs<uint16_t>(f, slots, out);
+    if (bits == 64)
+      return gatherAs<uint64_t>(f, slots, out);
+    if (bits == 8)
+      return gatherAs<uint8_t>(f, slots, out);
+    if (bits == 4) {
+      for (const RegisterElement &e : elements)
+        *out++ = T(uint8_t(*at(f, slots, e)) >> e.shift & 15);
+      return;
+    }
+    gatherAs<uint32_t>(f, slots, out);
+  }
+  /// Integers of 4 or 8 bits, extended by their sign or by zeros.
+  void gatherIntegers(const Frame &f, const uint32_t *slots, bool isSigned,
+                      int32_t *out) const {
+    gather(f, slots, out);
+    if (!isSigned)
+      return;
+    int32_t sign = 1 << (bits - 1);
+    for (size_t i = 0; i < elements.size(); ++i)
+      out[i] = (out[i] ^ sign) - sign;
+  }
+  /// `lanes`: those that may be written.
+  template <typename T>
+  void scatter(Frame &f, const uint32_t *slots, uint32_t lanes,
+               const T *in) const {
+    size_t width = bits == 64 ? 8 : bits == 16 ? 2 : 4;
+    unsigned laneBytes = bits == 64 ? 8 : 4;
+    for (const RegisterElement &e : elements) {
+      if (lanes >> (e.byte / laneBytes) & 1)
+        std::memcpy(f.registers + slots[e.reg] + e.byte, in, width);
+      ++in;
+    }
+  }
+
+private:
+  template <typename Raw, typename T>
+  void gatherAs(const Frame &f, const uint32_t *slots, T *out) const {
+    for (const RegisterElement &e : elements) {
+      Raw raw;
+      std::memcpy(&raw, at(f, slots, e), sizeof raw);
+      *out++ = T(raw);
+    }
+  }
+};
+
+/// The shape spelled "m16n8k16"; all zero when `word` is none.
+Extent extentNamed(const std::string &word);
+/// The element type spelled `word` ("s4", "e4m3"); false when it is none.
+bool elementNamed(const std::string &word, Element &type);
+Tensor tensorKindOf(Element type);
+
+/// Appends the registers of a brace-enclosed operand (or of a single one) to
+/// the slots; an error unless there are `count`.
+void matrixSources(Decoder &d, size_t index, unsigned count, unsigned bits);
+void matrixResults(Decoder &d, size_t index, unsigned count, unsigned bits);
+
+/// Lanes in which some of the registers are not defined.
+inline uint32_t undefinedLanes(const Context &c, const uint32_t *slots,
+                               unsigned count) {
+  uint32_t all = ~0u;
+  for (unsigned i = 0; i < count; ++i)
+    all &= c.definedLanes(slots[i]);
+  return ~all;
+}
+
+/// Reports a warp that is not whole; the instruction is undefined then.
+void needsWholeWarp(const Context &c, const Instruction &at);
+
+void registerMma(Families &);  // mma
+void registerWmma(Families &); // wmma
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Special registers that do not change while a frame lives: slots, filled when
+// the frame is made. (The clocks change; mov reads them.)
+#ifndef ACT_RUNTIME_SIM_DECODE_SPECIALS_H
+#define ACT_RUNTIME_SIM_DECODE_SPECIALS_H
+#include <cstdint>
+#include <string>
+
+namespace act::runtime::sim {
+
+class Warp;
+struct Frame;
+
+enum class Special : uint16_t {
+  None,
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  ClusteridX,
+  ClusteridY,
+  ClusteridZ,
+  NclusteridX,
+  NclusteridY,
+  NclusteridZ,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtarank,
+  ClusterNctarank,
+  IsExplicitCluster,
+  DynamicSmemSize,
+  TotalSmemSize,
+  AggrSmemSize,
+  ReservedSmem,
+  WarpSize,
+  // Not spelled in PTX: addresses that depend on the launch or the call.
+  LocalBase,      // of the frame, in state space .local
+  ParameterBlock, // of the kernel
+};
+
+/// The special spelled "%tid.x"; None for unknown and for changing ones.
+Special specialNamed(const std::string &name);
+/// Changing ones: "%clock", "%clock_hi", "%clock64", "%globaltimer",
+/// "%globaltimer_lo", "%globaltimer_hi", "%pm0" ...
+bool isChangingSpecial(const std::string &name);
+/// The value in `lane`.
+uint64_t valueOf(Special special, const Warp &warp, const Frame &frame,
+                 unsigned lane);
+
+} // namespace act::runtime::sim
+#endif
