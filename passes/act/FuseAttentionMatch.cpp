@@ -23,6 +23,7 @@ private:
   bool findValues(Value probabilities, ArrayRef<Axes> dims);
   void trace(AttentionOperand &operand, bool throughFactors);
   bool traceRope(AttentionOperand &operand);
+  void splitQueries();
   bool classifyMasks();
   bool classifyLeading();
   bool checkOperand(const AttentionOperand &operand, ArrayRef<unsigned> leading,
@@ -292,9 +293,33 @@ bool Matcher::traceRope(AttentionOperand &operand) {
   return true;
 }
 
+// With one key for all heads a program may treat the heads' queries as rows of
+// one matrix. A mask between queries and keys says which of them are tokens.
+void Matcher::splitQueries() {
+  Axes rows = m.space.flat(m.queries);
+  for (const AxisView &view : mask.getMasks()) {
+    Operation *op = view.value.getDefiningOp();
+    if (!isa_and_nonnull<CausalMaskOp, SegmentMaskOp>(op) ||
+        !m.space.same(view.dims[1], m.keys))
+      continue;
+    Axes tokens = m.space.flat(view.dims[0]), heads;
+    if (tokens.empty() || !llvm::all_of(tokens, [&](unsigned axis) {
+          return llvm::is_contained(rows, axis);
+        }))
+      continue;
+    for (unsigned axis : rows)
+      if (!llvm::is_contained(tokens, axis))
+        heads.push_back(axis);
+    m.queries = tokens;
+    llvm::append_range(leading, heads);
+    return;
+  }
+}
+
 // What each elementary mask is, by the axes it depends on.
 bool Matcher::classifyMasks() {
   leading = m.space.flat(leading);
+  splitQueries();
   for (const AxisView &view : mask.getMasks()) {
     auto is = [&](const Axes &rows, const Axes &columns) {
       return m.space.sameDims(view.dims, {rows, columns});

@@ -71,6 +71,8 @@ Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
     return sameShapeAs(select.getIfTrue(), op) && addChoice(select, dims, post)
                ? select.getIfTrue()
                : Value();
+  if (auto product = dyn_cast<MulOp>(op))
+    return addProduct(product, dims);
   if (!isa<AddOp, SubOp>(op))
     return {};
   // Either operand may be the bias; a failed attempt leaves no masks.
@@ -112,24 +114,62 @@ bool ScoreMask::addMask(AxisView view) {
   return true;
 }
 
-// 1 - cast(mask) or cast(mask) - 1; `factor` becomes that of 1 - cast(mask).
-static Value maskOfDifference(SubOp op, double &factor) {
-  auto castOfMask = [](Value value) -> Value {
-    while (auto cast = value.getDefiningOp<CastOp>()) {
-      value = cast.getInput();
-      if (cast.getInput().getType().getElementType().isInteger(1))
-        return value;
-    }
-    return {};
-  };
+// x of 1 - x or x - 1; `factor` becomes that of 1 - x.
+static Value otherThanOne(SubOp op, double &factor) {
   auto isOne = [](Value value) {
     auto number = splatValue(value);
     return number && *number == 1;
   };
   if (isOne(op.getLhs()))
-    return castOfMask(op.getRhs());
+    return op.getRhs();
   factor = -factor;
-  return isOne(op.getRhs()) ? castOfMask(op.getLhs()) : Value();
+  return isOne(op.getRhs()) ? op.getLhs() : Value();
+}
+
+// Records the masks of a number that is 1 where they allow and 0 elsewhere: a
+// mask's, or a product of such.
+bool ScoreMask::addNumber(AxisView view) {
+  while (true) {
+    Operation *op = view.value.getDefiningOp();
+    if (auto product = dyn_cast_or_null<MulOp>(op))
+      return addNumber(space.broadcast(product.getLhs(), view.dims)) &&
+             addNumber(space.broadcast(product.getRhs(), view.dims));
+    if (auto cast = dyn_cast_or_null<CastOp>(op)) {
+      view.value = cast.getInput();
+      if (cast.getInput().getType().getElementType().isInteger(1))
+        return addMask(view);
+    } else if (!space.step(view)) {
+      return false;
+    }
+  }
+}
+
+// Whether both are the same mask, perhaps made twice.
+bool ScoreMask::same(const AxisView &a, const AxisView &b) const {
+  auto left = a.value.getDefiningOp<CausalMaskOp>(),
+       right = b.value.getDefiningOp<CausalMaskOp>();
+  return (a.value == b.value ||
+          (left && right && left.getWindow() == right.getWindow())) &&
+         space.sameDims(a.dims, b.dims);
+}
+
+// scores * number, where every mask of the number is applied to the product,
+// too: what is not hidden is multiplied by 1.
+Value ScoreMask::addProduct(MulOp op, ArrayRef<Axes> dims) {
+  auto attempt = [&](Value scores, Value number) -> Value {
+    size_t before = masks.size();
+    bool known =
+        sameShapeAs(scores, op) && addNumber(space.broadcast(number, dims));
+    for (size_t i = before; i < masks.size(); ++i)
+      known &= llvm::any_of(
+          ArrayRef(masks).take_front(before),
+          [&](const AxisView &old) { return same(old, masks[i]); });
+    masks.truncate(before);
+    return known ? scores : Value();
+  };
+  if (Value scores = attempt(op.getLhs(), op.getRhs()))
+    return scores;
+  return attempt(op.getRhs(), op.getLhs());
 }
 
 // Whether factor * bias is 0 where its masks allow, and very negative
@@ -155,9 +195,9 @@ bool ScoreMask::addBias(AxisView view, double factor) {
       return addChoice(select, view.dims, factor) &&
              addBias(space.broadcast(select.getIfTrue(), view.dims), factor);
     } else if (auto difference = dyn_cast<SubOp>(op)) {
-      Value mask = maskOfDifference(difference, factor);
-      return mask && factor <= forbidding &&
-             addMask(space.broadcast(mask, view.dims));
+      Value number = otherThanOne(difference, factor);
+      return number && factor <= forbidding &&
+             addNumber(space.broadcast(number, view.dims));
     } else if (!space.step(view)) {
       return false;
     }

@@ -8,6 +8,8 @@
 //
 //     scores + select(mask, 0, -1e9)        scores + (1 - cast(mask)) * -1e9
 //
+// the latter perhaps on scores * cast(mask),
+//
 // and takes conjunctions apart: what is left is a list of elementary masks, the
 // conjunction of which is the mask. A constant counts as very negative from
 // -1e4 down: f16 has no smaller power of ten, and exp(-1e4) is 0 in every type.
@@ -42,7 +44,10 @@ public:
 
 private:
   bool addMask(AxisView view);
+  bool addNumber(AxisView view);
   bool addBias(AxisView view, double factor);
+  mlir::Value addProduct(MulOp op, llvm::ArrayRef<Axes> dims);
+  bool same(const AxisView &a, const AxisView &b) const;
   bool addChoice(SelectOp op, llvm::ArrayRef<Axes> dims, double factor);
 
   AxisSpace &space;

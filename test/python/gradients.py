@@ -8,15 +8,18 @@ into their buffers, and on values computed from them that are used elsewhere too
 
 The check bites: one element changed by 1e-5 of the largest is noticed, in every
 tensor. What has no gradient is refused. Modules with repeated layers give the same
-bytes under every policy."""
+bytes under every policy. What --fuse-attention makes of a program (gradient_fused.py)
+has the loss and the gradients of the program."""
 import fnmatch
 import pathlib
+import subprocess
 import sys
 import time
 
 import numpy as np
 
 import gradient_attention
+import gradient_fused
 import gradient_models
 import gradient_ops
 from actrt import Runtime
@@ -103,11 +106,41 @@ def check_refused(compiler, name, write, message):
     return [f"expected {message!r}, but it compiles"]
 
 
+def check_fused(runtime, compiler, name, write, fuses):
+    """Problems, and the worst difference between fused and not."""
+    program = Program(seed_of(name))
+    program.fused_tolerance = 1e-10
+    write(program)
+    plain = Evaluation(runtime, compiler.compile(name, program.text()), program)
+    artifact = compiler.compile(f"{name}-fused", program.text(), "--fuse-attention")
+    fused = Evaluation(runtime, artifact, program)
+    ir = subprocess.run([compiler.tool, compiler.work / f"{name}.mlir", "--fuse-attention"],
+                        capture_output=True, text=True, check=True).stdout
+    left = [op for op in ("act.attention", "act.softmax") if op in ir]
+    expected = ["act.attention"] if fuses else ["act.softmax"]
+    problems = [] if left == expected else [f"expected {expected} after fusing, found {left}"]
+    gradients, loss = fused.gradients(), plain.loss()
+    errors = {"the loss": abs(fused.loss() - loss) / (1 + abs(loss))}
+    for n, g in plain.gradients().items():
+        errors[n] = np.abs(gradients[n] - g).max() / max(np.abs(g).max(), 1e-3)
+        if not np.abs(g).max() > 0:
+            problems.append(f"{n}: no gradient")
+    problems += [f"{n} differs by {e:.1e}" for n, e in errors.items()
+                 if not e <= program.fused_tolerance]
+    for evaluation in (plain, fused):
+        evaluation.step.release()
+    return problems, max(errors.values())
+
+
 def main():
     build, *names = sys.argv[1:]
     runtime = Runtime(pathlib.Path(build) / "lib/libact_runtime.so")
     compiler = Compiler(build, pathlib.Path(build) / "test/python/gradients")
     cases = {**gradient_ops.CASES, **gradient_models.CASES, **gradient_models.REFUSED}
+    spellings = {f"fused-{n}": (w, fuses) for fuses, programs in
+                 ((True, gradient_fused.FUSES), (False, gradient_fused.ALONE))
+                 for n, w in programs.items()}
+    cases |= spellings
     if names:
         cases = {c: w for c, w in cases.items() if any(fnmatch.fnmatch(c, n) for n in names)}
         if not cases:
@@ -116,14 +149,17 @@ def main():
     for name, write in cases.items():
         start = time.monotonic()
         try:
-            if isinstance(write, tuple):
+            if name in spellings:
+                problems, worst = check_fused(runtime, compiler, name, *write)
+            elif isinstance(write, tuple):
                 problems, worst = check_refused(compiler, name, *write), 0.0
             else:
                 problems, worst = check_case(runtime, compiler, name, write)
         except (RuntimeError, AssertionError) as error:
             problems, worst = [str(error)], float("nan")
         seconds = time.monotonic() - start
-        result = "FAILED" if problems else "refused" if isinstance(write, tuple) else f"{worst:.1e}"
+        refused = isinstance(write, tuple) and name not in spellings
+        result = "FAILED" if problems else "refused" if refused else f"{worst:.1e}"
         print(f"{name}: {result} ({seconds:.1f} s)", flush=True)
         for p in problems[:6]:
             print("  " + p.replace("\n", "\n  "), flush=True)
