@@ -5,7 +5,11 @@
 #include "act-c/Runtime.h"
 #include "act/Artifact/Format.h"
 #include "test/runtime/HandMadeSteps.h"
+#include <cmath>
+#include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <thread>
 
 using namespace act;
@@ -15,7 +19,7 @@ namespace {
 class Conformance : public testing::TestWithParam<const char *> {
 protected:
   actrt_device device = nullptr;
-  std::string kind;
+  std::string kind, target;
 
   void SetUp() override {
     actrt_status s = actrt_device_open(GetParam(), nullptr, &device);
@@ -26,6 +30,7 @@ protected:
     info.struct_size = sizeof info;
     ASSERT_EQ(actrt_device_query(device, &info), ACTRT_SUCCESS);
     kind = info.kind;
+    target = info.target;
   }
   void TearDown() override {
     if (device)
@@ -33,8 +38,12 @@ protected:
   }
 
   /// The same kernels in the form this kind of device loads.
-  actrt_module loadKernels() {
+  actrt_module loadKernels(const std::string &name = "conformance") {
     std::vector<uint8_t> code = test::kernelCode();
+    if (kind != "host") {
+      std::ifstream file(std::string(ACT_TEST_PTX) + "/" + name + ".ptx");
+      code.assign(std::istreambuf_iterator<char>(file), {});
+    }
     actrt_module m = nullptr;
     EXPECT_EQ(actrt_module_load(device, code.data(), code.size(),
                                 ACTRT_ALLOW_NATIVE, &m),
@@ -47,6 +56,27 @@ protected:
     void *p = nullptr;
     EXPECT_EQ(actrt_allocate(device, n * sizeof(T), &p), ACTRT_SUCCESS);
     return static_cast<T *>(p);
+  }
+
+  actrt_stream makeStream() {
+    actrt_stream s = nullptr;
+    EXPECT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
+    return s;
+  }
+  actrt_function function(actrt_module m, const char *name) {
+    actrt_function f = nullptr;
+    EXPECT_EQ(actrt_function_get(m, name, &f), ACTRT_SUCCESS)
+        << actrt_last_error();
+    return f;
+  }
+  template <typename T>
+  std::vector<T> read(actrt_stream s, const T *from, size_t n) {
+    std::vector<T> out(n);
+    EXPECT_EQ(
+        actrt_copy(s, out.data(), from, n * sizeof(T), ACTRT_DEVICE_TO_HOST),
+        ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_stream_synchronize(s), ACTRT_SUCCESS) << actrt_last_error();
+    return out;
   }
 };
 
@@ -280,8 +310,300 @@ TEST_P(Conformance, ManyThreadsMayCall) {
   EXPECT_EQ(good, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Conformance,
-                         testing::Values("host", "cuda:0", "sim:sm_90a"),
+TEST_P(Conformance, ValuesOfAnySizeArrive) {
+  if (kind == "host")
+    GTEST_SKIP() << "host kernels declare no parameters";
+  actrt_module m = loadKernels();
+  actrt_stream s = makeStream();
+  actrt_function f = function(m, "by_value");
+  auto *out = allocate<uint64_t>(4);
+  uint64_t words[3] = {1, uint64_t{2} << 40, 3};
+  uint16_t half = 65000;
+  actrt_argument a[3] = {pointer(out)};
+  a[1].kind = a[2].kind = ACTRT_BYTES;
+  a[1].bytes = sizeof words, a[1].value.pointer = words;
+  a[2].bytes = sizeof half, a[2].value.pointer = &half;
+  actrt_launch_shape shape = grid(1);
+  ASSERT_EQ(actrt_launch(f, s, &shape, a, 3), ACTRT_SUCCESS)
+      << actrt_last_error();
+  EXPECT_EQ(read(s, out, 4),
+            (std::vector<uint64_t>{1, uint64_t{2} << 40, 3, 65000}));
+  a[1].bytes = 16;
+  EXPECT_EQ(actrt_launch(f, s, &shape, a, 3), ACTRT_FAILED);
+  EXPECT_NE(std::string(actrt_last_error()).find("has 16 bytes"),
+            std::string::npos)
+      << actrt_last_error();
+  a[1].bytes = 24;
+  EXPECT_EQ(actrt_launch(f, s, &shape, a, 2), ACTRT_FAILED);
+  EXPECT_NE(std::string(actrt_last_error()).find("3 parameters"),
+            std::string::npos);
+  a[1].value.pointer = nullptr;
+  EXPECT_EQ(actrt_launch(f, s, &shape, a, 3), ACTRT_INVALID_ARGUMENT);
+}
+
+TEST_P(Conformance, ModuleVariablesHaveAddresses) {
+  actrt_module m = loadKernels();
+  void *address = nullptr;
+  uint64_t bytes = 0;
+  EXPECT_EQ(actrt_module_global(m, "no_such", &address, &bytes),
+            ACTRT_NOT_FOUND);
+  EXPECT_EQ(actrt_module_global(m, nullptr, &address, &bytes),
+            ACTRT_INVALID_ARGUMENT);
+  if (kind == "host")
+    return;
+  ASSERT_EQ(actrt_module_global(m, "table", &address, &bytes), ACTRT_SUCCESS)
+      << actrt_last_error();
+  EXPECT_EQ(bytes, 32u);
+  actrt_stream s = makeStream();
+  auto *table = static_cast<uint64_t *>(address);
+  EXPECT_EQ(read(s, table, 4), (std::vector<uint64_t>{11, 22, 33, 44}));
+  uint64_t five = 5;
+  ASSERT_EQ(actrt_copy(s, table + 1, &five, 8, ACTRT_HOST_TO_DEVICE),
+            ACTRT_SUCCESS);
+  auto *out = allocate<uint64_t>(4);
+  auto readTable = [&](actrt_module module) {
+    actrt_argument a = pointer(out);
+    actrt_launch_shape shape = grid(1);
+    shape.block[0] = 4;
+    EXPECT_EQ(actrt_launch(function(module, "read_table"), s, &shape, &a, 1),
+              ACTRT_SUCCESS)
+        << actrt_last_error();
+    return read(s, out, 4);
+  };
+  EXPECT_EQ(readTable(m), (std::vector<uint64_t>{11, 5, 33, 44}));
+  EXPECT_EQ(readTable(loadKernels()), (std::vector<uint64_t>{11, 22, 33, 44}))
+      << "a module loaded anew has variables of its own";
+}
+
+TEST_P(Conformance, DynamicSharedMemoryIsAskedFor) {
+  if (kind == "host")
+    GTEST_SKIP() << "the host has no shared memory";
+  actrt_module m = loadKernels();
+  actrt_stream s = makeStream();
+  actrt_function f = function(m, "reverse");
+  auto *out = allocate<uint32_t>(1024);
+  actrt_argument a = pointer(out);
+  actrt_launch_shape shape = grid(1);
+  shape.block[0] = 1024;
+  // The second needs the opt-in of more than 48 KiB.
+  for (uint64_t bytes : {4096, 96 * 1024}) {
+    shape.shared_bytes = bytes;
+    ASSERT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS)
+        << actrt_last_error();
+    auto got = read(s, out, 1024);
+    EXPECT_EQ(got[0], 1023u);
+    EXPECT_EQ(got[1000], 23u);
+  }
+  shape.shared_bytes = 1 << 20;
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+  EXPECT_NE(std::string(actrt_last_error()).find("shared memory"),
+            std::string::npos);
+  shape.shared_bytes = 4096;
+  shape.block[0] = 1025;
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+}
+
+TEST_P(Conformance, FunctionsSayWhatTheyNeed) {
+  if (kind == "host")
+    GTEST_SKIP() << "host kernels need nothing";
+  actrt_module m = loadKernels();
+  actrt_function_info info{};
+  info.struct_size = sizeof info;
+  actrt_function f = function(m, "demanding");
+  ASSERT_EQ(actrt_function_query(f, &info), ACTRT_SUCCESS);
+  EXPECT_EQ(info.shared_bytes, 512u);
+  EXPECT_GT(info.registers, 0u);
+  EXPECT_GT(info.max_threads_per_block, 0u);
+  if (kind == "sim") {
+    EXPECT_EQ(info.required_block[0], 64u);
+    EXPECT_EQ(info.required_block[1], 2u);
+    actrt_argument a = pointer(allocate<int>(1));
+    actrt_launch_shape shape = grid(1);
+    shape.block[0] = 128;
+    EXPECT_EQ(actrt_launch(f, makeStream(), &shape, &a, 1), ACTRT_FAILED);
+    EXPECT_NE(std::string(actrt_last_error()).find("requires 64x2x1"),
+              std::string::npos)
+        << actrt_last_error();
+  }
+  // A caller of version 0.1 knows fewer fields.
+  actrt_function_info old{};
+  old.struct_size = offsetof(actrt_function_info, required_block);
+  old.required_block[0] = 99;
+  ASSERT_EQ(actrt_function_query(f, &old), ACTRT_SUCCESS);
+  EXPECT_EQ(old.required_block[0], 99u);
+}
+
+TEST_P(Conformance, ClustersAndCooperativeLaunches) {
+  actrt_launch_shape shape = grid(8);
+  actrt_stream s = makeStream();
+  auto *out = allocate<uint32_t>(8);
+  actrt_argument a = pointer(out);
+  if (kind == "host") {
+    actrt_function f = function(loadKernels(), "count_block");
+    shape.cooperative = 1;
+    EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+    return;
+  }
+  actrt_function count = function(loadKernels(), "count_block");
+  shape.cooperative = 1;
+  EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  EXPECT_EQ(read(s, out, 8), std::vector<uint32_t>(8, 1));
+  shape.cooperative = 0;
+  shape.cluster[0] = 2;
+  if (target != "sm_90a") {
+    EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_FAILED);
+    EXPECT_NE(std::string(actrt_last_error()).find("no clusters"),
+              std::string::npos)
+        << actrt_last_error();
+    return;
+  }
+  actrt_module m = loadKernels("conformance-cluster");
+  actrt_function f = function(m, "rank"), pairs = function(m, "pairs");
+  ASSERT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  EXPECT_EQ(read(s, out, 4), (std::vector<uint32_t>{200, 201, 200, 201}));
+  shape.cluster[0] = 3;
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
+  // Said by the kernel itself.
+  shape.cluster[0] = 0;
+  ASSERT_EQ(actrt_launch(pairs, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  EXPECT_EQ(read(s, out, 4), (std::vector<uint32_t>{200, 201, 200, 201}));
+  actrt_function_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(actrt_function_query(pairs, &info), ACTRT_SUCCESS);
+  EXPECT_EQ(info.required_cluster[0], 2u);
+  shape.cluster[0] = 4;
+  EXPECT_EQ(actrt_launch(pairs, s, &shape, &a, 1), ACTRT_FAILED);
+}
+
+TEST_P(Conformance, CallbacksComeInOrder) {
+  actrt_stream s = makeStream();
+  actrt_function f = function(loadKernels(), "count_block");
+  auto *counts = allocate<int32_t>(4);
+  struct Seen {
+    std::vector<int32_t> values = std::vector<int32_t>(4);
+    std::atomic<int> calls{0};
+  } seen;
+  actrt_argument a = pointer(counts);
+  actrt_launch_shape shape = grid(4);
+  ASSERT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  ASSERT_EQ(actrt_copy(s, seen.values.data(), counts, 16, ACTRT_DEVICE_TO_HOST),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_stream_callback(
+                s,
+                [](void *user) {
+                  auto *seen = static_cast<Seen *>(user);
+                  seen->calls += seen->values[3] == 1;
+                },
+                &seen),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_stream_synchronize(s), ACTRT_SUCCESS);
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(actrt_stream_callback(s, nullptr, nullptr), ACTRT_INVALID_ARGUMENT);
+}
+
+TEST_P(Conformance, TensorMapsAreEncoded) {
+  actrt_tiled_tensor t{};
+  t.struct_size = sizeof t;
+  t.dtype = 9; // bf16
+  t.rank = 2;
+  t.address = allocate<uint16_t>(256 * 128);
+  t.dims[0] = 128, t.dims[1] = 256;
+  t.strides[0] = 256;
+  t.box[0] = 64, t.box[1] = 128;
+  t.element_strides[0] = t.element_strides[1] = 1;
+  t.swizzle = 3;
+  actrt_tensor_map map{};
+  actrt_status s = actrt_tensor_map_encode_tiled(device, &t, &map);
+  if (kind == "host") {
+    EXPECT_EQ(s, ACTRT_UNSUPPORTED);
+    return;
+  }
+  if (target != "sm_90a") {
+    EXPECT_EQ(s, ACTRT_FAILED);
+    return;
+  }
+  ASSERT_EQ(s, ACTRT_SUCCESS) << actrt_last_error();
+  uint64_t address = 0;
+  std::memcpy(&address, map.bytes, 8);
+  EXPECT_EQ(address, reinterpret_cast<uint64_t>(t.address));
+  // What the driver refuses is refused, by name.
+  struct {
+    void (*spoil)(actrt_tiled_tensor &);
+    const char *word;
+  } mistakes[] = {
+      {[](auto &t) { t.rank = 6; }, "rank"},
+      {[](auto &t) { t.dtype = 13; }, "element type"},
+      {[](auto &t) { t.strides[0] = 250; }, "stride of dimension 1"},
+      {[](auto &t) { t.box[0] = 128; }, "swizzle"},
+      {[](auto &t) { t.box[1] = 257; }, "box of dimension 1"},
+      {[](auto &t) { t.dims[0] = 0; }, "size of dimension 0"},
+      {[](auto &t) { t.box[0] = 4, t.swizzle = 0; }, "multiple of 16"},
+      {[](auto &t) { t.address = (char *)t.address + 8; }, "aligned"},
+      {[](auto &t) { t.oob_fill = 1, t.dtype = 1; }, "integers"},
+      {[](auto &t) { t.element_strides[1] = 9; }, "element stride"},
+      {[](auto &t) { t.interleave = 2; }, "rank 2"},
+  };
+  for (auto &m : mistakes) {
+    actrt_tiled_tensor bad = t;
+    m.spoil(bad);
+    EXPECT_EQ(actrt_tensor_map_encode_tiled(device, &bad, &map),
+              ACTRT_INVALID_ARGUMENT)
+        << m.word;
+    EXPECT_NE(std::string(actrt_last_error()).find(m.word), std::string::npos)
+        << actrt_last_error();
+  }
+}
+
+TEST_P(Conformance, FindingsAreErrorsUnlessTurnedOff) {
+  uint64_t count = 7;
+  size_t bytes = 0;
+  ASSERT_EQ(actrt_device_findings(device, &count, nullptr, &bytes),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(bytes, 1u);
+  if (kind != "sim")
+    return;
+  actrt_argument a[2] = {pointer(allocate<int>(4))};
+  a[1].kind = ACTRT_I64, a[1].value.i64 = 16;
+  actrt_launch_shape shape = grid(1);
+  EXPECT_EQ(actrt_launch(function(loadKernels(), "store_at"), makeStream(),
+                         &shape, a, 2),
+            ACTRT_FAILED);
+  std::string message = actrt_last_error();
+  EXPECT_NE(message.find("out-of-bounds"), std::string::npos) << message;
+  EXPECT_NE(message.find("store_at"), std::string::npos) << message;
+  char text[4096];
+  bytes = sizeof text;
+  ASSERT_EQ(actrt_device_findings(device, &count, text, &bytes), ACTRT_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(bytes, std::strlen(text) + 1);
+  EXPECT_NE(message.find(std::string(text, 20)), std::string::npos);
+  ASSERT_EQ(actrt_device_clear_findings(device), ACTRT_SUCCESS);
+  bytes = 0;
+  ASSERT_EQ(actrt_device_findings(device, &count, nullptr, &bytes),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(count, 0u);
+}
+
+TEST_P(Conformance, DamagedPtxIsAnError) {
+  if (kind == "host")
+    GTEST_SKIP() << "the host loads no PTX";
+  actrt_module m = nullptr;
+  for (std::string text : {"", "nonsense", ".vers", "\x7f"}) {
+    EXPECT_EQ(actrt_module_load(device, text.data(), text.size(), 0, &m),
+              ACTRT_FAILED)
+        << text;
+    EXPECT_NE(std::string(actrt_last_error()), "");
+  }
+}
+
+const char *deviceNames[] = {"host",      "cuda:0",    "sim:sm_80",
+                             "sim:sm_86", "sim:sm_89", "sim:sm_90a"};
+INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(deviceNames),
                          [](auto &info) {
                            std::string n = info.param;
                            for (char &c : n)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runtime/cuda asks of a driver, seen from the driver's side: each suite
+// runs with another libcuda.so.1 in LD_LIBRARY_PATH (see CMakeLists.txt).
+#include "act-c/Runtime.h"
+#include "test/runtime/FakeCuda.h"
+#include <dlfcn.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+namespace {
+
+std::string openError() {
+  actrt_device d = nullptr;
+  EXPECT_EQ(actrt_device_open("cuda:0", nullptr, &d), ACTRT_NOT_FOUND);
+  return actrt_last_error();
+}
+
+std::string text(const char *name) {
+  std::ifstream file(std::string(ACT_TEST_PTX) + "/" + name + ".ptx");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Driver_cuda : public testing::Test {
+protected:
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  decltype(&fake_cuda_calls) calls = nullptr;
+  decltype(&fake_cuda_live) live = nullptr;
+  actrt_device device = nullptr;
+  actrt_stream stream = nullptr;
+
+  void SetUp() override {
+    ASSERT_TRUE(library) << dlerror();
+    calls =
+        reinterpret_cast<decltype(calls)>(dlsym(library, "fake_cuda_calls"));
+    live = reinterpret_cast<decltype(live)>(dlsym(library, "fake_cuda_live"));
+    ASSERT_TRUE(calls && live) << "not the fake driver";
+    ASSERT_EQ(actrt_device_open("cuda:0", nullptr, &device), ACTRT_SUCCESS)
+        << actrt_last_error();
+    ASSERT_EQ(actrt_stream_create(device, &stream), ACTRT_SUCCESS);
+  }
+  // Whatever a test made is gone with its handles.
+  void TearDown() override {
+    for (actrt_module m : modules)
+      actrt_module_release(m);
+    for (actrt_function f : functions)
+      actrt_function_release(f);
+    actrt_stream_release(stream);
+    actrt_device_release(device);
+    for (int kind = 0; live && kind < 6; ++kind)
+      EXPECT_EQ(live(kind), 0) << "objects of kind " << kind;
+  }
+  actrt_module load(const std::string &code) {
+    actrt_module m = nullptr;
+    EXPECT_EQ(actrt_module_load(device, code.data(), code.size(), 0, &m),
+              ACTRT_SUCCESS)
+        << actrt_last_error();
+    modules.push_back(m);
+    return m;
+  }
+  actrt_function function(actrt_module m, const char *name) {
+    actrt_function f = nullptr;
+    EXPECT_EQ(actrt_function_get(m, name, &f), ACTRT_SUCCESS)
+        << actrt_last_error();
+    functions.push_back(f);
+    return f;
+  }
+  std::vector<actrt_module> modules;
+  std::vector<actrt_function> functions;
+};
+
+} // namespace
+
+TEST_F(Driver_cuda, DeviceSaysWhatTheCardIs) {
+  actrt_device_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(actrt_device_query(device, &info), ACTRT_SUCCESS);
+  EXPECT_STREQ(info.kind, "cuda");
+  EXPECT_STREQ(info.target, "sm_90a");
+  EXPECT_EQ(info.multiprocessors, 132u);
+  EXPECT_EQ(info.shared_bytes_per_block, 232448u);
+  EXPECT_EQ(info.memory_bytes, uint64_t{80} << 30);
+  EXPECT_EQ(info.host_addressable, 0u);
+  actrt_device other = nullptr;
+  EXPECT_EQ(actrt_device_open("cuda:1", nullptr, &other), ACTRT_NOT_FOUND);
+  EXPECT_NE(std::string(actrt_last_error()).find("1 card"), std::string::npos);
+  for (const char *name : {"cuda:", "cuda", "cuda:x", "cuda:-1"})
+    EXPECT_EQ(actrt_device_open(name, nullptr, &other), ACTRT_NOT_FOUND);
+}
+
+TEST_F(Driver_cuda, CompilersLogIsInTheMessage) {
+  actrt_module m = nullptr;
+  EXPECT_EQ(actrt_module_load(device, "garbage", 7, 0, &m), ACTRT_FAILED);
+  std::string message = actrt_last_error();
+  EXPECT_NE(message.find("CUDA_ERROR_INVALID_PTX"), std::string::npos);
+  EXPECT_NE(message.find("fake ptxas: line 1: syntax error near 'garbage'"),
+            std::string::npos)
+      << message;
+}
+
+// A text without variables is compiled once; one with variables each time.
+TEST_F(Driver_cuda, ModulesAreCachedByContent) {
+  std::string plain = text("conformance-cluster"), state = text("conformance");
+  long before = calls("cuModuleLoadDataEx");
+  load(plain);
+  load(plain);
+  load(plain + "\n// another text");
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), before + 2);
+  load(state);
+  load(state);
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), before + 4);
+  std::string cubin = "\177ELF .entry rank(";
+  function(load(cubin), "rank");
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), before + 5);
+}
+
+TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
+  actrt_function f = function(load(text("conformance-cluster")), "rank");
+  void *out = nullptr;
+  ASSERT_EQ(actrt_allocate(device, 64, &out), ACTRT_SUCCESS);
+  actrt_argument a{};
+  a.value.pointer = out;
+  actrt_launch_shape shape{};
+  shape.struct_size = sizeof shape;
+  shape.grid[0] = 16;
+  long before = calls("cooperative"), set = calls("cuFuncSetAttribute");
+  shape.cooperative = 1;
+  EXPECT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS);
+  EXPECT_EQ(calls("cooperative"), before + 1);
+  shape.cooperative = 0;
+  shape.cluster[0] = 16; // more than the portable eight
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS)
+        << actrt_last_error();
+  EXPECT_EQ(calls("cuFuncSetAttribute"), set + 1);
+  uint32_t got[16];
+  ASSERT_EQ(actrt_copy(stream, got, out, 64, ACTRT_DEVICE_TO_HOST),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(got[15], 1615u);
+}
+
+TEST(Driver_none, MessageNamesWhatWasLookedFor) {
+  for (const char *name : {"libcuda.so.1", "libcuda.so"})
+    if (dlopen(name, RTLD_NOW))
+      GTEST_SKIP() << "this machine has a driver";
+  std::string e = openError();
+  EXPECT_NE(e.find("libcuda.so.1"), std::string::npos) << e;
+  EXPECT_NE(e.find("libcuda.so "), std::string::npos) << e;
+  EXPECT_NE(e.find("'cuda:0'"), std::string::npos) << e;
+}
+
+TEST(Driver_cuda_init_fails, MessageIsTheDriversOwn) {
+  std::string e = openError();
+  EXPECT_NE(e.find("CUDA_ERROR_NO_DEVICE"), std::string::npos) << e;
+  EXPECT_NE(e.find("no CUDA-capable device is detected"), std::string::npos);
+}
+
+// An old driver serves plain launches and says what it lacks for others.
+TEST(Driver_cuda_too_old, OnlyNewLaunchesFail) {
+  actrt_device d = nullptr;
+  ASSERT_EQ(actrt_device_open("cuda:0", nullptr, &d), ACTRT_SUCCESS)
+      << actrt_last_error();
+  actrt_stream s = nullptr;
+  actrt_module m = nullptr;
+  actrt_function f = nullptr;
+  void *out = nullptr;
+  std::string code = text("conformance-cluster");
+  ASSERT_EQ(actrt_stream_create(d, &s), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_module_load(d, code.data(), code.size(), 0, &m),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_function_get(m, "rank", &f), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_allocate(d, 64, &out), ACTRT_SUCCESS);
+  actrt_argument a{};
+  a.value.pointer = out;
+  actrt_launch_shape shape{};
+  shape.struct_size = sizeof shape;
+  shape.grid[0] = 2;
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  shape.cluster[0] = 2;
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+  EXPECT_NE(std::string(actrt_last_error()).find("cuLaunchKernelEx"),
+            std::string::npos);
+  actrt_tiled_tensor t{};
+  t.struct_size = sizeof t;
+  t.rank = 1;
+  t.address = out;
+  t.dims[0] = t.box[0] = 16;
+  t.element_strides[0] = 1;
+  actrt_tensor_map map;
+  EXPECT_EQ(actrt_tensor_map_encode_tiled(d, &t, &map), ACTRT_FAILED);
+  EXPECT_NE(std::string(actrt_last_error()).find("cuTensorMapEncodeTiled"),
+            std::string::npos);
+  actrt_device_release(d);
+}
