@@ -361,10 +361,9 @@ void decodeSet(Decoder &d) {
 
 // ---- selp, slct: only the operand that is chosen matters
 
-/// slots: d, a, b; `first`: lanes that take a; `known`: lanes of which that is
-/// known.
+/// slots: d, a, b, by; `first`: lanes that take a.
 template <typename T>
-void choose(Context &c, const Instruction &i, uint32_t first, uint32_t known) {
+void choose(Context &c, const Instruction &i, uint32_t first) {
   const T *a = c.lanes<T>(i.slots[1]), *b = c.lanes<T>(i.slots[2]);
   T results[32];
   for (unsigned l = 0; l < 32; ++l)
@@ -372,7 +371,7 @@ void choose(Context &c, const Instruction &i, uint32_t first, uint32_t known) {
   if (c.checks) {
     uint32_t good = ((first & c.definedLanes(i.slots[1])) |
                      (~first & c.definedLanes(i.slots[2]))) &
-                    known;
+                    c.definedLanes(i.slots[3]);
     c.define(i.slots[0], c.mask & good);
     c.define(i.slots[0], c.mask & ~good, false);
   }
@@ -381,7 +380,7 @@ void choose(Context &c, const Instruction &i, uint32_t first, uint32_t known) {
 
 template <typename T> Step selectBy(Context &c, const Instruction &i) {
   uint32_t p = c.predicate(i.slots[3]);
-  choose<T>(c, i, i.options ? ~p : p, c.definedLanes(i.slots[3]));
+  choose<T>(c, i, i.options ? ~p : p);
   return Step::Next;
 }
 struct NotNegative : Plain {
@@ -395,7 +394,7 @@ struct NotNegativeFlushed : Plain {
 template <typename T, typename S, class Test>
 Step selectBySign(Context &c, const Instruction &i) {
   uint32_t first = testLanes<Test, S>(c, i, 3, std::make_index_sequence<1>());
-  choose<T>(c, i, first, c.definedLanes(i.slots[3]));
+  choose<T>(c, i, first);
   return Step::Next;
 }
 
