@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Flatten.h"
 #include "dialects/act/Types.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -82,6 +83,7 @@ private:
 
   SymbolTable symbols;
   Program program;
+  SmallVector<func::FuncOp> callers; // of the function being written out
   std::string letter; // of the repeat being written out, and its count
   int64_t letterCount = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
@@ -312,6 +314,13 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
         return failure();
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (!callee || callee.isExternal())
+        return call.emitOpError() << "calls @" << call.getCallee() << ", which has no body";
+      if (callee == f || llvm::is_contained(callers, callee))
+        return call.emitOpError() << "calls @" << call.getCallee()
+                                  << ", which comes back to this call";
+      callers.push_back(f);
+      auto done = llvm::make_scope_exit([&] { callers.pop_back(); });
       Environment inner;
       for (auto [argument, v] : llvm::zip(callee.getArguments(), call.getOperands()))
         inner[argument] = env[v];

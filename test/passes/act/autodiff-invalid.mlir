@@ -57,3 +57,15 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
   %loss = act.reshape %sum : tensor<1xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+act.parameter @w "w" : tensor<4xf32>
+func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
+  %w = act.param @w : tensor<4xf32>
+  // expected-error@+1 {{'act.softmax_grad' op has no gradient, but the loss depends on trained parameters through it}}
+  %y = act.softmax_grad %x, %w axis 0 : tensor<4xf32>
+  %sum = act.sum_to %y : tensor<4xf32> -> tensor<1xf32>
+  %loss = act.reshape %sum : tensor<1xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}

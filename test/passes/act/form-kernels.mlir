@@ -125,3 +125,47 @@ func.func @chunks(%x: tensor<48x4xf32>, %l: tensor<48xi32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 // CHECK: act.repeat @loss.chunk count(3)
+
+// -----
+
+// Tokens that are left over are a smaller chunk. Both are places in the operands.
+act.parameter @w "w" : tensor<8x4xf32>
+// CHECK-LABEL: func.func private @loss.chunk
+// CHECK-SAME: tensor<16x4xf32>
+// CHECK-LABEL: func.func @rest
+func.func @rest(%x: tensor<37x4xf32>, %l: tensor<37xi32>) -> tensor<f32> {
+  %w = act.param @w : tensor<8x4xf32>
+  %0 = act.linear_cross_entropy %x, %w, %l ignore -100 reduction sum chunk 17 : (tensor<37x4xf32>, tensor<8x4xf32>, tensor<37xi32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: %[[X:.+]]:2 = act.split %{{.+}} : tensor<148xf32> -> tensor<128xf32>, tensor<20xf32>
+// CHECK: %[[C:.+]] = act.reshape %[[X]]#0 : tensor<128xf32> -> tensor<2x16x4xf32>
+// CHECK: act.repeat @loss.chunk count(2) {{.*}} stack(%[[C]],
+// CHECK: act.group "linear.w" (%{{.+}} = %[[X]]#1 : tensor<20xf32>, {{.*}}) -> tensor<5x8xf32>
+
+// -----
+
+// The loss of tokens is a kernel over rows, their sum one of its own.
+// CHECK-LABEL: func.func @sum_of_losses
+func.func @sum_of_losses(%x: tensor<6x8xf32>, %l: tensor<6xi32>) -> tensor<f32> {
+  %0 = act.cross_entropy %x, %l ignore -100 reduction mean : (tensor<6x8xf32>, tensor<6xi32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: act.group "cross_entropy" ({{.*}}) -> tensor<6xf32>
+// CHECK: act.cross_entropy {{.*}} reduction none
+// CHECK: act.group "sum_to" ({{.*}}) -> tensor<1xf32>
+// CHECK: act.group "label_count"
+// CHECK: act.group "div"
+
+// -----
+
+// Both results are computed from the softmax's: neither may overwrite it.
+// CHECK-LABEL: func.func @two_results
+func.func @two_results(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = act.softmax %x axis 0 : tensor<4xf32>
+  %1 = act.silu %0 : tensor<4xf32>
+  %2 = act.mul %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+// CHECK: act.group "softmax"
+// CHECK: act.group "silu" (%{{.+}} = %{{.+}} : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {

@@ -7,6 +7,8 @@
 // ZERO: error: unknown remat policy 'segments=0'
 // TEXT: error: unknown remat policy 'segments=x'
 // MANY: error: cannot be cut into 4 segments: it runs 3 layers
+// RUN: sed s/carry/reverse\ carry/ %s | not act-opt --remat=segments=2 2>&1 | FileCheck %s --check-prefix=REVERSE
+// REVERSE: error: runs its layers in reverse and cannot be cut into segments
 act.parameter @w "layers.{l}.w" : tensor<4xf32> layers(3)
 func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %w = act.param @w : tensor<4xf32>
