@@ -294,6 +294,17 @@ template <typename T> inline Wide<T> addOdd(Wide<T> a, Wide<T> b) {
   return as<W>(inexact ? moved : u);
 }
 
+/// A double in f32, rounded to odd: to be rounded once more, to a format with
+/// at most 22 mantissa bits.
+inline float toOdd(double x) {
+  float f = float(x);
+  uint32_t u = as<uint32_t>(f);
+  double back = f, size = x < 0 ? -x : x, near = back < 0 ? -back : back;
+  bool inexact = (back > x) | (back < x);
+  uint32_t moved = (u & 1) ? u : near > size ? u - 1 : u + 1;
+  return as<float>(inexact ? moved : u);
+}
+
 /// A number of the wider type in T. x holds at least two bits more than T, or
 /// is rounded to odd; so rounding to nearest first and then looking which way
 /// it went is right.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Approximate.h"
+#include <cmath>
+
+namespace act::runtime::sim {
+
+namespace {
+
+constexpr double twoPi = 6.283185307179586;
+
+struct Row {
+  Approximation function;
+  Bound bound;
+  const char *section; // of the PTX ISA
+};
+// Functions with one bound over their whole range, in order; those marked None
+// depend on the argument (below).
+const Row rows[] = {
+    {Approximation::Rcp, {Bound::Ulp, 1}, "9.7.3.13"},
+    {Approximation::Sqrt, {Bound::Relative, 0x1p-23}, "9.7.3.15"},
+    {Approximation::Rsqrt,
+     {Bound::Relative, 0x1.125fbee250664p-23}, // 2^-22.9
+     "9.7.3.16"},
+    {Approximation::Rsqrt64, {Bound::None, 0}, "9.7.3.16"},
+    {Approximation::Sin, {Bound::None, 0}, "9.7.3.18"},
+    {Approximation::Cos, {Bound::None, 0}, "9.7.3.19"},
+    {Approximation::Lg2, {Bound::None, 0}, "9.7.3.20"},
+    {Approximation::Ex2, {Bound::Ulp, 2}, "9.7.3.21"},
+    {Approximation::Tanh, {Bound::Relative, 0x1p-11}, "9.7.3.22"},
+    {Approximation::Ex2Half,
+     {Bound::Relative, 0x1.125fbee250663p-10}, // 2^-9.9
+     "9.7.4.10"},
+    {Approximation::Ex2BFloat, {Bound::Relative, 0x1p-7}, "9.7.4.10"},
+    {Approximation::TanhHalf, // 2^-10.987
+     {Bound::Absolute, 0x1.0251353756991p-11},
+     "9.7.4.9"},
+    {Approximation::TanhBFloat, {Bound::Absolute, 0x1p-8}, "9.7.4.9"},
+    {Approximation::Divide, {Bound::None, 0}, "9.7.3.8"},
+    {Approximation::DivideFull, {Bound::Ulp, 2}, "9.7.3.8"},
+};
+static_assert(sizeof rows / sizeof *rows == size_t(Approximation::Count),
+              "one row per function");
+
+/// The distance between two numbers of the format around x.
+template <class F> double ulpOf(double x) {
+  int e = std::ilogb(x);
+  int least = 1 - F::bias;
+  return std::ldexp(1.0, (e < least ? least : e) - int(F::mantissaBits));
+}
+
+template <class F> double valueOf(typename F::Bits bits) {
+  if constexpr (F::mantissaBits == 23)
+    return as<float>(bits);
+  else
+    return widen<F>(bits);
+}
+
+} // namespace
+
+Bound boundOf(Approximation function, double input, double exact) {
+  double a = std::fabs(input);
+  switch (function) {
+  case Approximation::Sin: // 9.7.3.18 and 9.7.3.19: nothing is said beyond
+  case Approximation::Cos:
+    if (a <= twoPi)
+      return {Bound::Absolute, 0x1.6a09e667f3bcdp-21}; // 2^-20.5
+    if (a <= 50 * twoPi)
+      return {Bound::Absolute, 0x1.3b2c47bff8329p-15}; // 2^-14.7
+    return {Bound::None, 0};
+  case Approximation::Lg2:
+    return {a > 0.5 && a < 2 ? Bound::Absolute : Bound::Relative, 0x1p-22};
+  case Approximation::Tanh: // subnormal numbers pass through
+    if (a < 0x1p-126)
+      return {Bound::None, 0};
+    return rows[size_t(function)].bound;
+  case Approximation::Divide: // 9.7.3.8
+    return {a >= 0x1p-126 && a <= 0x1p126 ? Bound::Ulp : Bound::None, 2};
+  default:
+    return rows[size_t(function)].bound;
+  }
+}
+
+double exactValue(Approximation function, double x) {
+  switch (function) {
+  case Approximation::Rcp:
+    return 1 / x;
+  case Approximation::Sqrt:
+    return std::sqrt(x);
+  case Approximation::Rsqrt:
+  case Approximation::Rsqrt64:
+    return 1 / std::sqrt(x);
+  case Approximation::Sin:
+    return std::sin(x);
+  case Approximation::Cos:
+    return std::cos(x);
+  case Approximation::Lg2:
+    return std::log2(x);
+  case Approximation::Ex2:
+  case Approximation::Ex2Half:
+  case Approximation::Ex2BFloat:
+    return std::exp2(x);
+  case Approximation::Tanh:
+  case Approximation::TanhHalf:
+  case Approximation::TanhBFloat:
+    return std::tanh(x);
+  default:
+    return x;
+  }
+}
+
+template <class F>
+typename F::Bits approximate(Approximation function, double input, double exact,
+                             Random &random) {
+  typename F::Bits nearest = narrowDouble<F>(exact);
+  if (random.isQuiet() || !std::isfinite(exact) || exact == 0 || input == 0 ||
+      std::isinf(input))
+    return nearest;
+  Bound bound = boundOf(function, input, exact);
+  double most = bound.measure == Bound::Ulp ? bound.amount * ulpOf<F>(exact)
+                : bound.measure == Bound::Relative
+                    ? bound.amount * std::fabs(exact)
+                : bound.measure == Bound::Absolute ? bound.amount
+                                                   : 0;
+  // In [-1, 1): an aim, rounded towards the exact value so as to stay within.
+  double share = double(int64_t(random.next()) >> 11) * 0x1p-52;
+  double aim = exact + share * most;
+  bool above = aim > exact;
+  typename F::Bits result =
+      narrowDouble<F>(aim, above ? Rounding::Rm : Rounding::Rp);
+  double value = valueOf<F>(result);
+  // No number lies between the aim and the exact value.
+  bool crossed = above ? value < exact : value > exact;
+  // What is bounded stays bounded; only an absolute error may turn a sign.
+  bool isBounded =
+      function == Approximation::Sin || function == Approximation::Cos ||
+      function == Approximation::Tanh || function == Approximation::TanhHalf ||
+      function == Approximation::TanhBFloat;
+  if (crossed || !std::isfinite(value) ||
+      (bound.measure != Bound::Absolute && (value < 0) != (exact < 0)) ||
+      (isBounded && std::fabs(value) > 1))
+    return nearest;
+  return result;
+}
+
+template uint32_t approximate<F32>(Approximation, double, double, Random &);
+template uint16_t approximate<F16>(Approximation, double, double, Random &);
+template uint16_t approximate<BF16>(Approximation, double, double, Random &);
+
+} // namespace act::runtime::sim

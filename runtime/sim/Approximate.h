@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions that PTX only approximates: ex2, lg2, sin, cos, tanh, rcp,
+// rsqrt, sqrt, division. With seed 0 they give what double precision gives,
+// rounded. With another seed an error is added to that, anywhere up to the
+// bound that the PTX ISA states (the table in Approximate.cpp), so that a
+// program that relies on more shows it.
+#ifndef ACT_RUNTIME_SIM_APPROXIMATE_H
+#define ACT_RUNTIME_SIM_APPROXIMATE_H
+#include "runtime/sim/Numerics.h"
+#include "runtime/sim/Random.h"
+
+namespace act::runtime::sim {
+
+enum class Approximation : uint8_t {
+  Rcp,
+  Sqrt,
+  Rsqrt,
+  Rsqrt64,
+  Sin,
+  Cos,
+  Lg2,
+  Ex2,
+  Tanh,
+  Ex2Half,
+  Ex2BFloat,
+  TanhHalf,
+  TanhBFloat,
+  Divide,
+  DivideFull,
+  Count
+};
+
+struct Bound {
+  enum Measure : uint8_t { Ulp, Relative, Absolute, None } measure;
+  double amount;
+};
+/// The largest error of `function` at `input` (of a division: the divisor),
+/// where `exact` is its value.
+Bound boundOf(Approximation function, double input, double exact);
+
+/// The value before rounding, special cases included (NaN where there is none).
+double exactValue(Approximation function, double input);
+
+/// exact in format F: rounded to nearest when `random` is quiet, else with an
+/// error within the bound. Special values (zero, infinity, NaN) are exact.
+template <class F>
+typename F::Bits approximate(Approximation function, double input, double exact,
+                             Random &random);
+
+extern template uint32_t approximate<F32>(Approximation, double, double,
+                                          Random &);
+extern template uint16_t approximate<F16>(Approximation, double, double,
+                                          Random &);
+extern template uint16_t approximate<BF16>(Approximation, double, double,
+                                           Random &);
+
+} // namespace act::runtime::sim
+#endif
