@@ -16,9 +16,9 @@
 namespace act::runtime::sim {
 
 struct RegisterElement {
-  uint16_t byte;  // in the slot
-  uint8_t reg;    // of the operand's registers
-  uint8_t shift;  // elements of less than a byte
+  uint16_t byte; // in the slot
+  uint8_t reg;   // of the operand's registers
+  uint8_t shift; // elements of less than a byte
 };
 
 /// Row by row, or column by column with `byColumn`. Single bits go by words of
@@ -39,8 +39,8 @@ struct RegisterMatrix {
       for (unsigned j = 0; j < inner; j += step) {
         Place p = byColumn ? placeOf(j, i) : placeOf(i, j);
         unsigned width = bits == 64 ? 8 : 4, bit = p.part * bits;
-        r.elements.push_back({uint16_t(p.lane * width + bit / 8), p.reg,
-                              uint8_t(bit % 8)});
+        r.elements.push_back(
+            {uint16_t(p.lane * width + bit / 8), p.reg, uint8_t(bit % 8)});
         r.registers = std::max<unsigned>(r.registers, p.reg + 1u);
       }
     return r;

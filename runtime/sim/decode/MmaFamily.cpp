@@ -226,8 +226,8 @@ void decodeMma(Decoder &d) {
     return d.fail(spelling + " needs the types of d, a, b and c that a matrix "
                              "product has");
   Element group = groupOf(m.a);
-  const Known *shape = std::find_if(
-      std::begin(known), std::end(known), [&](const Known &k) {
+  const Known *shape =
+      std::find_if(std::begin(known), std::end(known), [&](const Known &k) {
         return k.type == group && k.m == m.extent.m && k.n == m.extent.n &&
                k.k == m.extent.k;
       });
@@ -246,9 +246,9 @@ void decodeMma(Decoder &d) {
     if (group == Element::F16)
       typesFit &= m.a == m.b;
   } else {
-    const char *wanted = group == Element::F64      ? "f64"
-                         : isFloating(group)        ? "f32"
-                                                    : "s32";
+    const char *wanted = group == Element::F64 ? "f64"
+                         : isFloating(group)   ? "f32"
+                                               : "s32";
     typesFit = dType == wanted && cType == wanted;
   }
   if (!typesFit)
@@ -279,10 +279,10 @@ void decodeMma(Decoder &d) {
   if (isFloating(group))
     m.how = accumulationOf(d.target().sm, small ? Unit::Mma884 : Unit::Mma, m.a,
                            dType == "f16");
-  d.begin(group == Element::F64   ? mmaDouble
-          : group == Element::B1  ? mmaBits
-          : isFloating(group)     ? mmaFloat
-                                  : mmaInteger,
+  d.begin(group == Element::F64  ? mmaDouble
+          : group == Element::B1 ? mmaBits
+          : isFloating(group)    ? mmaFloat
+                                 : mmaInteger,
           Class::Matrix, flagAligned | flagDefinesItself);
   unsigned bits = bitsOf(m.a);
   matrixResults(d, 0, m.countD, bits);

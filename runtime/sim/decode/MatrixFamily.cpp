@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ldmatrix, stmatrix, movmatrix: 8 × 8 matrices of 16-bit elements between
+// shared memory and the registers that mma wants. Lane 8 i + r gives the
+// address of row r of matrix i.
+#include "runtime/sim/decode/MatrixRegisters.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+namespace {
+
+struct Rows {
+  AddressOperand base;
+  ptx::Space space;
+  unsigned count; // matrices
+  bool transposed;
+};
+
+uint64_t addressOf(const Context &c, const Instruction &at, const Rows &r,
+                   unsigned lane) {
+  uint32_t slot = at.slots[0];
+  uint64_t base = r.base.bytes == 4 ? c.lanes<uint32_t>(slot)[lane]
+                                    : c.lanes<uint64_t>(slot)[lane];
+  return base + uint64_t(r.base.offset);
+}
+
+/// The rows' places; null where the address is bad (reported). Counts bank
+/// conflicts: the eight rows of a matrix go at once if they touch all banks.
+void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
+              std::byte *(&rows)[32]) {
+  needsWholeWarp(c, at);
+  unsigned lanes = 8 * r.count;
+  if (c.checks) {
+    uint32_t slot = at.slots[0];
+    uint32_t needed = r.count == 4 ? ~0u : (1u << lanes) - 1;
+    if (uint32_t bad = needed & c.mask & ~c.definedLanes(slot)) {
+      c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
+               "uses a register that was never written");
+      c.define(slot, bad);
+    }
+  }
+  Manner manner;
+  manner.write = write;
+  manner.read = !write;
+  uint64_t &wavefronts = write ? c.warp.counters->sharedStoreWavefronts
+                               : c.warp.counters->sharedLoadWavefronts;
+  std::fill(std::begin(rows), std::end(rows), nullptr);
+  for (unsigned i = 0; i < r.count; ++i) {
+    uint64_t chunks[8];
+    unsigned perBank[8] = {}, worst = 0, distinct = 0;
+    for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
+      if (!c.active(lane))
+        continue;
+      uint64_t address = addressOf(c, at, r, lane);
+      Context::Target t = c.resolve(at, lane, r.space, address, 16, 16, write);
+      if (t.data && !(t.region && t.region->isShared)) {
+        c.reportAt(FindingKind::OutOfBounds, at, lane, address,
+                   "takes the address of a row outside of shared memory");
+        continue;
+      }
+      rows[lane] = t.data;
+      if (!t.data)
+        continue;
+      c.judge(at, lane, t, address, 16, manner);
+      uint64_t chunk = address / 16;
+      if (std::find(chunks, chunks + distinct, chunk) != chunks + distinct)
+        continue; // the same row is read once
+      chunks[distinct++] = chunk;
+      worst = std::max(worst, ++perBank[chunk % 8]);
+    }
+    wavefronts += worst;
+    c.warp.counters->sharedConflicts += worst ? worst - 1 : 0;
+  }
+}
+
+Step loadMatrix(Context &c, const Instruction &at) {
+  const Rows &r = *static_cast<const Rows *>(at.data);
+  std::byte *rows[32];
+  findRows(c, at, r, false, rows);
+  for (unsigned i = 0; i < r.count; ++i) {
+    uint16_t m[8][8] = {};
+    for (unsigned row = 0; row < 8; ++row)
+      if (const std::byte *p = rows[8 * i + row])
+        std::memcpy(m[row], p, 16);
+    uint32_t *d = c.lanes<uint32_t>(at.slots[1 + i]);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned g = lane / 4, t = lane % 4 * 2;
+      uint32_t low = r.transposed ? m[t][g] : m[g][t];
+      uint32_t high = r.transposed ? m[t + 1][g] : m[g][t + 1];
+      if (c.active(lane))
+        d[lane] = low | high << 16;
+    }
+    c.define(at.slots[1 + i], c.mask);
+  }
+  return Step::Next;
+}
+
+Step storeMatrix(Context &c, const Instruction &at) {
+  const Rows &r = *static_cast<const Rows *>(at.data);
+  std::byte *rows[32];
+  findRows(c, at, r, true, rows);
+  for (unsigned i = 0; i < r.count; ++i) {
+    uint32_t slot = at.slots[1 + i];
+    if (c.checks)
+      if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
+        c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
+                 "stores a register that was never written");
+        c.define(slot, bad);
+      }
+    const uint32_t *s = c.lanes<uint32_t>(slot);
+    uint16_t m[8][8];
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned g = lane / 4, t = lane % 4 * 2;
+      (r.transposed ? m[t][g] : m[g][t]) = uint16_t(s[lane]);
+      (r.transposed ? m[t + 1][g] : m[g][t + 1]) = uint16_t(s[lane] >> 16);
+    }
+    for (unsigned row = 0; row < 8; ++row)
+      if (std::byte *p = rows[8 * i + row])
+        std::memcpy(p, m[row], 16);
+  }
+  c.event();
+  return Step::Next;
+}
+
+Step moveMatrix(Context &c, const Instruction &at) {
+  needsWholeWarp(c, at);
+  const uint32_t *s = c.lanes<uint32_t>(at.slots[1]);
+  uint32_t *d = c.lanes<uint32_t>(at.slots[0]);
+  uint32_t results[32], defined = 0, good = c.definedLanes(at.slots[1]);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned g = lane / 4, t = lane % 4 * 2; // element (t, g), (t + 1, g)
+    unsigned from = t * 4 + g / 2, shift = g % 2 * 16;
+    results[lane] =
+        (s[from] >> shift & 0xffff) | (s[from + 4] >> shift & 0xffff) << 16;
+    if ((good >> from & 1) && (good >> (from + 4) & 1))
+      defined |= 1u << lane;
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane))
+      d[lane] = results[lane];
+  c.define(at.slots[0], c.mask & defined);
+  c.define(at.slots[0], c.mask & ~defined, false);
+  return Step::Next;
+}
+
+/// .sync.aligned.m8n8, in any order with the rest
+void takeFixed(Decoder &d) {
+  const std::string spelling = "'" + d.tree().spelling() + "'";
+  if (!d.take("sync") || !d.take("aligned"))
+    return d.fail(spelling + " must be .sync.aligned");
+  for (const char *shape : {"m16n16", "m8n16", "m16n8"})
+    if (d.peek(shape))
+      return d.fail(spelling + ": the shape ." + shape +
+                    " needs sm_100a or another newer target");
+  if (!d.take("m8n8"))
+    d.fail(spelling + " needs the shape .m8n8");
+  else if (!d.take("b16"))
+    d.fail(spelling + " needs the type .b16");
+}
+
+void decodeRows(Decoder &d, bool store) {
+  d.require(store ? 90 : 75, store ? 78 : 65);
+  takeFixed(d);
+  Rows r;
+  int number = d.oneOf({"x1", "x2", "x4"}, true);
+  r.count = number < 0 ? 1 : 1u << number;
+  r.transposed = d.take("trans");
+  if (d.peek("shared::cta"))
+    d.require(0, 78);
+  r.space = d.space();
+  if (r.space != ptx::Space::Shared && r.space != ptx::Space::Generic)
+    d.fail("'" + d.tree().spelling() + "' works on shared memory only");
+  d.begin(store ? storeMatrix : loadMatrix, Class::MatrixLoad,
+          flagAligned | flagDefinesItself);
+  r.base = d.address(store ? 0 : 1);
+  if (r.base.space == ptx::Space::Shared)
+    r.space = r.base.space;
+  d.pushSlot(r.base.slot);
+  if (store)
+    matrixSources(d, 1, r.count, 32);
+  else
+    matrixResults(d, 0, r.count, 32);
+  d.current().data = d.keep(r);
+}
+
+void decodeLoad(Decoder &d) { decodeRows(d, false); }
+void decodeStore(Decoder &d) { decodeRows(d, true); }
+
+void decodeMove(Decoder &d) {
+  d.require(75, 78);
+  takeFixed(d);
+  if (!d.take("trans"))
+    d.fail("'" + d.tree().spelling() + "' must be .trans");
+  d.begin(moveMatrix, Class::Shuffle, flagAligned | flagDefinesItself);
+  d.result(0, ptx::Type::B32);
+  d.source(1, ptx::Type::B32);
+}
+
+} // namespace
+
+void registerMatrix(Families &f) {
+  f["ldmatrix"] = decodeLoad;
+  f["stmatrix"] = decodeStore;
+  f["movmatrix"] = decodeMove;
+  registerMma(f);
+  registerWmma(f);
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// wgmma: matrix products of a warpgroup, asynchronous.
+//
+// Each of the four warps issues its quarter (16 of the 64 rows) as an operation
+// of its own; that reads its rows of A and all of B and writes its
+// accumulators. What the hardware does not let a program see apart is kept
+// together: wait_group waits until all four warps have committed the group and
+// then knows of the reads of all four (kernels let one thread of the warpgroup
+// hand the buffer back).
+//
+// Registers. Frame::inflight has a word for each register of a frame that ever
+// fenced:
+//
+//     bits 0..39   group of the last wgmma that uses it, 0: none
+//     bits 40..59  N of that wgmma, 0 after a fence: the same shape may go on
+//     bit 62       it uses it as A, else as accumulator
+//     bit 63       another instruction has used it since the last wgmma.fence
+#include "runtime/sim/SharedDescriptor.h"
+#include "runtime/sim/decode/MatrixRegisters.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+namespace {
+
+constexpr uint64_t groupMask = (uint64_t(1) << 40) - 1;
+constexpr uint64_t asA = uint64_t(1) << 62, touched = uint64_t(1) << 63;
+constexpr unsigned shapeShift = 40;
+constexpr uint64_t shapeMask = uint64_t(0xfffff) << shapeShift;
+
+struct Wgmma {
+  Extent extent; // m is 64
+  Element a, b;
+  Accumulation how;
+  bool half = false, saturate = false;
+  bool registersA = false, majorMA = false, majorNB = false;
+  bool negateA = false, negateB = false;
+  bool scaleNegated = false;
+  RegisterMatrix inA, inD; // a warp's 16 rows
+  unsigned ofA, ofScale;   // slots: D, then A or its descriptor, B's, scale-d
+  unsigned countA, countD;
+};
+
+/// The chunks of a matrix in shared memory, in the order of major, minor.
+struct Chunks {
+  unsigned majors, minors, firstMajor = 0, firstMinor = 0;
+  bool mnMajor;
+  std::vector<uint32_t> offsets; // ~0: out of bounds
+  std::vector<std::byte> bytes;
+  const std::byte *at(unsigned major, unsigned minor) const {
+    return bytes.data() + 16 * (size_t(major) * minors + minor);
+  }
+};
+
+class WgmmaOperation final : public AsyncOperation {
+public:
+  const Wgmma *plan;
+  const uint32_t *slots;
+  FrameRef frame;
+  Cta *cta;
+  bool accumulate;
+  Accumulation how;
+  Chunks chunksA, chunksB;
+  /// Operations of a warp write in order; one that comes too early takes those
+  /// before it along.
+  WgmmaOperation *previous = nullptr;
+  std::shared_ptr<bool> previousWritten;
+  std::shared_ptr<bool> written = std::make_shared<bool>(false);
+
+  void read() override {
+    const Wgmma &p = *plan;
+    if (p.registersA) {
+      codesA.resize(p.inA.elements.size());
+      p.inA.gather(*frame, slots + p.ofA, codesA.data());
+    } else {
+      fetch(chunksA);
+    }
+    fetch(chunksB);
+  }
+  void write() override {
+    while (previous && !*previousWritten)
+      previous->advance();
+    compute();
+    *written = true;
+  }
+
+private:
+  std::vector<uint32_t> codesA;
+
+  void fetch(Chunks &c) {
+    c.bytes.assign(c.offsets.size() * 16, std::byte());
+    for (size_t i = 0; i < c.offsets.size(); ++i)
+      if (c.offsets[i] != ~0u)
+        std::memcpy(c.bytes.data() + 16 * i, cta->shared.data + c.offsets[i],
+                    16);
+  }
+
+  /// The elements of chunks as codes: out[mn][k] or, `kFirst`, out[k][mn].
+  template <typename Raw>
+  static void spread(const Chunks &c, unsigned mn, unsigned k, bool kFirst,
+                     uint32_t *out) {
+    constexpr unsigned T = 16 / sizeof(Raw);
+    for (unsigned major = 0; major < c.majors; ++major)
+      for (unsigned minor = 0; minor < c.minors; ++minor) {
+        Raw raw[T];
+        std::memcpy(raw, c.at(major, minor), 16);
+        for (unsigned t = 0; t < T; ++t) {
+          unsigned i = c.mnMajor ? major * T + t : minor;
+          unsigned j = c.mnMajor ? minor : major * T + t;
+          if (i < mn && j < k)
+            out[kFirst ? j * mn + i : i * k + j] = raw[t];
+        }
+      }
+  }
+  static void spread(const Chunks &c, unsigned bits, unsigned mn, unsigned k,
+                     bool kFirst, uint32_t *out) {
+    if (bits == 8)
+      spread<uint8_t>(c, mn, k, kFirst, out);
+    else if (bits == 16)
+      spread<uint16_t>(c, mn, k, kFirst, out);
+    else // tf32, and single bits by words
+      spread<uint32_t>(c, mn, k, kFirst, out);
+  }
+
+  static void signExtend(std::vector<uint32_t> &codes, Element type) {
+    if (type == Element::S8)
+      for (uint32_t &x : codes)
+        x = uint32_t(int32_t(int8_t(x)));
+  }
+
+  void compute() {
+    const Wgmma &p = *plan;
+    const unsigned n = p.extent.n, bits = bitsOf(p.a);
+    const Extent quarter = {16, n, p.extent.k};
+    const unsigned k = bits == 1 ? p.extent.k / 32 : p.extent.k;
+    std::vector<uint32_t> b(size_t(n) * k), d(16 * n);
+    if (!p.registersA) {
+      codesA.resize(16 * k);
+      spread(chunksA, bits, 16, k, false, codesA.data());
+    }
+    spread(chunksB, bits, n, k, bits != 1, b.data());
+    if (p.negateA)
+      for (uint32_t &x : codesA)
+        x ^= 1u << (bits - 1);
+    if (p.negateB)
+      for (uint32_t &x : b)
+        x ^= 1u << (bits - 1);
+    if (accumulate)
+      p.inD.gather(*frame, slots, d.data());
+    if (bits == 1) {
+      multiplyBits(quarter, codesA.data(), b.data(),
+                   reinterpret_cast<int32_t *>(d.data()), false);
+    } else if (isFloating(p.a)) {
+      multiply(how, quarter, p.a, p.b, codesA.data(), b.data(), d.data());
+    } else {
+      signExtend(codesA, p.a);
+      signExtend(b, p.b);
+      multiply(quarter, reinterpret_cast<int32_t *>(codesA.data()),
+               reinterpret_cast<int32_t *>(b.data()),
+               reinterpret_cast<int32_t *>(d.data()), p.saturate);
+    }
+    p.inD.scatter(*frame, slots, ~0u, d.data());
+  }
+};
+
+Step wgmmaMultiply(Context &c, const Instruction &at);
+
+/// The word in inflight of each register; false when it has none.
+uint64_t *wordOf(Frame &f, uint32_t slot) {
+  return slot / 64 < f.inflight.size() ? &f.inflight[slot / 64] : nullptr;
+}
+
+/// Marks the operation's registers as in use; what it may not touch now is
+/// reported.
+void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
+  if (!c.checks)
+    return;
+  Frame &f = c.frame;
+  unsigned lane = unsigned(__builtin_ctz(c.mask));
+  bool unfenced = f.inflight.empty(), clash = false;
+  if (unfenced)
+    f.inflight.assign(f.defined.size(), 0);
+  for (unsigned i = 0; i < p.countD; ++i) {
+    uint64_t *w = wordOf(f, at.slots[i]);
+    if (!w)
+      continue;
+    uint64_t shape = *w & shapeMask;
+    unfenced |= *w & touched;
+    clash |= (*w & groupMask) &&
+             ((*w & asA) || (shape && shape >> shapeShift != p.extent.n));
+    *w = group | uint64_t(p.extent.n) << shapeShift;
+  }
+  for (unsigned i = 0; p.registersA && i < p.countA; ++i) {
+    uint64_t *w = wordOf(f, at.slots[p.ofA + i]);
+    if (!w)
+      continue;
+    unfenced |= *w & touched;
+    clash |= (*w & groupMask) && !(*w & asA);
+    *w = group | asA;
+  }
+  if (unfenced)
+    c.report(FindingKind::InvalidOperation, at, lane,
+             "uses registers that other instructions used since the last "
+             "wgmma.fence");
+  if (clash)
+    c.report(FindingKind::InvalidOperation, at, lane,
+             "uses registers that an earlier wgmma of another shape still "
+             "uses");
+}
+
+/// Places the chunks, judges the reads.
+void aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
+         Chunks &chunks, Epoch self) {
+  unsigned lane = unsigned(__builtin_ctz(c.mask));
+  const Region &shared = c.cta.shared;
+  bool reported = false;
+  std::vector<uint64_t> units(c.checks ? shared.bytes / 1024 + 1 : 0);
+  chunks.offsets.reserve(size_t(chunks.majors) * chunks.minors);
+  for (unsigned i = 0; i < chunks.majors; ++i)
+    for (unsigned j = 0; j < chunks.minors; ++j) {
+      uint32_t a = desc.chunk(chunks.mnMajor, chunks.firstMajor + i,
+                              chunks.firstMinor + j);
+      if (uint64_t(a) + 16 > shared.bytes) {
+        if (!reported)
+          c.resolve(at, lane, ptx::Space::Shared, a, 16, 16, false);
+        reported = true;
+        a = ~0u;
+      } else if (c.checks) {
+        units[a / 1024] |= uint64_t(1) << (a / 16 % 64);
+      }
+      chunks.offsets.push_back(a);
+    }
+  if (!c.checks)
+    return;
+  // Neighbouring chunks are judged together.
+  Manner manner;
+  manner.read = manner.async = true;
+  auto judge = [&](uint64_t from, uint64_t to) {
+    Context::Target t = {shared.data + from, &c.cta.shared, from, &c.cta};
+    judgeAsync(c, at, lane, t, from, to - from, manner, self);
+  };
+  uint64_t from = ~uint64_t(0), count = uint64_t(units.size()) * 64;
+  for (uint64_t u = 0; u <= count; ++u) {
+    if (u % 64 == 0 && u < count && !units[u / 64] && from == ~uint64_t(0)) {
+      u += 63;
+      continue;
+    }
+    bool set = u < count && units[u / 64] >> (u % 64) & 1;
+    if (set && from == ~uint64_t(0))
+      from = u;
+    if (!set && from != ~uint64_t(0)) {
+      judge(from * 16, u * 16);
+      from = ~uint64_t(0);
+    }
+  }
+}
+
+uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
+  const uint64_t *lanes = c.lanes<uint64_t>(slot);
+  unsigned first = unsigned(__builtin_ctz(c.mask));
+  for (unsigned lane = 0; c.checks && lane < 32; ++lane)
+    if (c.active(lane) && lanes[lane] != lanes[first]) {
+      c.report(FindingKind::InvalidOperation, at, lane,
+               "has another matrix descriptor than the warp's other lanes");
+      break;
+    }
+  return lanes[first];
+}
+
+Step wgmmaMultiply(Context &c, const Instruction &at) {
+  const Wgmma &p = *static_cast<const Wgmma *>(at.data);
+  needsWholeWarp(c, at);
+  if (c.checks && (c.warp.index | 3) >= c.cta.warps.size())
+    c.report(FindingKind::InvalidOperation, at, 0,
+             "is executed by a warpgroup with fewer than four warps");
+  uint64_t group = c.warp.wgmmaGroups + 1;
+  auto op = std::make_unique<WgmmaOperation>();
+  op->plan = &p;
+  op->slots = at.slots;
+  op->frame = c.fragment.frame;
+  op->cta = &c.cta;
+  op->warp = c.warp.index;
+  op->group = group;
+  op->site = at.site;
+  uint32_t scale = c.predicate(at.slots[p.ofScale]);
+  op->accumulate = (scale >> __builtin_ctz(c.mask) & 1) != p.scaleNegated;
+  op->how = p.how;
+  if (isFloating(p.a) && !c.warp.random.isQuiet())
+    op->how = drawAccumulation(c.warp.random, p.extent.k, p.half);
+
+  claim(c, at, p, group);
+  uint32_t undefined =
+      p.registersA ? undefinedLanes(c, at.slots + p.ofA, p.countA) : 0;
+  if (op->accumulate)
+    undefined |= undefinedLanes(c, at.slots, p.countD);
+  for (unsigned i = 0; i < p.countD; ++i)
+    c.define(at.slots[i], ~0u, !undefined);
+
+  Epoch self = c.warp.epoch(OwnWgmma, 0, uint32_t(group));
+  unsigned perChunk = 128 / bitsOf(p.a), rows = c.warp.index % 4 * 16;
+  if (!p.registersA) {
+    Chunks &a = op->chunksA;
+    a.mnMajor = p.majorMA;
+    a.majors = (p.majorMA ? 16 : p.extent.k) / perChunk;
+    a.minors = p.majorMA ? p.extent.k : 16;
+    a.firstMajor = p.majorMA ? rows / perChunk : 0;
+    a.firstMinor = p.majorMA ? 0 : rows;
+    aim(c, at, SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofA])),
+        a, self);
+  }
+  Chunks &b = op->chunksB;
+  b.mnMajor = p.majorNB;
+  b.majors = (p.majorNB ? p.extent.n : p.extent.k) / perChunk;
+  b.minors = p.majorNB ? p.extent.k : p.extent.n;
+  aim(c, at,
+      SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofScale - 1])), b,
+      self);
+
+  for (size_t i = c.cta.operations.size(); i-- > 0 && !op->previous;)
+    if (c.cta.operations[i]->warp == c.warp.index)
+      op->previous = dynamic_cast<WgmmaOperation *>(c.cta.operations[i].get());
+  if (op->previous)
+    op->previousWritten = op->previous->written;
+  c.warp.counters->tensorFlops[unsigned(tensorKindOf(p.a))] +=
+      uint64_t(2) * 16 * p.extent.n * p.extent.k;
+  c.warp.wgmmaUncommitted = true;
+  c.cta.issue(std::move(op));
+  return Step::Next;
+}
+
+Step wgmmaFence(Context &c, const Instruction &) {
+  if (!c.checks)
+    return Step::Next;
+  for (Frame *f = &c.frame; f; f = f->caller.get()) {
+    if (f->inflight.empty())
+      f->inflight.assign(f->defined.size(), 0);
+    for (uint64_t &w : f->inflight)
+      w &= ~(touched | shapeMask);
+  }
+  return Step::Next;
+}
+
+Step wgmmaCommit(Context &c, const Instruction &) {
+  ++c.warp.wgmmaGroups;
+  c.warp.wgmmaUncommitted = false;
+  c.event();
+  return Step::Next;
+}
+
+Step wgmmaWait(Context &c, const Instruction &at) {
+  uint64_t groups = c.warp.wgmmaGroups, pending = uint64_t(at.immediate);
+  uint64_t target = groups > pending ? groups - pending : 0;
+  uint32_t first = c.warp.index & ~3u;
+  uint32_t end = std::min<uint32_t>(first + 4, uint32_t(c.cta.warps.size()));
+  for (uint32_t i = first; i < end; ++i) {
+    const Warp &other = *c.cta.warps[i];
+    if (other.liveLanes && other.wgmmaGroups < target) {
+      c.fragment.waitingFor = "the other warps of its warpgroup to commit";
+      return Step::Blocked;
+    }
+  }
+  c.cta.finish([&](AsyncOperation &o) {
+    return o.warp / 4 == c.warp.index / 4 && o.group <= target &&
+           dynamic_cast<WgmmaOperation *>(&o);
+  });
+  if (!c.checks || !target)
+    return Step::Next;
+  for (Frame *f = &c.frame; f; f = f->caller.get())
+    for (uint64_t &w : f->inflight)
+      if ((w & groupMask) && (w & groupMask) <= target)
+        w = 0;
+  Gathering reads;
+  for (uint32_t i = first; i < end; ++i)
+    if (i != c.warp.index)
+      reads.add(c.cta.warps[i]->epoch(OwnWgmma, 0, uint32_t(target)));
+  const KnowledgeRef &known = reads.freeze();
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane)) {
+      uint32_t &own = c.warp.own[OwnWgmma][lane];
+      own = std::max(own, uint32_t(target));
+      c.warp.learn(lane, known, known);
+    }
+  return Step::Next;
+}
+
+// ---- decoding
+
+void decodeMultiply(Decoder &d) {
+  const std::string spelling = "'" + d.tree().spelling() + "'";
+  Wgmma p;
+  p.saturate = d.take("satfinite");
+  bool conjunction = d.take("and"), popc = d.take("popc");
+  std::string shape;
+  std::vector<std::string> types;
+  for (std::string word = d.nextWord(); !word.empty(); word = d.nextWord())
+    if (word[0] == 'm' && shape.empty())
+      shape = word;
+    else
+      types.push_back(word);
+  p.extent = extentNamed(shape);
+  if (types.size() != 3 || !elementNamed(types[1], p.a) ||
+      !elementNamed(types[2], p.b))
+    return d.fail(spelling + " needs the types of d, a and b that a matrix "
+                             "product has");
+  const unsigned bits = bitsOf(p.a), n = p.extent.n;
+  const bool eight = p.a == Element::E4M3 || p.a == Element::E5M2;
+  const bool floating = isFloating(p.a), single = p.a == Element::B1;
+  if (p.a == Element::F64 || p.a == Element::S4 || p.a == Element::U4)
+    return d.fail("there is no wgmma for ." + types[1]);
+  // 256 bits along K; integers know fewer widths.
+  unsigned k = 256 / bits;
+  bool knownN =
+      n >= 8 && n <= 256 && n % 8 == 0 && (floating || n <= 32 || n % 16 == 0);
+  if (p.extent.m != 64 || p.extent.k != k || !knownN)
+    return d.fail("there is no wgmma of shape ." + shape + " for ." + types[1] +
+                  "; expected .m64n(8...256)k" + std::to_string(k));
+  bool typesFit = p.a == p.b;
+  if (eight)
+    typesFit = p.b == Element::E4M3 || p.b == Element::E5M2;
+  else if (!floating && !single)
+    typesFit = p.b == Element::S8 || p.b == Element::U8;
+  if (typesFit && p.a != p.b && !floating)
+    d.require(90, 84);
+  p.half = types[0] == "f16";
+  if (floating)
+    typesFit &= types[0] == "f32" ||
+                (p.half && (eight || bits == 16) && p.a != Element::BF16);
+  else
+    typesFit &= types[0] == "s32";
+  if (!typesFit)
+    return d.fail("the types of " + spelling + " do not go together");
+  if ((p.saturate && (floating || single)) || conjunction != single ||
+      popc != single)
+    return d.fail(spelling + ": .satfinite goes with integers only, .and.popc "
+                             "with .b1 only and always");
+
+  const auto &operands = d.tree().operands;
+  p.registersA =
+      operands.size() > 1 && operands[1].kind == ptx::Operand::Vector;
+  bool transposable = floating && bits == 16;
+  size_t expected = 4;
+  if (floating)
+    expected += 2;
+  if (transposable)
+    expected += p.registersA ? 1 : 2;
+  if (operands.size() != expected)
+    return d.fail(spelling + " expects " + std::to_string(expected) +
+                  " operands, found " + std::to_string(operands.size()));
+  auto place = [](Role role, unsigned width) {
+    return [=](unsigned row, unsigned col) {
+      return placeInMma(role, width, row, col);
+    };
+  };
+  p.inA =
+      RegisterMatrix::make(16, p.extent.k, bits, false, place(Role::A, bits));
+  unsigned bitsD = p.half ? 16 : 32;
+  p.inD = RegisterMatrix::make(16, n, bitsD, false,
+                               place(Role::Accumulator, bitsD));
+  p.countA = p.registersA ? p.inA.registers : 1;
+  p.countD = p.inD.registers;
+  p.ofA = p.countD;
+  p.ofScale = p.ofA + p.countA + 1;
+  if (floating)
+    p.how = accumulationOf(d.target().sm, Unit::Wgmma, p.a, p.half);
+  d.begin(wgmmaMultiply, Class::Matrix, flagAligned | flagDefinesItself);
+  matrixResults(d, 0, p.countD, bits == 64 ? 64 : 32);
+  if (p.registersA)
+    matrixSources(d, 1, p.countA, 32);
+  else
+    d.source(1, ptx::Type::B64);
+  d.source(2, ptx::Type::B64);
+  d.sourcePredicate(3, &p.scaleNegated);
+  auto flag = [&](size_t index, int64_t off, int64_t on, const char *what) {
+    int64_t v = d.immediate(index);
+    if (v != off && v != on)
+      d.fail(std::string(what) + " of " + spelling + " is " +
+             std::to_string(v) + ", expected " + std::to_string(off) + " or " +
+             std::to_string(on));
+    return v == on;
+  };
+  if (floating) {
+    p.negateA = flag(4, 1, -1, "imm-scale-a");
+    p.negateB = flag(5, 1, -1, "imm-scale-b");
+  }
+  if (transposable && !p.registersA)
+    p.majorMA = flag(6, 0, 1, "imm-trans-a");
+  if (transposable)
+    p.majorNB = flag(expected - 1, 0, 1, "imm-trans-b");
+  d.current().data = d.keep(std::move(p));
+}
+
+void decodeWgmma(Decoder &d) {
+  d.requireSuffix(90, 'a', 80);
+  int which =
+      d.oneOf({"fence", "commit_group", "wait_group", "mma_async"}, true);
+  if (d.failed())
+    return;
+  if (!d.take("sync") || !d.take("aligned"))
+    return d.fail("'" + d.tree().spelling() + "' must be .sync.aligned");
+  switch (which) {
+  case 0:
+    return d.begin(wgmmaFence, Class::Other, flagAligned);
+  case 1:
+    return d.begin(wgmmaCommit, Class::Other, flagAligned);
+  case 2:
+    d.begin(wgmmaWait, Class::Other, flagAligned);
+    d.current().immediate = d.immediate(0);
+    if (d.current().immediate < 0 || d.current().immediate > 7)
+      d.fail("wgmma.wait_group takes 0 to 7, found " +
+             std::to_string(d.current().immediate));
+    return;
+  default:
+    return decodeMultiply(d);
+  }
+}
+
+} // namespace
+
+void Context::checkInflight(const Instruction &at) const {
+  if (at.run == wgmmaMultiply)
+    return; // claim() knows better
+  auto look = [&](const SlotUse &use) {
+    uint64_t *w = wordOf(frame, use.slot);
+    if (!w)
+      return;
+    if (*w & groupMask) {
+      report(FindingKind::InvalidOperation, at, unsigned(__builtin_ctz(mask)),
+             "touches a register that a wgmma still uses, with no "
+             "wgmma.wait_group since");
+      *w = 0; // once
+    }
+    *w |= touched;
+  };
+  for (unsigned i = 0; i < at.readCount; ++i)
+    look(at.reads[i]);
+  for (unsigned i = 0; i < at.writeCount; ++i)
+    look(at.writes[i]);
+}
+
+void registerWgmma(Families &f) { f["wgmma"] = decodeWgmma; }
+
+} // namespace act::runtime::sim
