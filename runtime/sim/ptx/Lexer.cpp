@@ -49,6 +49,11 @@ std::string Token::described() const {
   return "'" + shown(text) + "'";
 }
 
+bool Lexer::startsLine() const {
+  return text.substr(lineStart, position - lineStart)
+             .find_first_not_of(" \t") == std::string_view::npos;
+}
+
 bool Lexer::skipBlanks(Token &token) {
   while (position < text.size()) {
     char c = text[position];
@@ -58,7 +63,8 @@ bool Lexer::skipBlanks(Token &token) {
       lineStart = position;
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
       ++position;
-    } else if (c == '/' && at(1) == '/') {
+    } else if ((c == '/' && at(1) == '/') || (c == '#' && startsLine())) {
+      // a comment, or a line that a preprocessor left
       position = text.find('\n', position);
       if (position == std::string_view::npos)
         position = text.size();

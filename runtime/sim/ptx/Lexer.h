@@ -60,6 +60,7 @@ private:
   char at(size_t offset) const {
     return position + offset < text.size() ? text[position + offset] : '\0';
   }
+  bool startsLine() const;
   bool skipBlanks(Token &token);
   Token finish(Token token, Token::Kind kind);
   Token bad(Token token, std::string why);

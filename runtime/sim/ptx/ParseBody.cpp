@@ -20,10 +20,10 @@ bool ModuleParser::declare(std::string_view word, const Meaning &meaning,
 }
 
 bool ModuleParser::parseBody() {
-  if (!parseBlock() || !closeScope())
-    return false;
+  // The parameters' scope is the body's: a body cannot hide its parameters.
+  bool good = parseBlock();
   scopes.clear(); // back in the module
-  return true;
+  return good;
 }
 
 bool ModuleParser::parseBlock() {
@@ -31,7 +31,8 @@ bool ModuleParser::parseBlock() {
   if (!enter(token))
     return false;
   advance();
-  scopes.emplace_back();
+  if (depth > 1)
+    scopes.emplace_back();
   while (!token.is("}")) {
     if (token.kind == Token::End)
       return fail(open, "'{' is not closed before the end of the file");
@@ -72,8 +73,6 @@ bool ModuleParser::closeScope() {
 bool ModuleParser::parseStatement() {
   if (token.is("{"))
     return parseBlock();
-  if (accept(";"))
-    return true;
   if (token.kind == Token::Dotted)
     return parseDirectiveInBody();
   if (token.kind == Token::Word && peek().is(":"))
@@ -88,8 +87,6 @@ bool ModuleParser::parseDirectiveInBody() {
     return parseLoc();
   if (token.word == "pragma")
     return parsePragma();
-  if (token.word == "section")
-    return parseSection();
   Linkage linkage;
   return parseLinkage(linkage) && parseVariables(linkage, true);
 }

@@ -114,11 +114,14 @@ bool ModuleParser::parseUnary(Constant &value) {
   if (!parseUnary(value))
     return false;
   --depth;
+  if (value.kind == Constant::Single)
+    return fail(op, "'" + std::string(op.text) +
+                        "' does not apply to a number given as 0f");
   if (op.is("-")) {
     if (value.isInteger())
       value.bits = 0 - value.bits;
     else
-      value.bits ^= uint64_t(1) << (value.kind == Constant::Single ? 31 : 63);
+      value.bits ^= uint64_t(1) << 63;
     return true;
   }
   if (op.is("+"))

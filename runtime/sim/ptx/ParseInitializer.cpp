@@ -158,6 +158,9 @@ bool ModuleParser::storeInitial(Variable &variable, uint64_t at,
   bool isFloatType = type == Type::F32 || type == Type::F64;
   uint64_t bits = value.bits;
   if (isFloatType) {
+    if (value.isInteger())
+      return fail(where, "an integer as the value of an element of type ." +
+                             std::string(nameOf(type)));
     double number = 0;
     float single = 0;
     if (value.kind == Constant::Single) {
@@ -165,19 +168,16 @@ bool ModuleParser::storeInitial(Variable &variable, uint64_t at,
       memcpy(&single, &word, sizeof single);
       number = single;
     } else {
-      if (value.kind == Constant::Double)
-        memcpy(&number, &bits, sizeof number);
-      else if (value.kind == Constant::Unsigned)
-        number = static_cast<double>(bits);
-      else
-        number = static_cast<double>(static_cast<int64_t>(bits));
+      memcpy(&number, &bits, sizeof number);
       single = static_cast<float>(number);
     }
-    bits = 0;
+    bool isPayload = value.kind == Constant::Single && type == Type::F32;
     if (type == Type::F64)
       memcpy(&bits, &number, sizeof number);
-    else
+    else if (!isPayload) { // 0f keeps its bits, those of a NaN too
+      bits = 0;
       memcpy(&bits, &single, sizeof single);
+    }
   } else if ((value.kind == Constant::Single && width != 4) ||
              (value.kind == Constant::Double && width != 8)) {
     return fail(where, "a floating-point value does not fit an element of "

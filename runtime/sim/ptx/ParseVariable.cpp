@@ -226,6 +226,8 @@ bool ModuleParser::parseVariables(const Linkage &linkage, bool inFunction) {
     return fail(at, "'" + std::string(at.text) + "' outside of a function");
   if (!parseDeclaration(declaration))
     return false;
+  if (at.word == "tex") // the old spelling of .global .texref
+    variable.type = Type::TexRef;
   do
     if (!parseDeclarator(declaration, inFunction))
       return false;
@@ -313,9 +315,11 @@ bool ModuleParser::addVariable(Variable variable, std::string_view word,
   if (!declare(word, meaning, at))
     return false;
   // A .global of a function lives with the module's, where its name may be
-  // another's.
-  if (inFunction && !isLocal && moduleNames.findExact(word))
-    variable.name += "$" + std::to_string(list.size());
+  // another's: it gets one that is not written by hand.
+  if (inFunction && !isLocal)
+    do
+      variable.name += "$" + std::to_string(list.size());
+    while (moduleNames.findExact(variable.name));
   list.push_back(std::move(variable));
   added = &list.back();
   return true;

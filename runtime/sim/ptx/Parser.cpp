@@ -197,8 +197,6 @@ bool ModuleParser::parseAddressSize() {
 bool ModuleParser::parseModuleItem() {
   if (token.is("@@"))
     return skipDwarfLine();
-  if (accept(";"))
-    return true;
   if (token.kind != Token::Dotted)
     return failExpected("a directive");
   if (token.word == "file")

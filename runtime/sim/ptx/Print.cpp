@@ -52,7 +52,7 @@ std::string patchText(const Variable::Patch &patch, unsigned width) {
   std::string offset = offsetText(patch.addend);
   std::string text = patch.generic ? "generic(" + patch.symbol + ")" + offset
                                    : patch.symbol + offset;
-  if (patch.width == width)
+  if (width > 1)
     return text;
   return hex("0x", 2, uint64_t(0xff) << (8 * patch.byte)) + "(" + text + ")";
 }
@@ -465,7 +465,8 @@ std::string ModulePrinter::run() {
   text = ".version " + std::to_string(m.versionMajor) + "." +
          std::to_string(m.versionMinor) + "\n.target " + m.target;
   for (const std::string &option : m.targetOptions)
-    text += ", " + option;
+    if (option != "debug") // a promise of debug sections
+      text += ", " + option;
   text += "\n.address_size " + std::to_string(m.addressSize) + "\n";
   for (size_t i = 0; i < m.files.size(); ++i)
     if (!m.files[i].empty())

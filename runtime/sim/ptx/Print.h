@@ -4,7 +4,8 @@
 //
 // Same means: the same instructions, operands, indices, sizes, bytes and source
 // locations. What a tree does not keep is gone from the text too: comments,
-// nested braces, pragmas, attributes, debug sections. Names that were only
+// nested braces, pragmas, attributes, debug sections (and
+// the target option `debug` that promises them). Names that were only
 // unique in their braces get a number ($1), and a vector of registers is its
 // parts, so printing what was printed gives the same text.
 //
