@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // targets: sm_80 sm_90a
+// flags: -O3
 // Conversions between the numbers of 8 to 64 bits.
 #include <cstdint>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // targets: sm_80 sm_86 sm_90a
+// flags: -O3
 // f16 and bf16 arithmetic, single and packed, one result row per instruction.
 #include <cstdint>
 

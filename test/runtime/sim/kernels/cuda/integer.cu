@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // targets: sm_80 sm_90a
+// flags: -O3
 // Integer and bit instructions, one result row per instruction. `b` is never
 // zero.
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // targets: sm_80
+// flags: -O3
 #include <cmath>
 #include <cstdint>
 

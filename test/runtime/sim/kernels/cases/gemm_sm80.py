@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products and attention as on Ampere."""
+import numpy as np
+
+from formats import random_bits, to_float
+from launch import F32, I32, In, Out, Within, case
+
+
+@case("gemm_sm80", grid=lambda m, n, k: (n // 64, m // 64), block=128,
+      each=[dict(m=64, n=64, k=32), dict(m=64, n=128, k=160)])
+def gemm(rng, m, n, k):
+    a, b = random_bits(rng, (m, k), "bf16"), random_bits(rng, (n, k), "bf16")
+    x, y = to_float(a, "bf16"), to_float(b, "bf16")
+    bound = np.abs(x) @ np.abs(y).T * k * 2.0 ** -23
+    return [In(a), In(b), Out(x @ y.T, Within("exact products; k additions in f32, each truncated at worst, "
+            "of partial sums below Σ|a·b|", absolute=bound), "f32"), I32(n), I32(k)]
+
+
+@case("attention_sm80", grid=lambda causal, length: length // 64, block=128,
+      each=[dict(causal=0, length=64), dict(causal=1, length=128)])
+def attention(rng, causal, length):
+    q, k, v = (rng.standard_normal((length, 64)).astype(np.float16) for _ in range(3))
+    scale = np.float32(np.log2(np.e) / 8)
+    s = q.astype(np.float64) @ k.astype(np.float64).T * float(scale)
+    if causal:
+        s = np.where(np.tri(length, dtype=bool), s, -np.inf)
+    most = s.max(1, keepdims=True)
+    p = np.exp2(s - most)
+    total = p.sum(1, keepdims=True)
+    out = p @ v.astype(np.float64) / total
+    spread = (p / total) @ np.abs(v.astype(np.float64))
+    return [In(q), In(k), In(v),
+            Out(out, Within("P is rounded to f16 (2⁻¹¹, twice that with its rescaling) and the scores to f32",
+                            absolute=spread * 2.0 ** -9 + 1e-5), "f32"),
+            Out((most + np.log2(total))[:, 0], Within("f32 sums and lg2", absolute=2e-5), "f32"),
+            I32(length), F32(float(scale)), I32(causal)]
