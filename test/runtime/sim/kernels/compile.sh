@@ -20,7 +20,7 @@ for name in "${names[@]}"; do
   flags=$(sed -n 's|^// flags: ||p' "$name.cu")
   for target in $(sed -n 's|^// targets: ||p' "$name.cu"); do
     # shellcheck disable=SC2086
-    cp "$name.cu" "$out"
+    cp "$name.cu" ./*.h "$out"
     (cd "$out" && nvcc -ptx -arch="$target" ${flags:--O3 -lineinfo} "$name.cu" -o x.ptx)
     if command -v ptxas >/dev/null; then
       ptxas -arch="$target" "$out/x.ptx" -o "$out/x.cubin"

@@ -187,7 +187,8 @@ class Prepared:
         rng = np.random.default_rng([seed, *case.name.encode()])
         self.arguments = case.build(rng)
         self.words, self.results, self.restore = [], [], []
-        paths = {}
+        paths = {a.name: self.folder / f"{i}.npy" for i, a in enumerate(self.arguments)
+                 if getattr(a, "name", "")}
         for i, a in enumerate(self.arguments):
             path = self.folder / f"{i}.npy"
             if isinstance(a, Tma):
@@ -215,8 +216,6 @@ class Prepared:
                     dtype = "u8"
                 self.words.append(f"out:{dtype}[{','.join(map(str, shape))}]:{path}")
                 self.results.append((path, a))
-            if getattr(a, "name", ""):
-                paths[a.name] = path
 
     def command(self, sim, ptx, target, seed, extra=()):
         c = self.case
