@@ -135,6 +135,8 @@ bool ModuleParser::parseTargets(std::string_view word, const Token &at) {
       uses.push_back(use);
     }
   } while (accept(","));
+  if (uses.empty())
+    return fail(at, "list of labels '" + std::string(word) + "' is empty");
   Meaning meaning;
   meaning.line = at.line;
   meaning.symbol = {Symbol::BranchTargets,

@@ -514,6 +514,8 @@ TEST(Parser, RefusesWithThePlace) {
       {"/* ...", "1:1: comment is not closed before the end of the file"},
       {".section .debug_str { .b8 1",
        "1:21: section is not closed before the end of the file"},
+      {".func f() { t: .branchtargets N<0>; ret; }",
+       "1:13: list of labels 't' is empty"},
       {".alias a, b;", "1:8: 'a' is not declared as a function"},
       {".target sm_80", "1:1: a second '.target', or one in the wrong place"},
   };
