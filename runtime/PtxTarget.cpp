@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/PtxTarget.h"
+#include "runtime/sim/Target.h"
+
+using namespace act;
+using namespace act::runtime;
+
+// Only comments and `.version` come before it (PTX ISA, "PTX Module
+// Directives"), so the first directive of that name outside of comments is it.
+static size_t findDirective(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string_view rest = text.substr(i);
+    if (rest.substr(0, 2) == "//") {
+      i = text.find('\n', i);
+    } else if (rest.substr(0, 2) == "/*") {
+      i = text.find("*/", i + 2);
+      i = i == std::string_view::npos ? i : i + 1;
+    } else if (rest.substr(0, 7) == ".target") {
+      return i + 7;
+    }
+    if (i == std::string_view::npos)
+      break;
+  }
+  return std::string_view::npos;
+}
+
+Result<PtxTarget> runtime::ptxTarget(std::string_view text) {
+  if (text.substr(0, 4) == "\x7f"
+                           "ELF" ||
+      text.substr(0, 4) == "\x50\xed\x55\xba")
+    return Error{"the module is machine code (a cubin or fat binary), which "
+                 "only a card runs",
+                 ""};
+  size_t at = findDirective(text);
+  if (at == std::string_view::npos)
+    return Error{"the module is no PTX: it has no .target directive", ""};
+  at = text.find_first_not_of(" \t", at);
+  if (at == std::string_view::npos || text.substr(at, 3) != "sm_")
+    return Error{"the module's .target names no sm_ architecture", ""};
+  PtxTarget t;
+  for (at += 3;
+       at < text.size() && text[at] >= '0' && text[at] <= '9' && t.sm < 10000;
+       ++at)
+    t.sm = 10 * t.sm + static_cast<uint32_t>(text[at] - '0');
+  if (at < text.size() && (text[at] == 'a' || text[at] == 'f'))
+    t.suffix = text[at];
+  if (t.sm == 0)
+    return Error{"the module's .target names no sm_ architecture", ""};
+  return t;
+}
+
+Result<std::string> runtime::simulatorFor(std::string_view text) {
+  auto target = ptxTarget(text);
+  if (!target)
+    return target.error();
+#ifdef ACT_SIM
+  auto simulated = sim::targetFor(target->sm, target->suffix);
+  if (!simulated)
+    return simulated.error();
+  return "sim:" + simulated->name;
+#else
+  return Error{"the simulator is not in this build", ""};
+#endif
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/capi/MgpuDevice.h"
+#include "runtime/PtxTarget.h"
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <iostream>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::runtime;
+using namespace act::runtime::mgpu;
+
+thread_local int32_t Devices::ordinal = 0;
+
+// ---- Failures
+// -----------------------------------------------------------------
+
+static std::atomic<bool> failed{false};
+
+void mgpu::report(const char *function, const Error &error) {
+  fprintf(stderr, "'%s' failed: %s\n", function, error.str().c_str());
+  if (failed.exchange(true))
+    return;
+  // A runner unloads its libraries before it is done; this one has to last.
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&mgpu::report), &self) && self.dli_fname)
+    dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+// Runs when the library is finalised: behind all handlers that the program
+// registered with atexit, so its output is complete.
+__attribute__((destructor)) static void exitAsFailure() {
+  if (!failed)
+    return;
+  std::cout.flush();
+  fflush(nullptr);
+  _exit(1);
+}
+
+// ---- Devices
+// ------------------------------------------------------------------
+
+Devices &Devices::get() {
+  static auto *devices = new Devices;
+  return *devices;
+}
+
+Result<std::shared_ptr<Executor>> Devices::open(const std::string &name) {
+  // Looking for a driver costs a search of the file system.
+  if (auto it = unavailable.find(name); it != unavailable.end())
+    return it->second;
+  auto &slot = devices[name];
+  if (slot)
+    return slot;
+  auto opened = openDevice(name, {});
+  if (opened && (*opened)->info().kind == "host")
+    opened = Error{"ACT_DEVICE is host, which runs no GPU modules", ""};
+  if (!opened) {
+    devices.erase(name);
+    unavailable.emplace(name, opened.error());
+    return opened.error();
+  }
+  slot = *opened;
+  return slot;
+}
+
+// The device that does not depend on modules, or null.
+static Result<std::string> chosenDevice(int32_t ordinal) {
+  const char *given = getenv("ACT_DEVICE");
+  if (given && *given)
+    return std::string(given);
+  return Error{"cuda:" + std::to_string(ordinal), ""};
+}
+
+Result<std::shared_ptr<Executor>> Devices::simulator(const std::string &name) {
+  bool isNew = devices.count(name) == 0;
+  auto device = open(name);
+  if (!device)
+    return device;
+  if (!first)
+    first = *device;
+  if (isNew && *device != first)
+    for (auto *list : {&memory, &registered})
+      for (auto &[address, bytes] : *list)
+        if (auto s = (*device)->registerHost(address, bytes); !s)
+          return s.error();
+  return device;
+}
+
+Result<std::shared_ptr<Executor>> Devices::home() {
+  std::lock_guard lock(mutex);
+  auto name = chosenDevice(ordinal);
+  if (name)
+    return open(*name);
+  if (auto card = open(name.error().message))
+    return card;
+  return first ? first : simulator("sim:sm_80");
+}
+
+Result<std::shared_ptr<Executor>> Devices::forModule(const std::string &text) {
+  std::lock_guard lock(mutex);
+  auto name = chosenDevice(ordinal);
+  if (name)
+    return open(*name);
+  if (auto card = open(name.error().message))
+    return card;
+  auto target = simulatorFor(text);
+  if (!target)
+    return target.error();
+  return simulator(*target);
+}
+
+// ---- Memory
+// -------------------------------------------------------------------
+
+Result<void *> Devices::allocate(uint64_t bytes, bool shared) {
+  std::lock_guard lock(mutex);
+  auto device = home();
+  if (!device)
+    return device.error();
+  auto p =
+      shared ? (*device)->allocateShared(bytes) : (*device)->allocate(bytes);
+  if (!p || *device != first)
+    return p;
+  memory[*p] = bytes;
+  for (auto &[name, other] : devices)
+    if (other != first)
+      if (auto s = other->registerHost(*p, bytes); !s)
+        return s.error();
+  return p;
+}
+
+Status Devices::free(void *address) {
+  std::lock_guard lock(mutex);
+  auto device = home();
+  if (!device)
+    return device.error();
+  if (memory.erase(address))
+    for (auto &[name, other] : devices)
+      if (other != first)
+        if (auto s = other->unregisterHost(address); !s)
+          return s;
+  return (*device)->free(address);
+}
+
+Status Devices::registerHost(void *address, uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto device = home();
+  if (!device)
+    return device.error();
+  if (*device != first)
+    return (*device)->registerHost(address, bytes);
+  for (auto &[name, one] : devices)
+    if (auto s = one->registerHost(address, bytes); !s)
+      return s;
+  registered[address] = bytes;
+  return ok();
+}
+
+Status Devices::unregisterHost(void *address) {
+  std::lock_guard lock(mutex);
+  auto device = home();
+  if (!device)
+    return device.error();
+  if (*device != first)
+    return (*device)->unregisterHost(address);
+  for (auto &[name, one] : devices)
+    if (auto s = one->unregisterHost(address); !s)
+      return s;
+  registered.erase(address);
+  return ok();
+}
+
+// ---- Handles
+// ------------------------------------------------------------------
+
+template <typename T>
+static Result<T *> lookUp(std::map<void *, std::unique_ptr<T>> &table,
+                          void *handle, const char *what) {
+  auto it = table.find(handle);
+  if (it == table.end())
+    return Error{std::string("the handle is no live ") + what +
+                     (handle ? "" : " (it is null)"),
+                 ""};
+  return it->second.get();
+}
+
+template <typename T>
+static T *add(std::map<void *, std::unique_ptr<T>> &table,
+              std::unique_ptr<T> object) {
+  T *p = object.get();
+  table[p] = std::move(object);
+  return p;
+}
+
+template <typename T>
+static Status drop(std::map<void *, std::unique_ptr<T>> &table, void *handle,
+                   const char *what) {
+  if (auto p = lookUp(table, handle, what); !p)
+    return p.error();
+  table.erase(handle);
+  return ok();
+}
+
+Result<ModuleHandle *> Devices::load(const std::string &text) {
+  std::lock_guard lock(mutex);
+  auto device = forModule(text);
+  if (!device)
+    return device.error();
+  auto module = (*device)->loadModule(text.data(), text.size(), false);
+  if (!module)
+    return module.error();
+  auto handle = std::make_unique<ModuleHandle>();
+  handle->device = *device;
+  handle->module = std::move(*module);
+  return add(modules, std::move(handle));
+}
+
+Status Devices::unload(void *module) {
+  std::lock_guard lock(mutex);
+  for (auto it = functions.begin(); it != functions.end();)
+    it = it->second->module == module ? functions.erase(it) : std::next(it);
+  return drop(modules, module, "module");
+}
+
+// Programs look a function up before every launch and never give it back.
+Result<FunctionHandle *> Devices::function(void *module, const char *name) {
+  std::lock_guard lock(mutex);
+  auto m = lookUp(modules, module, "module");
+  if (!m)
+    return m.error();
+  auto kernel = (*m)->module->kernel(name);
+  if (!kernel)
+    return kernel.error();
+  auto &slot = functions[*kernel];
+  if (!slot)
+    slot = std::make_unique<FunctionHandle>(FunctionHandle{*m, *kernel});
+  return slot.get();
+}
+
+Result<FunctionHandle *> Devices::checkedFunction(void *handle) {
+  std::lock_guard lock(mutex);
+  for (auto &[kernel, f] : functions)
+    if (f.get() == handle)
+      return f.get();
+  return Error{std::string("the handle is no live function") +
+                   (handle ? "" : " (it is null)"),
+               ""};
+}
+
+Result<void *> Devices::createStream() {
+  std::lock_guard lock(mutex);
+  if (auto device = home(); !device)
+    return device.error();
+  return static_cast<void *>(add(streams, std::make_unique<StreamHandle>()));
+}
+
+Status Devices::destroyStream(void *stream) {
+  std::lock_guard lock(mutex);
+  return drop(streams, stream, "stream");
+}
+
+Result<Stream *> Devices::stream(void *handle, Executor &device) {
+  std::lock_guard lock(mutex);
+  if (!handle && !streams.count(nullptr))
+    streams[nullptr] = std::make_unique<StreamHandle>();
+  auto s = lookUp(streams, handle, "stream");
+  if (!s)
+    return s.error();
+  auto &slot = (*s)->streams[&device];
+  if (!slot) {
+    auto created = device.createStream();
+    if (!created)
+      return created.error();
+    slot = std::move(*created);
+  }
+  return slot.get();
+}
+
+Result<void *> Devices::createEvent() {
+  std::lock_guard lock(mutex);
+  auto device = home();
+  if (!device)
+    return device.error();
+  auto event = (*device)->createEvent();
+  if (!event)
+    return event.error();
+  auto handle = std::make_unique<EventHandle>();
+  handle->device = *device;
+  handle->event = std::move(*event);
+  return static_cast<void *>(add(events, std::move(handle)));
+}
+
+Status Devices::destroyEvent(void *event) {
+  std::lock_guard lock(mutex);
+  return drop(events, event, "event");
+}
+
+Result<EventHandle *> Devices::event(void *handle) {
+  std::lock_guard lock(mutex);
+  return lookUp(events, handle, "event");
+}

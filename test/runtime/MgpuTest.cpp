@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The entry points of upstream's --gpu-to-llvm, called as its code calls them:
+// on the fake driver and on a simulator (CMakeLists.txt sets ACT_DEVICE).
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <vector>
+
+extern "C" {
+void *mgpuModuleLoad(void *, size_t);
+void *mgpuModuleLoadJIT(void *, int);
+void mgpuModuleUnload(void *);
+void *mgpuModuleGetFunction(void *, const char *);
+void mgpuLaunchKernel(void *, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
+                      intptr_t, int32_t, void *, void **, void **, size_t);
+void mgpuLaunchClusterKernel(void *, intptr_t, intptr_t, intptr_t, intptr_t,
+                             intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
+                             int32_t, void *, void **, void **, size_t);
+void *mgpuStreamCreate();
+void mgpuStreamDestroy(void *);
+void mgpuStreamSynchronize(void *);
+void mgpuStreamWaitEvent(void *, void *);
+void *mgpuEventCreate();
+void mgpuEventDestroy(void *);
+void mgpuEventSynchronize(void *);
+void mgpuEventRecord(void *, void *);
+void *mgpuMemAlloc(uint64_t, void *, bool);
+void mgpuMemFree(void *, void *);
+void mgpuMemcpy(void *, void *, size_t, void *);
+void mgpuMemset32(void *, unsigned, size_t, void *);
+void mgpuMemset16(void *, unsigned short, size_t, void *);
+void mgpuMemHostRegisterMemRef(int64_t, void *, int64_t);
+void mgpuMemHostUnregisterMemRef(int64_t, void *, int64_t);
+void mgpuSetDefaultDevice(int32_t);
+void *mgpuTensorMapEncodeTiledMemref(int64_t, void *, uint32_t, uint32_t,
+                                     uint32_t, uint32_t, uint32_t, int64_t *);
+}
+
+namespace {
+
+std::string text(const char *name) {
+  std::ifstream file(std::string(ACT_TEST_PTX) + "/" + name + ".ptx");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct MemRef2 {
+  void *allocated, *aligned;
+  int64_t offset, sizes[2], strides[2];
+};
+
+void launch(void *f, intptr_t grid, intptr_t block, void *stream,
+            std::vector<void *> params) {
+  mgpuLaunchKernel(f, grid, 1, 1, block, 1, 1, 0, stream, params.data(),
+                   nullptr, params.size());
+}
+
+} // namespace
+
+TEST(Mgpu, RunsAKernelOnAStream) {
+  std::string code = text("conformance");
+  void *stream = mgpuStreamCreate(), *event = mgpuEventCreate();
+  void *m = mgpuModuleLoadJIT(code.data(), 2);
+  void *f = mgpuModuleGetFunction(m, "count_block");
+  ASSERT_TRUE(stream && event && m && f);
+  void *counts = mgpuMemAlloc(40, stream, false);
+  mgpuMemset32(counts, 5, 10, stream);
+  launch(f, 10, 32, stream, {&counts});
+  mgpuEventRecord(event, stream);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventSynchronize(event);
+  int32_t got[10] = {};
+  mgpuMemcpy(got, counts, 40, stream);
+  mgpuStreamSynchronize(stream);
+  EXPECT_EQ(got[0], 6);
+  EXPECT_EQ(got[9], 6);
+  mgpuMemset16(counts, 0x0102, 1, stream);
+  mgpuMemcpy(got, counts, 4, nullptr);
+  EXPECT_EQ(got[0], 0x0102);
+  // A function looked up twice is one; both end with the module.
+  EXPECT_EQ(mgpuModuleGetFunction(m, "count_block"), f);
+  mgpuMemFree(counts, stream);
+  mgpuMemFree(nullptr, stream);
+  EXPECT_EQ(mgpuMemAlloc(0, stream, false), nullptr);
+  mgpuEventDestroy(event);
+  mgpuStreamDestroy(stream);
+  mgpuModuleUnload(m);
+}
+
+TEST(Mgpu, KernelsSeeRegisteredMemory) {
+  std::string code = text("conformance");
+  void *m = mgpuModuleLoadJIT(code.data(), 2);
+  void *f = mgpuModuleGetFunction(m, "count_block");
+  std::vector<int32_t> data(3 * 8, 1);
+  MemRef2 r{data.data(), data.data(), 2, {3, 4}, {8, 1}};
+  mgpuMemHostRegisterMemRef(2, &r, 4);
+  void *first = data.data() + 2;
+  launch(f, 20, 1, nullptr, {&first});
+  mgpuStreamSynchronize(nullptr);
+  mgpuMemHostUnregisterMemRef(2, &r, 4);
+  EXPECT_EQ(data[1], 1);
+  EXPECT_EQ(data[2], 2);
+  EXPECT_EQ(data[21], 2);
+  EXPECT_EQ(data[22], 1);
+  void *shared = mgpuMemAlloc(16, nullptr, true);
+  static_cast<int32_t *>(shared)[0] = 41;
+  launch(f, 1, 1, nullptr, {&shared});
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(static_cast<int32_t *>(shared)[0], 42);
+  mgpuMemFree(shared, nullptr);
+  mgpuModuleUnload(m);
+}
+
+// Without ACT_DEVICE these two run on simulators of different architectures.
+TEST(Mgpu, TwoModulesShareMemory) {
+  std::string code = text("conformance"), cluster = text("conformance-cluster");
+  void *a = mgpuModuleLoadJIT(code.data(), 2);
+  void *out = mgpuMemAlloc(16, nullptr, false);
+  void *b = mgpuModuleLoad(cluster.data(), cluster.size());
+  void *rank = mgpuModuleGetFunction(b, "rank");
+  void *count = mgpuModuleGetFunction(a, "count_block");
+  void *params[] = {&out};
+  mgpuLaunchClusterKernel(rank, 2, 1, 1, 4, 1, 1, 32, 1, 1, 0, nullptr, params,
+                          nullptr, 1);
+  launch(count, 4, 32, nullptr, {&out});
+  int32_t got[4];
+  mgpuMemcpy(got, out, 16, nullptr);
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(got[0], 201);
+  EXPECT_EQ(got[3], 202);
+  mgpuMemFree(out, nullptr);
+  mgpuModuleUnload(a);
+  mgpuModuleUnload(b);
+}
+
+TEST(Mgpu, TensorMapsComeFromMemRefs) {
+  void *data = mgpuMemAlloc(64 * 128 * 2, nullptr, false);
+  MemRef2 r{data, data, 0, {64, 128}, {128, 1}};
+  int64_t box[2] = {32, 64};
+  void *map = mgpuTensorMapEncodeTiledMemref(2, &r, /*f16=*/6, 0, 3, 0, 0, box);
+  ASSERT_TRUE(map);
+  uint64_t words[16];
+  mgpuMemcpy(words, map, sizeof words, nullptr);
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(words[0], reinterpret_cast<uint64_t>(data));
+  mgpuMemFree(map, nullptr);
+  mgpuMemFree(data, nullptr);
+}
+
+// What fails is printed, the program goes on, and its exit status tells.
+TEST(MgpuDeathTest, AFailureIsTheExitStatus) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        void *params[] = {nullptr};
+        mgpuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr,
+                         0);
+        fprintf(stderr, "went on\n");
+        exit(0);
+      },
+      testing::ExitedWithCode(1),
+      "'mgpuLaunchKernel' failed: the handle is no live function .it is "
+      "null.\nwent on");
+  EXPECT_EXIT(
+      {
+        char nonsense[] = "nonsense";
+        mgpuModuleLoadJIT(nonsense, 2);
+        exit(0);
+      },
+      testing::ExitedWithCode(1), "'mgpuModuleLoadJIT' failed: ");
+  EXPECT_EXIT(
+      {
+        int local = 0;
+        mgpuMemFree(&local, nullptr);
+        exit(3);
+      },
+      testing::ExitedWithCode(1), "'mgpuMemFree' failed: ");
+  EXPECT_EXIT(exit(3), testing::ExitedWithCode(3), "");
+}
