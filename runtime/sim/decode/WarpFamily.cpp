@@ -124,15 +124,15 @@ bool needsSync(Decoder &d) {
   return false;
 }
 
-/// d or d|p as operand 0, or p alone as the second result.
+/// d or d|p as operand 0.
 void resultAndPredicate(Decoder &d) {
   const Operand &o = d.operand(0);
   bool pair = o.kind == Operand::PredPair && o.elements.size() == 2;
   d.result(pair ? o.elements[0] : o, Type::B32);
   if (pair)
     d.resultPredicate(o.elements[1]);
-  else
-    d.pushSlot(d.scratch(0));
+  else // a sink, so that all forms have as many results and can meet
+    d.resultPredicate(Operand());
 }
 void sign(Decoder &d) {
   d.current().immediate = int64_t(signatureOf(d.tree().spelling()));
