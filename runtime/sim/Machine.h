@@ -158,6 +158,9 @@ public:
   uint64_t wgmmaGroups = 0;
   bool wgmmaUncommitted = false;
 
+  /// Generation + 1 of the cluster's barrier that a lane has come to; 0: none.
+  std::array<uint64_t, 32> clusterToken{};
+
   uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
   Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
   /// Lane `lane` learns k and p (acquire).
@@ -210,6 +213,7 @@ public:
   uint32_t id[3] = {0, 0, 0};    // %ctaid
   uint32_t linear = 0, rank = 0; // in the grid; in the cluster
   Region shared;                 // static and dynamic
+  std::vector<std::byte> sharedStorage;
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<Barrier, 16> barriers;
   std::deque<std::unique_ptr<AsyncOperation>> operations; // in order of issue
@@ -241,7 +245,6 @@ public:
   Random random;
   Counters counters;
   // barrier.cluster
-  uint32_t clusterArrived = 0, clusterThreads = 0;
   uint64_t clusterGeneration = 0;
   Gathering clusterSeen, clusterProxied;
   KnowledgeRef clusterLastSeen, clusterLastProxied;
@@ -299,10 +302,15 @@ public:
     return releases[mix(address >> 2) % releases.size()];
   }
 
+  /// Memory that the kernel's malloc gave out, with what to say if it stays.
+  void addHeap(void *address, Finding leak);
+  bool dropHeap(void *address); // and frees it
+
   Result<LaunchReport> run();
 
 private:
   friend class Simulator;
+  std::map<void *, Finding> heap;
   std::mutex mutex;
   std::vector<Finding> findings;
   std::unordered_map<uint64_t, size_t> findingIndex;

@@ -179,6 +179,8 @@ Result<void *> SimExecutor::allocate(uint64_t bytes) {
     return Error{"cannot allocate " + std::to_string(bytes) +
                      " bytes on device " + facts.name,
                  ""};
+  // The interface promises zeroes: reading them is reading what was written.
+  simulator.markInitialised(*p, bytes);
   std::lock_guard lock(mutex);
   blocks[reinterpret_cast<uintptr_t>(*p)] = {bytes, false, nullptr};
   memory.current += bytes;

@@ -4,6 +4,7 @@
 // instruction its handler.
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
+#include "runtime/sim/decode/RegisterPressure.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -33,11 +34,9 @@ const Families &families() {
     registerAtomic(f);
     registerBarrier(f);
     registerMatrix(f);
+    registerMma(f);
+    registerWmma(f);
     registerWgmma(f);
-    registerCopy(f);
-    registerTensorMap(f);
-    registerMbarrier(f);
-    registerCluster(f);
     return f;
   }();
   return all;
@@ -234,6 +233,8 @@ struct ProgramDecoder {
     families().at("ret")(d);
     finish();
     layout.finish(code);
+    if (f.isEntry)
+      code.kernel.registers = registerPressure(f, code);
     return ok();
   }
 

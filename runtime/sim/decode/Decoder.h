@@ -183,7 +183,9 @@ void registerMemory(
     Families &); // ld, ldu, st, prefetch, applypriority, discard, createpolicy
 void registerAtomic(Families &);  // atom, red, fence, membar
 void registerBarrier(Families &); // bar, barrier, barrier.cluster
-void registerMatrix(Families &);  // ldmatrix, stmatrix, movmatrix, mma, wmma
+void registerMatrix(Families &);  // ldmatrix, stmatrix, movmatrix
+void registerMma(Families &);     // mma
+void registerWmma(Families &);    // wmma
 void registerWgmma(Families &);   // wgmma
 void registerCopy(
     Families &); // cp.async, cp.async.bulk, cp.reduce, st.bulk, prefetch.tensor

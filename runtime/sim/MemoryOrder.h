@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strong accesses: what synchronises through memory.
+//
+// A release leaves a message at the words it writes: what its thread knows. An
+// acquire that reads the word takes the message, if each is in the other's
+// scope. A relaxed write leaves what the thread's last fence published; a
+// relaxed read keeps the message until the thread's next fence takes it. A
+// read-modify-write adds to the message that it finds; a plain store ends it.
+#ifndef ACT_RUNTIME_SIM_MEMORYORDER_H
+#define ACT_RUNTIME_SIM_MEMORYORDER_H
+#include "runtime/sim/Machine.h"
+#include <functional>
+
+namespace act::runtime::sim {
+
+enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, AcquireRelease };
+inline bool isRelease(Order o) {
+  return o == Order::Release || o == Order::AcquireRelease;
+}
+inline bool isAcquire(Order o) {
+  return o == Order::Acquire || o == Order::AcquireRelease;
+}
+
+/// The caller ticks the warp after the lanes of a releasing instruction.
+void loadOrdered(Context &c, const Instruction &at, unsigned lane,
+                 const Context::Target &from, uint64_t address, void *out,
+                 unsigned bytes, Order order, Scope scope);
+void storeOrdered(Context &c, const Instruction &at, unsigned lane,
+                  const Context::Target &to, uint64_t address,
+                  const void *value, unsigned bytes, Order order, Scope scope);
+/// `change` gets the memory and updates it; it runs alone among all strong
+/// accesses of the word.
+void updateOrdered(Context &c, const Instruction &at, unsigned lane,
+                   const Context::Target &where, uint64_t address,
+                   unsigned bytes, Order order, Scope scope,
+                   const std::function<bool(std::byte *)> &change);
+/// fence{.acq_rel, .sc}.scope for the active lanes.
+void fence(Context &c);
+/// fence.proxy.async for the active lanes.
+void fenceProxy(Context &c);
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a warp's access costs: sectors of 32 bytes in global memory, wavefronts
+// in shared memory (32 banks of 4 bytes; lanes that want different words of one
+// bank take turns; 8- and 16-byte accesses go in 2 and 4 groups of lanes).
+#ifndef ACT_RUNTIME_SIM_SECTORS_H
+#define ACT_RUNTIME_SIM_SECTORS_H
+#include "runtime/sim/Machine.h"
+
+namespace act::runtime::sim {
+
+class Sectors {
+public:
+  void add(const Context::Target &target, uint64_t address, unsigned bytes) {
+    if (!target.region)
+      return;
+    shared = target.region->isShared;
+    at[lanes] = shared ? target.offset : address;
+    size = bytes;
+    ++lanes;
+  }
+  /// Adds what was collected to the counters.
+  void count(Counters &counters, bool isStore);
+
+private:
+  uint64_t at[32];
+  unsigned lanes = 0, size = 0;
+  bool shared = false;
+};
+
+/// Wavefronts for `count` accesses of `bytes` at these offsets.
+unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes);
+
+} // namespace act::runtime::sim
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Simulator.h"
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/Mbarrier.h"
+#include "runtime/sim/Program.h"
+#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/ptx/Parser.h"
+#include <algorithm>
+#include <cstring>
+
+namespace act::runtime::sim {
+
+using ptx::Space;
+
+namespace {
+
+// Memory of the module's variables: allocated before decoding, which needs the
+// addresses, and initialised, patches too.
+Status placeVariables(Program &program, Memory &memory) {
+  const ptx::Module &tree = *program.tree;
+  program.variables.assign(tree.variables.size(), nullptr);
+  for (size_t i = 0; i < tree.variables.size(); ++i) {
+    const ptx::Variable &v = tree.variables[i];
+    if (v.space == Space::Shared)
+      continue;
+    if (v.isExtern)
+      return Error{"'" + v.name + "' is declared and defined nowhere",
+                   program.name + ":" + std::to_string(v.location.line)};
+    if (v.space != Space::Global && v.space != Space::Const)
+      return Error{"'" + v.name +
+                       "': a module declares only .global, .const and .shared "
+                       "variables",
+                   program.name + ":" + std::to_string(v.location.line)};
+    auto address =
+        memory.allocate(std::max<uint64_t>(v.bytes, 1), "'" + v.name + "'");
+    if (!address)
+      return address.error();
+    program.variables[i] = *address;
+    std::memcpy(*address, v.initial.data(),
+                std::min<uint64_t>(v.initial.size(), v.bytes));
+    memory.markInitialised(*address, v.bytes);
+  }
+  for (size_t i = 0; i < tree.variables.size(); ++i)
+    for (const ptx::Variable::Patch &patch : tree.variables[i].patches) {
+      uint64_t value = 0;
+      bool found = false;
+      for (size_t k = 0; k < tree.variables.size() && !found; ++k)
+        if (tree.variables[k].name == patch.symbol) {
+          value = reinterpret_cast<uint64_t>(program.variables[k]);
+          found = true;
+        }
+      for (size_t k = 0; k < tree.functions.size() && !found; ++k)
+        if (tree.functions[k].name == patch.symbol) {
+          value = functionWindow + 16 * (k + 1);
+          found = true;
+        }
+      if (!found || patch.at + patch.width > tree.variables[i].bytes)
+        return Error{"the initial value of '" + tree.variables[i].name +
+                         "' names '" + patch.symbol + "', which has no address",
+                     program.name};
+      value += uint64_t(patch.addend);
+      std::memcpy(static_cast<std::byte *>(program.variables[i]) + patch.at,
+                  &value, std::min<unsigned>(patch.width, 8));
+    }
+  return ok();
+}
+
+Status checkTarget(const Program &program) {
+  const ptx::Module &m = *program.tree;
+  const Target &t = program.target;
+  // Plain code runs on its own architecture and later ones; code with a suffix
+  // only on its own.
+  bool runs = m.suffix ? m.sm == t.sm && t.suffix == m.suffix : m.sm <= t.sm;
+  if (!runs)
+    return Error{"the module is for " + m.target + " and cannot run on " +
+                     t.name,
+                 program.name};
+  return ok();
+}
+
+} // namespace
+
+LoadedModule::LoadedModule(std::unique_ptr<Program> program, Memory &memory)
+    : decoded(std::move(program)), memory(memory) {}
+
+LoadedModule::~LoadedModule() {
+  for (void *address : decoded->variables)
+    if (address)
+      (void)memory.free(address);
+}
+
+Result<KernelInfo> LoadedModule::kernel(const std::string &name) const {
+  for (const FunctionCode &f : decoded->functions)
+    if (f.isEntry && f.name == name) {
+      KernelInfo info = f.kernel;
+      info.sharedBytes = decoded->staticSharedBytes;
+      return info;
+    }
+  return Error{"no kernel '" + name + "' in " + decoded->name, ""};
+}
+
+std::vector<std::string> LoadedModule::kernels() const {
+  std::vector<std::string> names;
+  for (const FunctionCode &f : decoded->functions)
+    if (f.isEntry)
+      names.push_back(f.name);
+  return names;
+}
+
+Result<LoadedModule::Symbol>
+LoadedModule::symbol(const std::string &name) const {
+  const ptx::Module &tree = *decoded->tree;
+  for (size_t i = 0; i < tree.variables.size(); ++i)
+    if (tree.variables[i].name == name && decoded->variables[i])
+      return Symbol{decoded->variables[i], tree.variables[i].bytes};
+  return Error{"no variable '" + name + "' in " + decoded->name, ""};
+}
+
+Simulator::Simulator(const Target &target, Options options)
+    : machine(target), options(std::move(options)),
+      space(this->options.checks) {}
+Simulator::~Simulator() = default;
+
+Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
+                                                      const std::string &name) {
+  auto tree = ptx::parse(text, name);
+  if (!tree)
+    return tree.error();
+  auto program = std::make_unique<Program>();
+  program->tree = std::move(*tree);
+  program->target = machine;
+  program->name = name;
+  if (Status s = checkTarget(*program); !s)
+    return s.error();
+  Status placed = placeVariables(*program, space);
+  auto module = std::make_unique<LoadedModule>(std::move(program), space);
+  if (!placed)
+    return placed.error();
+  // The module owns its variables by now, so that a failure frees them.
+  if (Status s = Decoder::decode(const_cast<Program &>(module->program())); !s)
+    return s.error();
+  return module;
+}
+
+Result<LaunchReport> Simulator::launch(const LoadedModule &module,
+                                       const std::string &kernel,
+                                       const LaunchRequest &request) {
+  const Program &program = module.program();
+  auto info = module.kernel(kernel);
+  if (!info)
+    return info.error();
+  auto bad = [&](const std::string &what) {
+    return Error{"kernel '" + kernel + "': " + what, ""};
+  };
+  Grid grid;
+  uint64_t threads = 1, ctas = 1, clusterSize = 1;
+  bool required = info->requiredCluster[0] != 0;
+  for (unsigned i = 0; i < 3; ++i) {
+    grid.gridDim[i] = request.grid[i];
+    grid.blockDim[i] = request.block[i];
+    uint32_t want = request.cluster[0] ? std::max(1u, request.cluster[i]) : 0;
+    uint32_t own = required ? std::max(1u, info->requiredCluster[i]) : 0;
+    if (want && own && want != own)
+      return bad("the cluster of the launch is not the one it requires");
+    grid.clusterDim[i] = want ? want : own ? own : 1;
+    if (!request.grid[i] || !request.block[i])
+      return bad("a grid or block of no size");
+    if (request.grid[i] > (i == 0 ? 0x7fffffffu : 65535u))
+      return bad("a grid of " + std::to_string(request.grid[i]) +
+                 " exceeds the limit in dimension " + std::to_string(i));
+    if (request.grid[i] % grid.clusterDim[i])
+      return bad("the grid is no multiple of the cluster in dimension " +
+                 std::to_string(i));
+    if (info->requiredBlock[0] &&
+        std::max(1u, info->requiredBlock[i]) != request.block[i])
+      return bad("a block of " + std::to_string(request.block[i]) +
+                 " in dimension " + std::to_string(i) + "; it requires " +
+                 std::to_string(std::max(1u, info->requiredBlock[i])));
+    threads *= request.block[i];
+    ctas *= request.grid[i];
+    clusterSize *= grid.clusterDim[i];
+  }
+  if (threads > info->maxThreads)
+    return bad("a block of " + std::to_string(threads) +
+               " threads; the limit is " + std::to_string(info->maxThreads));
+  if (ctas >= uint64_t(1) << ctaBits)
+    return bad(std::to_string(ctas) + " CTAs; the simulator runs up to " +
+               std::to_string((1 << ctaBits) - 1));
+  if (clusterSize > 16 || (clusterSize > 1 && machine.sm < 90))
+    return bad("a cluster of " + std::to_string(clusterSize) + " CTAs on " +
+               machine.name);
+  const FunctionCode *code = nullptr;
+  for (const FunctionCode &f : program.functions)
+    if (f.isEntry && f.name == kernel)
+      code = &f;
+  uint64_t shared = code->dynamicSharedOffset + request.dynamicSharedBytes;
+  if (!request.dynamicSharedBytes)
+    shared = program.staticSharedBytes;
+  if (shared > machine.sharedBytesPerBlock)
+    return bad(std::to_string(shared) + " bytes of shared memory; " +
+               machine.name + " has " +
+               std::to_string(machine.sharedBytesPerBlock));
+  if (request.parameters.size() != info->parameterBytes)
+    return bad(std::to_string(request.parameters.size()) +
+               " bytes of parameters; it takes " +
+               std::to_string(info->parameterBytes));
+
+  std::lock_guard lock(launching);
+  grid.program = &program;
+  grid.kernel = code;
+  grid.request = &request;
+  grid.options = &options;
+  grid.memory = &space;
+  grid.target = &machine;
+  grid.warpsPerCta = uint32_t((threads + 31) / 32);
+  grid.ctasPerCluster = uint32_t(clusterSize);
+  grid.explicitCluster = request.cluster[0] || required;
+  grid.sharedBytes = shared;
+  grid.checks = options.checks;
+  // Parameters are aligned as a tensor map wants them.
+  std::vector<std::byte> block(request.parameters.size() + 128);
+  auto base = reinterpret_cast<uintptr_t>(block.data());
+  grid.parameters.data = block.data() + (128 - base % 128) % 128;
+  grid.parameters.bytes = request.parameters.size();
+  std::memcpy(grid.parameters.data, request.parameters.data(),
+              request.parameters.size());
+  if (options.checks)
+    space.beginLaunch();
+  return grid.run();
+}
+
+Result<void *> Simulator::allocate(uint64_t bytes, const std::string &name) {
+  return space.allocate(bytes, name);
+}
+Status Simulator::free(void *address) { return space.free(address); }
+void Simulator::registerHost(void *address, uint64_t bytes,
+                             const std::string &name) {
+  space.registerHost(address, bytes, name);
+}
+void Simulator::unregisterHost(void *address) { space.unregisterHost(address); }
+void Simulator::markInitialised(const void *address, uint64_t bytes) {
+  space.markInitialised(address, bytes);
+}
+
+} // namespace act::runtime::sim

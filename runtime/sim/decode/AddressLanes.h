@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An address operand when it runs: 32 addresses from a slot and an offset.
+#ifndef ACT_RUNTIME_SIM_DECODE_ADDRESSLANES_H
+#define ACT_RUNTIME_SIM_DECODE_ADDRESSLANES_H
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/decode/Decoder.h"
+
+namespace act::runtime::sim {
+
+struct Address {
+  ptx::Space space = ptx::Space::Generic;
+  uint32_t slot = noSlot;
+  uint8_t bytes = 8;
+  int64_t offset = 0;
+
+  Address() = default;
+  /// `said` is the space that the instruction names. A parameter of a device
+  /// function, or of a call, lies in local memory.
+  Address(Decoder &d, const AddressOperand &a, ptx::Space said)
+      : space(said), slot(a.slot), bytes(a.bytes), offset(a.offset) {
+    using ptx::Space;
+    if (a.space == Space::Generic)
+      return;
+    // A name of another space as the base of an instruction that names one.
+    bool parameter = said == Space::Param &&
+                     (a.space == Space::Param || a.space == Space::Local);
+    if (said != Space::Generic && said != a.space && !parameter)
+      d.fail("'" + d.tree().spelling() +
+             "' addresses a variable of another state space");
+    space = a.space;
+  }
+
+  /// In the state space; those of idle lanes are not to be used.
+  void lanes(const Context &c, uint64_t (&out)[32]) const {
+    if (bytes == 4) {
+      const uint32_t *base = c.lanes<uint32_t>(slot);
+      for (unsigned lane = 0; lane < 32; ++lane)
+        out[lane] = uint32_t(base[lane] + uint32_t(offset));
+    } else {
+      const uint64_t *base = c.lanes<uint64_t>(slot);
+      for (unsigned lane = 0; lane < 32; ++lane)
+        out[lane] = base[lane] + uint64_t(offset);
+    }
+  }
+};
+
+} // namespace act::runtime::sim
+#endif

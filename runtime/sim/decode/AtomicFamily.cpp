@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// atom, red, fence, membar.
+//
+// Slots of atom: address base, result, b, then c (cas). Of red: the same with a
+// scratch result. Vectors have their elements in the places of result and b.
+// Lanes of a warp take turns, in lane order.
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/MemoryOrder.h"
+#include "runtime/sim/Numerics.h"
+#include "runtime/sim/decode/AddressLanes.h"
+#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/decode/FrameLayout.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace act::runtime::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+enum class Op : uint8_t { And, Or, Xor, Cas, Exch, Add, Inc, Dec, Min, Max };
+
+struct Atomic {
+  Address address;
+  Op op = Op::Add;
+  Type type = Type::B32;
+  unsigned bytes = 4, count = 1;
+  bool ftz = false;
+  Order order = Order::Relaxed;
+  Scope scope = Scope::Gpu;
+};
+
+template <typename T> T read(const void *p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <typename T> uint64_t bits(T v) {
+  uint64_t out = 0;
+  std::memcpy(&out, &v, sizeof v);
+  return out;
+}
+
+float flush(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
+}
+
+// One 16-bit float of a pair or alone: widened, combined, rounded once.
+uint16_t combineHalf(Op op, bool bf16, uint16_t a, uint16_t b) {
+  float x = bf16 ? fromBFloat(a) : fromHalf(a),
+        y = bf16 ? fromBFloat(b) : fromHalf(b), r;
+  if (op == Op::Add)
+    r = x + y;
+  else if (std::isnan(x) || std::isnan(y))
+    r = std::isnan(x) ? y : x;
+  else
+    r = op == Op::Min ? std::fmin(x, y) : std::fmax(x, y);
+  return bf16 ? toBFloat(r) : toHalf(r);
+}
+
+uint64_t combine(const Atomic &t, uint64_t old, uint64_t b, uint64_t c) {
+  bool isSigned = t.type == Type::S32 || t.type == Type::S64;
+  uint64_t mask =
+      t.bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * t.bytes) - 1;
+  auto extend = [&](uint64_t v) {
+    unsigned shift = 64 - 8 * t.bytes;
+    return int64_t(v << shift) >> shift;
+  };
+  switch (t.op) {
+  case Op::And:
+    return old & b;
+  case Op::Or:
+    return old | b;
+  case Op::Xor:
+    return old ^ b;
+  case Op::Cas:
+    return old == (b & mask) ? c & mask : old;
+  case Op::Exch:
+    return b & mask;
+  case Op::Inc:
+    return old >= b ? 0 : old + 1;
+  case Op::Dec:
+    return old == 0 || old > b ? b : old - 1;
+  case Op::Add:
+  case Op::Min:
+  case Op::Max:
+    break;
+  }
+  switch (t.type) {
+  case Type::F32: {
+    float r = read<float>(&old) + read<float>(&b);
+    if (t.ftz)
+      r = flush(flush(read<float>(&old)) + flush(read<float>(&b)));
+    return std::isnan(r) ? 0x7fffffff : bits(r);
+  }
+  case Type::F64:
+    return bits(read<double>(&old) + read<double>(&b));
+  case Type::F16:
+  case Type::BF16:
+    return combineHalf(t.op, t.type == Type::BF16, uint16_t(old), uint16_t(b));
+  case Type::F16x2:
+  case Type::BF16x2: {
+    bool bf16 = t.type == Type::BF16x2;
+    return combineHalf(t.op, bf16, uint16_t(old), uint16_t(b)) |
+           uint64_t(
+               combineHalf(t.op, bf16, uint16_t(old >> 16), uint16_t(b >> 16)))
+               << 16;
+  }
+  default:
+    break;
+  }
+  if (t.op == Op::Add)
+    return (old + b) & mask;
+  bool less = isSigned ? extend(b) < extend(old) : (b & mask) < old;
+  return less == (t.op == Op::Min) ? b & mask : old;
+}
+
+Step atomic(Context &c, const Instruction &i) {
+  const Atomic &t = *static_cast<const Atomic *>(i.data);
+  uint64_t addresses[32];
+  t.address.lanes(c, addresses);
+  unsigned total = t.bytes * t.count;
+  const uint32_t *results = i.slots + 1, *sources = results + t.count;
+  auto lane64 = [&](uint32_t slot, unsigned lane) {
+    uint64_t v = 0;
+    unsigned bytes = std::max(2u, t.bytes);
+    std::memcpy(&v, c.frame.registers + slot + lane * bytes, bytes);
+    return v;
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    Context::Target where = c.resolve(i, lane, t.address.space, addresses[lane],
+                                      total, total, true);
+    if (where.data && !where.region) {
+      c.reportAt(FindingKind::InvalidOperation, i, lane, addresses[lane],
+                 "is atomic on local or parameter memory");
+      where.data = nullptr;
+    }
+    uint64_t old[8] = {};
+    if (where.data)
+      updateOrdered(c, i, lane, where, addresses[lane], total, t.order, t.scope,
+                    [&](std::byte *p) {
+                      bool changed = false;
+                      for (unsigned k = 0; k < t.count; ++k) {
+                        std::memcpy(&old[k], p + k * t.bytes, t.bytes);
+                        uint64_t now = combine(
+                            t, old[k], lane64(sources[k], lane),
+                            t.op == Op::Cas ? lane64(sources[1], lane) : 0);
+                        changed |= now != old[k] || t.op != Op::Cas;
+                        std::memcpy(p + k * t.bytes, &now, t.bytes);
+                      }
+                      return changed;
+                    });
+    for (unsigned k = 0; k < t.count; ++k) {
+      unsigned bytes = std::max(2u, t.bytes);
+      std::memcpy(c.frame.registers + results[k] + lane * bytes, &old[k],
+                  bytes);
+    }
+  }
+  for (unsigned k = 0; k < t.count; ++k)
+    c.define(results[k], c.mask);
+  if (isRelease(t.order))
+    c.warp.ticked();
+  return Step::Next;
+}
+
+void decodeUpdate(Decoder &d, bool hasResult) {
+  Atomic t;
+  int order = d.oneOf({"relaxed", "acquire", "release", "acq_rel"});
+  t.order = order < 0 ? Order::Relaxed : Order(order + 1);
+  t.scope = d.scope(Scope::Gpu);
+  Space space = d.space();
+  bool noftz = d.take("noftz");
+  int op = d.oneOf(
+      {"and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"},
+      true);
+  if (op < 0)
+    return;
+  t.op = Op(op);
+  bool hint = d.take("L2::cache_hint");
+  if (hint)
+    d.require(80, 74);
+  t.count = d.vector();
+  t.type = d.type({Type::B16, Type::B32, Type::B64, Type::U32, Type::U64,
+                   Type::S32, Type::S64, Type::F16, Type::BF16, Type::F16x2,
+                   Type::BF16x2, Type::F32, Type::F64});
+  t.bytes = ptx::bytesOf(t.type);
+  bool half = t.type == Type::F16 || t.type == Type::F16x2,
+       brain = t.type == Type::BF16 || t.type == Type::BF16x2,
+       floating = half || brain || t.type == Type::F32 || t.type == Type::F64;
+  if (floating && t.op != Op::Add &&
+      !((half || brain) && t.count > 1 && (t.op == Op::Min || t.op == Op::Max)))
+    return d.fail("'" + d.tree().spelling() + "' has no such operation");
+  if ((half || brain) && !noftz)
+    return d.fail("'" + d.tree().spelling() + "' needs .noftz");
+  if (half)
+    d.require(t.type == Type::F16 ? 70 : 60, t.type == Type::F16 ? 63 : 62);
+  if (brain)
+    d.require(90, 78);
+  if (t.count > 1)
+    d.require(90, 81);
+  if (t.bytes * t.count > 16)
+    return d.fail("'" + d.tree().spelling() + "' is wider than 16 bytes");
+  if (t.type == Type::B16)
+    d.require(70, 63);
+  // f32 atomics on global memory flush subnormals, those on shared do not.
+  t.ftz = t.type == Type::F32 && space == Space::Global;
+  d.begin(atomic, Class::Atomic, flagStrictReads | flagDefinesItself);
+  size_t k = hasResult ? 1 : 0;
+  AddressOperand a = d.address(k);
+  t.address = Address(d, a, space);
+  d.pushSlot(a.slot);
+  auto element = [&](const Operand &o, unsigned n) -> const Operand & {
+    return o.kind == Operand::Vector && n < o.elements.size() ? o.elements[n]
+                                                              : o;
+  };
+  for (unsigned n = 0; n < t.count; ++n)
+    if (hasResult)
+      d.result(element(d.operand(0), n), t.type);
+    else
+      d.pushSlot(d.scratch(std::max(2u, t.bytes)));
+  for (unsigned n = 0; n < t.count; ++n)
+    d.source(element(d.operand(k + 1), n), t.type);
+  size_t next = k + 2;
+  if (t.op == Op::Cas)
+    d.source(next++, t.type);
+  if (hint)
+    d.source(next, Type::B64);
+  d.current().data = d.keep(t);
+}
+
+void decodeAtom(Decoder &d) { decodeUpdate(d, true); }
+void decodeRed(Decoder &d) {
+  if (d.peek("async")) // red.async: see CopyFamily
+    return d.fail("'red.async' is not simulated");
+  decodeUpdate(d, false);
+}
+
+// ---- fences
+
+Step fenceStep(Context &c, const Instruction &) {
+  fence(c);
+  return Step::Next;
+}
+
+Step proxyStep(Context &c, const Instruction &) {
+  fenceProxy(c);
+  return Step::Next;
+}
+
+Step nothing(Context &, const Instruction &) { return Step::Next; }
+
+// fence{.sem}.scope; fence.proxy.kind; fence.mbarrier_init.release.cluster
+void decodeFence(Decoder &d) {
+  if (d.take("mbarrier_init")) {
+    d.require(90, 80);
+    d.oneOf({"release"}, true);
+    d.oneOf({"cluster"}, true);
+    d.begin(fenceStep, Class::Barrier);
+    return;
+  }
+  if (d.take("proxy")) {
+    d.require(70, 75);
+    int kind =
+        d.oneOf({"alias", "async", "async::generic", "tensormap::generic"});
+    if (kind < 0)
+      return d.fail("'fence.proxy' needs a kind of proxy");
+    if (kind >= 1)
+      d.require(90, 80);
+    int order = d.oneOf({"acquire", "release"});
+    if (order >= 0)
+      d.scope(Scope::System);
+    d.oneOf({"global", "shared::cta", "shared::cluster",
+             "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+    d.begin(kind == 1   ? proxyStep
+            : kind == 3 ? fenceStep
+                        : nothing,
+            Class::Barrier);
+    if (kind == 3 && order == 0) {
+      d.address(0);
+      d.immediate(1);
+    }
+    return;
+  }
+  d.require(70, 60);
+  d.oneOf({"sc", "acq_rel", "acquire", "release"});
+  d.scope(Scope::System);
+  d.oneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  d.begin(fenceStep, Class::Barrier);
+}
+
+void decodeMembar(Decoder &d) {
+  if (d.take("proxy")) {
+    d.oneOf({"alias"}, true);
+    d.begin(nothing, Class::Barrier);
+    return;
+  }
+  d.oneOf({"cta", "gl", "sys"}, true);
+  d.begin(fenceStep, Class::Barrier);
+}
+
+} // namespace
+
+void registerAtomic(Families &f) {
+  f["atom"] = decodeAtom;
+  f["red"] = decodeRed;
+  f["fence"] = decodeFence;
+  f["membar"] = decodeMembar;
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bar, barrier (of the CTA), barrier.cluster, bar.warp.sync.
+//
+// A barrier counts threads. It is complete when as many have come as it
+// expects: the count that was given, or all threads of the CTA that have not
+// exited. Who leaves knows what all who came published.
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/decode/Decoder.h"
+
+namespace act::runtime::sim {
+
+using ptx::Type;
+
+namespace {
+
+enum class Kind : uint8_t { Sync, Arrive, RedPopc, RedAnd, RedOr };
+
+struct Bar {
+  Kind kind = Kind::Sync;
+  bool aligned = true, hasCount = false, negated = false;
+  uint32_t barrier = 0, count = 0, predicate = 0, result = 0; // slots
+};
+
+uint32_t liveThreads(const Cta &cta) {
+  uint32_t n = 0;
+  for (auto &warp : cta.warps)
+    n += unsigned(__builtin_popcount(warp->liveLanes));
+  return n;
+}
+
+void complete(Barrier &b) {
+  b.arrived = b.expected = 0;
+  ++b.generation;
+  b.lastSeen = b.seen.freeze();
+  b.lastProxied = b.proxied.freeze();
+  b.seen.clear();
+  b.proxied.clear();
+  b.resultAnd = b.reduceAnd;
+  b.resultOr = b.reduceOr;
+  b.resultCount = b.reduceCount;
+  b.reduceAnd = true;
+  b.reduceOr = false;
+  b.reduceCount = 0;
+}
+
+Step barrierStep(Context &c, const Instruction &i) {
+  const Bar &t = *static_cast<const Bar *>(i.data);
+  uint32_t index = c.uniform<uint32_t>(t.barrier);
+  if (index >= c.cta.barriers.size()) {
+    c.report(FindingKind::InvalidOperation, i, __builtin_ctz(c.mask),
+             "names barrier " + std::to_string(index) + "; there are 16");
+    return Step::Next;
+  }
+  Barrier &b = c.cta.barriers[index];
+  if (!c.fragment.arrived) {
+    uint32_t wanted = 0;
+    if (t.hasCount) {
+      wanted = c.uniform<uint32_t>(t.count);
+      if (wanted == 0 || wanted % 32)
+        c.report(FindingKind::InvalidOperation, i, __builtin_ctz(c.mask),
+                 "gives a barrier " + std::to_string(wanted) +
+                     " threads, no multiple of 32");
+    }
+    if (b.arrived && b.expected != wanted)
+      c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
+               "comes to barrier " + std::to_string(index) + " with " +
+                   (wanted ? std::to_string(wanted) : "all") +
+                   " threads where others came with " +
+                   (b.expected ? std::to_string(b.expected) : "all"));
+    b.expected = wanted;
+    b.site = i.site;
+    if (t.kind >= Kind::RedPopc) {
+      uint32_t p = c.predicate(t.predicate);
+      p = (t.negated ? ~p : p) & c.mask;
+      b.reduceAnd &= p == c.mask;
+      b.reduceOr |= p != 0;
+      b.reduceCount += unsigned(__builtin_popcount(p));
+    }
+    if (c.checks) {
+      for (unsigned lane = 0; lane < 32; ++lane)
+        if (c.active(lane))
+          c.warp.publish(lane, b.seen, b.proxied);
+      c.warp.ticked();
+    }
+    // A warp counts whole, also one whose last lanes are not there.
+    b.arrived +=
+        t.hasCount && t.aligned ? 32 : unsigned(__builtin_popcount(c.mask));
+    c.fragment.arrived = true;
+    c.fragment.token = b.generation;
+    c.event();
+  }
+  if (b.generation == c.fragment.token) {
+    uint32_t needed = b.expected ? b.expected : liveThreads(c.cta);
+    if (b.arrived >= needed) {
+      if (b.arrived > needed)
+        c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
+                 "is one thread too many at barrier " + std::to_string(index));
+      complete(b);
+      c.event();
+    }
+  }
+  if (t.kind == Kind::Arrive)
+    return Step::Next;
+  if (b.generation == c.fragment.token) {
+    if (!c.fragment.waitingFor)
+      ++c.warp.counters->barrierWaits;
+    c.fragment.waitingFor = "a barrier";
+    return Step::Blocked;
+  }
+  if (c.checks)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane))
+        c.warp.learn(lane, b.lastSeen, b.lastProxied);
+  if (t.kind == Kind::RedPopc) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane))
+        c.lanes<uint32_t>(t.result)[lane] = b.resultCount;
+  } else if (t.kind >= Kind::RedAnd) {
+    bool value = t.kind == Kind::RedAnd ? b.resultAnd : b.resultOr;
+    uint32_t &p = c.predicate(t.result);
+    p = value ? p | c.mask : p & ~c.mask;
+  }
+  return Step::Next;
+}
+
+// bar.warp.sync members
+Step warpSync(Context &c, const Instruction &i) {
+  uint32_t members = c.uniform<uint32_t>(i.slots[0]);
+  if (!c.meet(i, members, 1))
+    return Step::Blocked;
+  if (c.checks) {
+    Gathering seen, proxied;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane))
+        c.warp.publish(lane, seen, proxied);
+    c.warp.ticked();
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane))
+        c.warp.learn(lane, seen.freeze(), proxied.freeze());
+  }
+  return Step::Next;
+}
+
+// ---- clusters
+
+// arrive: options bit 0 says that it publishes.
+Step clusterArrive(Context &c, const Instruction &i) {
+  Cluster &k = *c.cta.cluster;
+  if (c.checks && i.options & 1) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane))
+        c.warp.publish(lane, k.clusterSeen, k.clusterProxied);
+    c.warp.ticked();
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane)) {
+      if (c.warp.clusterToken[lane] != 0)
+        c.report(FindingKind::InvalidOperation, i, lane,
+                 "arrives at the cluster's barrier again without waiting");
+      c.warp.clusterToken[lane] = k.clusterGeneration + 1;
+    }
+  c.event();
+  return Step::Next;
+}
+
+Step clusterWait(Context &c, const Instruction &i) {
+  Cluster &k = *c.cta.cluster;
+  unsigned first = __builtin_ctz(c.mask);
+  if (c.warp.clusterToken[first] == 0) {
+    c.report(FindingKind::InvalidOperation, i, first,
+             "waits at the cluster's barrier without having arrived");
+    return Step::Next;
+  }
+  if (c.warp.clusterToken[first] == k.clusterGeneration + 1) {
+    // Threads that have exited count as come.
+    for (auto &cta : k.ctas)
+      for (auto &warp : cta->warps)
+        for (unsigned lane = 0; lane < 32; ++lane)
+          if (warp->liveLanes >> lane & 1 &&
+              warp->clusterToken[lane] != k.clusterGeneration + 1) {
+            c.fragment.waitingFor = "the cluster's barrier";
+            return Step::Blocked;
+          }
+    ++k.clusterGeneration;
+    k.clusterLastSeen = k.clusterSeen.freeze();
+    k.clusterLastProxied = k.clusterProxied.freeze();
+    k.clusterSeen.clear();
+    k.clusterProxied.clear();
+    c.event();
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane)) {
+      c.warp.clusterToken[lane] = 0;
+      if (c.checks && i.options & 1)
+        c.warp.learn(lane, k.clusterLastSeen, k.clusterLastProxied);
+    }
+  return Step::Next;
+}
+
+// ---- decoding
+
+void decodeCluster(Decoder &d) {
+  d.require(90, 78);
+  bool wait = d.oneOf({"arrive", "wait"}, true) == 1;
+  int order = d.oneOf({"release", "acquire", "relaxed"});
+  bool aligned = d.take("aligned");
+  d.begin(wait ? clusterWait : clusterArrive, Class::Barrier,
+          aligned ? flagAligned : 0);
+  d.current().options = order != 2;
+}
+
+void decodeBarrier(Decoder &d) {
+  bool isBar = d.tree().root == "bar";
+  if (!isBar && d.take("cluster"))
+    return decodeCluster(d);
+  if (isBar && d.take("warp")) {
+    d.oneOf({"sync"}, true);
+    d.require(30, 60);
+    d.begin(warpSync, Class::Barrier, flagStrictReads);
+    d.source(0, Type::B32);
+    return;
+  }
+  d.take("cta");
+  Bar t;
+  int kind = d.oneOf({"sync", "arrive", "red"}, true);
+  t.aligned = isBar || d.take("aligned");
+  if (!isBar)
+    d.require(30, 60);
+  if (kind == 2) {
+    int op = d.oneOf({"popc", "and", "or"}, true);
+    t.kind = Kind(int(Kind::RedPopc) + std::max(op, 0));
+    Type type = d.type({Type::U32, Type::Pred});
+    if ((type == Type::U32) != (t.kind == Kind::RedPopc))
+      return d.fail("'" + d.tree().spelling() + "' has another type");
+  } else {
+    t.kind = kind == 1 ? Kind::Arrive : Kind::Sync;
+  }
+  d.begin(barrierStep, Class::Barrier,
+          uint8_t(flagStrictReads | (t.aligned ? flagAligned : 0)));
+  size_t k = 0;
+  if (kind == 2)
+    t.result = t.kind == Kind::RedPopc ? d.result(k++, Type::U32)
+                                       : d.result(k++, Type::Pred);
+  t.barrier = d.source(k++, Type::B32);
+  size_t rest = d.operandCount() - std::min(d.operandCount(), k);
+  t.hasCount = kind == 2 ? rest == 2 : rest == 1;
+  if (t.hasCount)
+    t.count = d.source(k++, Type::B32);
+  else if (t.kind == Kind::Arrive)
+    return d.fail("'" + d.tree().spelling() + "' needs a number of threads");
+  if (kind == 2)
+    t.predicate = d.sourcePredicate(k, &t.negated);
+  d.current().data = d.keep(t);
+}
+
+} // namespace
+
+void registerBarrier(Families &f) {
+  f["bar"] = decodeBarrier;
+  f["barrier"] = decodeBarrier;
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/decode/Builtins.h"
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+namespace act::runtime::sim {
+
+namespace {
+
+template <typename T> T local(Context &c, unsigned lane, uint64_t offset) {
+  T value;
+  std::memcpy(&value, c.warp.local + lane * localLimit + offset, sizeof value);
+  return value;
+}
+
+template <typename T>
+void setLocal(Context &c, unsigned lane, uint64_t offset, T value) {
+  std::memcpy(c.warp.local + lane * localLimit + offset, &value, sizeof value);
+}
+
+// A string in memory of the kernel; what is out of bounds ends it.
+std::string text(Context &c, const Instruction &i, unsigned lane,
+                 uint64_t address) {
+  std::string s;
+  while (s.size() < 4096) {
+    Context::Target t = c.resolve(i, lane, ptx::Space::Generic,
+                                  address + s.size(), 1, 1, false);
+    if (!t.data || *t.data == std::byte(0))
+      break;
+    s += char(*t.data);
+  }
+  return s;
+}
+
+void print(Context &c, const std::string &s) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (c.grid.options->print)
+    c.grid.options->print(s);
+  else
+    std::fwrite(s.data(), 1, s.size(), stdout);
+}
+
+// printf's arguments lie one after the other, each aligned to its size; as in
+// C, floats are doubles.
+std::string format(Context &c, const Instruction &i, unsigned lane,
+                   const std::string &pattern, uint64_t arguments) {
+  std::string out;
+  auto take = [&](unsigned bytes) {
+    arguments = (arguments + bytes - 1) / bytes * bytes;
+    uint64_t value = 0;
+    Context::Target t =
+        c.resolve(i, lane, ptx::Space::Generic, arguments, bytes, 1, false);
+    if (t.data)
+      std::memcpy(&value, t.data, bytes);
+    arguments += bytes;
+    return value;
+  };
+  for (size_t k = 0; k < pattern.size(); ++k) {
+    if (pattern[k] != '%') {
+      out += pattern[k];
+      continue;
+    }
+    std::string spec = "%";
+    unsigned longs = 0;
+    for (++k; k < pattern.size(); ++k) {
+      char ch = pattern[k];
+      if (std::strchr("-+ #0123456789.", ch))
+        spec += ch;
+      else if (ch == '*')
+        spec += std::to_string(int32_t(take(4)));
+      else if (ch == 'l')
+        ++longs;
+      else if (ch == 'z' || ch == 'j' || ch == 't')
+        longs = 2;
+      else if (ch != 'h')
+        break;
+    }
+    if (k >= pattern.size() || spec.size() > 40)
+      break;
+    char kind = pattern[k], buffer[512] = "";
+    if (kind == '%') {
+      out += '%';
+      continue;
+    }
+    if (std::strchr("diuxXoc", kind)) {
+      uint64_t value = take(longs ? 8 : 4);
+      if (!longs && (kind == 'd' || kind == 'i'))
+        value = uint64_t(int64_t(int32_t(value)));
+      if (kind == 'c')
+        std::snprintf(buffer, sizeof buffer, (spec + "c").c_str(), int(value));
+      else
+        std::snprintf(buffer, sizeof buffer, (spec + "ll" + kind).c_str(),
+                      (unsigned long long)value);
+    } else if (std::strchr("fFeEgGaA", kind)) {
+      uint64_t bits = take(8);
+      double value;
+      std::memcpy(&value, &bits, 8);
+      std::snprintf(buffer, sizeof buffer, (spec + kind).c_str(), value);
+    } else if (kind == 's') {
+      out += text(c, i, lane, take(8));
+    } else if (kind == 'p') {
+      std::snprintf(buffer, sizeof buffer, "0x%llx",
+                    (unsigned long long)take(8));
+    } else {
+      out += spec + kind;
+    }
+    out += buffer;
+  }
+  return out;
+}
+
+Step vprintf(Context &c, const Instruction &i,
+             const std::vector<uint64_t> &arguments,
+             const std::vector<uint64_t> &results) {
+  if (arguments.size() == 2)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane)) {
+        std::string s =
+            format(c, i, lane,
+                   text(c, i, lane, local<uint64_t>(c, lane, arguments[0])),
+                   local<uint64_t>(c, lane, arguments[1]));
+        print(c, s);
+        if (!results.empty())
+          setLocal<uint32_t>(c, lane, results[0], uint32_t(s.size()));
+      }
+  return Step::Next;
+}
+
+// (message, file, line, function, character size)
+Step assertFail(Context &c, const Instruction &i,
+                const std::vector<uint64_t> &arguments,
+                const std::vector<uint64_t> &) {
+  unsigned lane = __builtin_ctz(c.mask);
+  std::string message = "an assertion failed";
+  if (arguments.size() >= 4)
+    message += ": " + text(c, i, lane, local<uint64_t>(c, lane, arguments[0])) +
+               " (" + text(c, i, lane, local<uint64_t>(c, lane, arguments[1])) +
+               ":" + std::to_string(local<uint32_t>(c, lane, arguments[2])) +
+               ", " + text(c, i, lane, local<uint64_t>(c, lane, arguments[3])) +
+               ")";
+  c.report(FindingKind::AssertFailed, i, lane, message);
+  return Step::Exited;
+}
+
+Step allocate(Context &c, const Instruction &i,
+              const std::vector<uint64_t> &arguments,
+              const std::vector<uint64_t> &results) {
+  if (arguments.size() == 1 && results.size() == 1)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane)) {
+        uint64_t bytes = local<uint64_t>(c, lane, arguments[0]);
+        auto p = c.grid.memory->allocate(bytes, "a kernel's malloc");
+        setLocal<uint64_t>(c, lane, results[0],
+                           p ? reinterpret_cast<uint64_t>(*p) : 0);
+        if (p)
+          c.grid.addHeap(*p, c.finding(FindingKind::Leak, i, lane,
+                                       "allocates memory that is never freed"));
+      }
+  return Step::Next;
+}
+
+Step release(Context &c, const Instruction &i,
+             const std::vector<uint64_t> &arguments,
+             const std::vector<uint64_t> &) {
+  if (arguments.size() == 1)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (c.active(lane)) {
+        uint64_t address = local<uint64_t>(c, lane, arguments[0]);
+        if (address && !c.grid.dropHeap(reinterpret_cast<void *>(address)))
+          c.reportAt(FindingKind::InvalidOperation, i, lane, address,
+                     "frees what malloc did not give it");
+      }
+  return Step::Next;
+}
+
+} // namespace
+
+Builtin builtinNamed(const std::string &name) {
+  if (name == "vprintf")
+    return vprintf;
+  if (name == "__assertfail")
+    return assertFail;
+  if (name == "malloc")
+    return allocate;
+  if (name == "free")
+    return release;
+  return nullptr;
+}
+
+} // namespace act::runtime::sim

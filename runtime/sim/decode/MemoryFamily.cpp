@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ld, ldu, st, prefetch, prefetchu, discard, applypriority, createpolicy.
+//
+// Slots of ld: address base, then results. Of st: address base, then values.
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/MemoryOrder.h"
+#include "runtime/sim/Sectors.h"
+#include "runtime/sim/decode/AddressLanes.h"
+#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/decode/FrameLayout.h"
+#include <cstring>
+
+namespace act::runtime::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+struct Transfer {
+  Address address;
+  unsigned bytes = 4;    // of an element in memory
+  unsigned count = 1;    // elements
+  bool isSigned = false; // narrower than the register: sign-extended
+  uint8_t registerBytes[8] = {};
+  Order order = Order::Weak;
+  Scope scope = Scope::System;
+};
+
+// Widens or narrows one element into a register's lane.
+void put(Context &c, uint32_t slot, unsigned have, unsigned lane,
+         const std::byte *from, unsigned bytes, bool isSigned) {
+  if (have == 16) {
+    std::memcpy(c.lanes<uint64_t>(slot) + lane, from, 8);
+    std::memcpy(c.lanes<uint64_t>(slot) + 32 + lane, from + 8, 8);
+    return;
+  }
+  uint64_t value = 0;
+  std::memcpy(&value, from, bytes);
+  if (isSigned && bytes < 8) {
+    unsigned shift = 64 - 8 * bytes;
+    value = uint64_t(int64_t(value << shift) >> shift);
+  }
+  std::memcpy(c.frame.registers + slot + lane * have, &value, have);
+}
+
+void get(Context &c, uint32_t slot, unsigned have, unsigned lane, std::byte *to,
+         unsigned bytes) {
+  if (have == 16) {
+    std::memcpy(to, c.lanes<uint64_t>(slot) + lane, 8);
+    std::memcpy(to + 8, c.lanes<uint64_t>(slot) + 32 + lane, 8);
+    return;
+  }
+  std::memcpy(to, c.frame.registers + slot + lane * have, bytes);
+}
+
+Step load(Context &c, const Instruction &i) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  uint64_t addresses[32];
+  t.address.lanes(c, addresses);
+  unsigned total = t.bytes * t.count;
+  Sectors sectors;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    std::byte buffer[64] = {};
+    Context::Target from = c.resolve(i, lane, t.address.space, addresses[lane],
+                                     total, total, false);
+    if (from.data) {
+      if (t.order == Order::Weak) {
+        c.judge(i, lane, from, addresses[lane], total, {false, true});
+        std::memcpy(buffer, from.data, total);
+      } else {
+        loadOrdered(c, i, lane, from, addresses[lane], buffer, total, t.order,
+                    t.scope);
+      }
+      sectors.add(from, addresses[lane], total);
+    }
+    for (unsigned k = 0; k < t.count; ++k)
+      put(c, i.slots[1 + k], t.registerBytes[k], lane, buffer + k * t.bytes,
+          t.bytes, t.isSigned);
+  }
+  sectors.count(*c.warp.counters, false);
+  for (unsigned k = 0; k < t.count; ++k)
+    c.define(i.slots[1 + k], c.mask);
+  return Step::Next;
+}
+
+Step store(Context &c, const Instruction &i) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  uint64_t addresses[32];
+  t.address.lanes(c, addresses);
+  unsigned total = t.bytes * t.count;
+  Sectors sectors;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    Context::Target to = c.resolve(i, lane, t.address.space, addresses[lane],
+                                   total, total, true);
+    if (!to.data)
+      continue;
+    std::byte buffer[64];
+    for (unsigned k = 0; k < t.count; ++k)
+      get(c, i.slots[1 + k], t.registerBytes[k], lane, buffer + k * t.bytes,
+          t.bytes);
+    if (t.order == Order::Weak) {
+      c.judge(i, lane, to, addresses[lane], total, {true, false});
+      std::memcpy(to.data, buffer, total);
+    } else {
+      storeOrdered(c, i, lane, to, addresses[lane], buffer, total, t.order,
+                   t.scope);
+    }
+    sectors.add(to, addresses[lane], total);
+  }
+  sectors.count(*c.warp.counters, true);
+  if (isRelease(t.order))
+    c.warp.ticked();
+  if (t.address.space == Space::Shared)
+    c.event();
+  else
+    c.eventGlobal();
+  return Step::Next;
+}
+
+// ---- decoding
+
+// Cache and eviction words change no value.
+void takeHints(Decoder &d, bool isStore) {
+  for (const char *word : {"ca", "cg", "cs", "lu", "cv", "wb", "wt"})
+    d.take(word);
+  for (const char *level : {"L1::", "L2::"})
+    for (const char *word : {"evict_normal", "evict_unchanged", "evict_first",
+                             "evict_last", "no_allocate"})
+      if (d.take((std::string(level) + word).c_str()))
+        d.require(level[1] == '1' ? 70 : 100, 74);
+  for (const char *word : {"L2::64B", "L2::128B", "L2::256B"})
+    if (d.take(word))
+      d.require(80, 74);
+}
+
+// {.weak, .volatile, .relaxed.scope, .acquire.scope, .release.scope, .mmio}
+Order takeOrder(Decoder &d, Scope &scope) {
+  static const std::pair<const char *, Order> words[] = {
+      {"weak", Order::Weak},
+      {"volatile", Order::Relaxed},
+      {"relaxed", Order::Relaxed},
+      {"acquire", Order::Acquire},
+      {"release", Order::Release}};
+  scope = Scope::System;
+  d.take("mmio");
+  for (auto &[word, order] : words)
+    if (d.take(word)) {
+      if (order != Order::Weak && std::string(word) != "volatile")
+        scope = d.scope(Scope::System);
+      return order;
+    }
+  return Order::Weak;
+}
+
+void decodeTransfer(Decoder &d, bool isStore) {
+  Transfer t;
+  t.order = takeOrder(d, t.scope);
+  if ((isStore && t.order == Order::Acquire) ||
+      (!isStore && t.order == Order::Release))
+    return d.fail("'" + d.tree().spelling() + "' has an order that only " +
+                  (isStore ? "loads" : "stores") + " have");
+  Space space = d.space();
+  takeHints(d, isStore);
+  bool hint = d.take("L2::cache_hint");
+  if (hint)
+    d.require(80, 74);
+  d.take("nc");
+  d.take("unified");
+  t.count = d.vector();
+  Type type = d.type();
+  t.bytes = ptx::bytesOf(type);
+  t.isSigned = type == Type::S8 || type == Type::S16 || type == Type::S32;
+  if (!t.bytes || t.bytes * t.count > 32)
+    return d.fail("'" + d.tree().spelling() + "' moves no such size");
+  if (t.bytes * t.count == 32)
+    d.require(100, 88);
+  if (type == Type::B128)
+    d.require(70, 83);
+  d.begin(isStore ? store : load, isStore ? Class::Store : Class::Load,
+          flagStrictReads | flagDefinesItself);
+  size_t addressAt = isStore ? 0 : 1, valueAt = isStore ? 1 : 0;
+  AddressOperand a = d.address(addressAt);
+  t.address = Address(d, a, space);
+  d.pushSlot(a.slot);
+  const Operand &value = d.operand(valueAt);
+  if ((value.kind == Operand::Vector ? value.elements.size() : 1) != t.count)
+    return d.fail("'" + d.tree().spelling() + "' moves " +
+                  std::to_string(t.count) + " elements");
+  for (unsigned k = 0; k < t.count; ++k) {
+    const Operand &o =
+        value.kind == Operand::Vector ? value.elements[k] : value;
+    if (isStore)
+      d.source(o, type, true);
+    else
+      d.result(o, type, true);
+    t.registerBytes[k] =
+        uint8_t(o.kind == Operand::Reg ? d.registerBytes(o) : slotBytes(type));
+  }
+  if (hint)
+    d.source(2, Type::B64);
+  d.current().data = d.keep(t);
+}
+
+void decodeLoad(Decoder &d) { decodeTransfer(d, false); }
+void decodeStore(Decoder &d) { decodeTransfer(d, true); }
+
+Step nothing(Context &, const Instruction &) { return Step::Next; }
+
+// prefetch{.space}.level [a]; the tensor map's form too. Nothing to do, but the
+// address must be one.
+void decodePrefetch(Decoder &d) {
+  d.space();
+  if (d.take("tensormap"))
+    d.require(90, 80);
+  else
+    d.oneOf({"L1", "L2", "L2::evict_last", "L2::evict_normal"}, true);
+  d.begin(nothing, Class::Other);
+  d.address(0);
+}
+
+void decodePrefetchUniform(Decoder &d) {
+  d.oneOf({"L1"}, true);
+  d.begin(nothing, Class::Other);
+  d.address(0);
+}
+
+// discard.global.L2 [a], 128;  applypriority.global.L2::evict_normal [a], 128
+void decodeHint(Decoder &d) {
+  d.require(80, 74);
+  d.space();
+  d.oneOf({"L2", "L2::evict_normal"}, true);
+  d.begin(nothing, Class::Other);
+  d.address(0);
+  if (d.immediate(1) != 128)
+    d.fail("'" + d.tree().spelling() + "' takes 128 bytes");
+}
+
+Step makePolicy(Context &c, const Instruction &i) {
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane))
+      c.lanes<uint64_t>(i.slots[0])[lane] = 1; // opaque: no cache is modelled
+  return Step::Next;
+}
+
+void decodeCreatePolicy(Decoder &d) {
+  d.require(80, 74);
+  bool fractional = d.take("fractional"), range = d.take("range"),
+       convert = d.take("cvt");
+  if (fractional + range + convert != 1)
+    return d.fail("'createpolicy' needs .fractional, .range or .cvt");
+  d.take("global");
+  for (int k = 0; k < 2; ++k)
+    d.oneOf({"L2::evict_last", "L2::evict_normal", "L2::evict_first",
+             "L2::evict_unchanged", "L2"});
+  d.type({Type::B64});
+  d.begin(makePolicy, Class::Other);
+  d.result(0, Type::B64);
+  if (range) {
+    d.address(1);
+    d.source(2, Type::B32);
+    d.source(3, Type::B32);
+  } else if (convert) {
+    d.source(1, Type::B64);
+  } else if (d.operandCount() > 1) {
+    d.source(1, Type::F32);
+  }
+}
+
+} // namespace
+
+void registerMemory(Families &f) {
+  f["ld"] = decodeLoad;
+  f["ldu"] = decodeLoad;
+  f["st"] = decodeStore;
+  f["prefetch"] = decodePrefetch;
+  f["prefetchu"] = decodePrefetchUniform;
+  f["discard"] = decodeHint;
+  f["applypriority"] = decodeHint;
+  f["createpolicy"] = decodeCreatePolicy;
+}
+
+} // namespace act::runtime::sim
