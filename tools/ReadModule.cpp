@@ -33,7 +33,7 @@ void limitChild(size_t fileBytes) {
     std::signal(signal, SIG_DFL);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  rlim_t seconds = 20 + fileBytes / mebibyte;
+  rlim_t seconds = 5 + fileBytes / mebibyte;
   rlimit time{seconds, seconds + 1};
   setrlimit(RLIMIT_CPU, &time);
   // Address space: what the process has, and room for any honest module.

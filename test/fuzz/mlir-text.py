@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damages the dialect's tests and feeds them to act-opt.
 
-    mlir-text.py ACT_OPT [--seconds N] [--seed N] [--flags "--canonicalize"]
+    mlir-text.py ACT_OPT [--seconds N] [--seed N] [--flags "--canonicalize"] [--bytecode]
 
 Every input ends in exit 0 or 1: a signal, an abort or a hang is a bug, and the
 input that shows it is printed. Inputs are the files of test/dialects/act, as
 written and in the generic form, in which attributes can be absent or wrong.
+With --bytecode their bytecode is damaged instead, byte by byte.
 """
 import argparse
 import pathlib
@@ -70,10 +71,8 @@ def damage(text, rng, pool, sizes):
             break
         i = rng.choice(solid)
         kind = rng.randrange(12)
-        # Not the number of a result (%0#1): MLIR's own parser makes a list as
-        # long as it says.
         sized = [k for k in solid
-                 if re.search(r"\d", tokens[k]) and tokens[k][0] not in "%#"]
+                 if re.search(r"\d", tokens[k]) and tokens[k][0] != "%"]
         if kind == 0:
             tokens[i] = ""
         elif kind == 1:
@@ -101,13 +100,50 @@ def damage(text, rng, pool, sizes):
     return "".join(tokens).replace("// -----", "")
 
 
+def encode(act_opt, programs):
+    """The bytecode of those that are valid."""
+    found = []
+    for program in programs:
+        done = subprocess.run([act_opt, "--emit-bytecode", "-"],
+                              input=program.encode(), capture_output=True,
+                              timeout=60)
+        if done.returncode == 0:
+            found.append(done.stdout)
+    return found
+
+
+def damage_bytes(data, rng, other):
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        at = rng.randrange(len(data))
+        kind = rng.randrange(6)
+        if kind == 0:
+            data[at] = rng.choice([0, 1, 2, 0x7f, 0x80, 0xfe, 0xff])
+        elif kind == 1:
+            data[at] ^= 1 << rng.randrange(8)
+        elif kind == 2:
+            data[at:at + 1] = rng.randbytes(rng.randrange(9))
+        elif kind == 3:  # a number of nine bytes
+            data[at:at + 1] = b"\0" + rng.randbytes(8)
+        elif kind == 4:
+            start = rng.randrange(len(other))
+            part = other[start:start + rng.randrange(1, 32)]
+            data[at:at + len(part)] = part
+        else:
+            del data[max(at, 4):]
+    data[:4] = b"ML\xefR"  # or it would be text
+    return bytes(data)
+
+
 def run(act_opt, flags, programs):
     """Nothing, or what went wrong."""
+    text = isinstance(programs[0], str)
+    source = ("\n// -----\n".join(programs).encode() if text else programs[0])
+    split = ["--split-input-file"] if text else []
     try:
         done = subprocess.run(
-            [act_opt, "--split-input-file", *flags, "-o", "/dev/null", "-"],
-            input="\n// -----\n".join(programs).encode(), capture_output=True,
-            timeout=20 + len(programs))
+            [act_opt, *split, *flags, "-o", "/dev/null", "-"],
+            input=source, capture_output=True, timeout=40 + len(programs))
     except subprocess.TimeoutExpired:
         return "hangs"
     if done.returncode in (0, 1):
@@ -129,6 +165,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flags", default="--canonicalize")
+    parser.add_argument("--bytecode", action="store_true")
     arguments = parser.parse_args()
     flags = arguments.flags.split()
     rng = random.Random(arguments.seed)
@@ -137,7 +174,18 @@ def main():
         sys.exit(f"no programs under {TESTS}")
     pool = sorted({t for p in programs for t in TOKEN.findall(p) if t.strip()})
     sizes = [t for t in pool if t[0].isdigit()]
+    encoded = encode(arguments.act_opt, programs) if arguments.bytecode else []
+    if arguments.bytecode and not encoded:
+        sys.exit("no program has bytecode")
     count, end = 0, time.monotonic() + arguments.seconds
+    while arguments.bytecode and time.monotonic() < end:
+        data = damage_bytes(rng.choice(encoded), rng, rng.choice(encoded))
+        wrong = run(arguments.act_opt, flags, [data])
+        count += 1
+        if wrong:
+            path = f"damaged-{count}.mlirbc"
+            pathlib.Path(path).write_bytes(data)
+            sys.exit(f"act-opt {wrong}\nthe input is in {path}")
     while time.monotonic() < end:
         batch = [damage(rng.choice(programs), rng, pool, sizes)
                  for _ in range(100)]
