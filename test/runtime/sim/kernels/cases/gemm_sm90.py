@@ -3,7 +3,7 @@
 import numpy as np
 
 from formats import random_bits, to_float
-from launch import I32, Out, Tma, Within, case
+from launch import I32, InOut, Tma, Within, case
 
 
 @case("gemm_sm90", grid=lambda m, n, k: (n // 64, m // 64), block=256, smem=7 * 8192 + 8192, only="sm_90a",
@@ -14,5 +14,6 @@ def gemm(rng, m, n, k):
     bound = np.abs(x) @ np.abs(y).T * k * 2.0 ** -22
     return [Tma(a, (64, 64), 128, "bf16"), Tma(b, (64, 64), 128, "bf16"),
             Tma(None, (64, 64), 0, "f32", over="c"),
-            Out(x @ y.T, Within("exact products; k additions, each truncated at worst to 22 digits of partial "
-                                "sums below Σ|a·b|", absolute=bound), "f32", name="c"), I32(k)]
+            InOut(x @ y.T, Within("exact products; k additions, each truncated at worst to 22 digits of partial "
+                                "sums below Σ|a·b|", absolute=bound), "f32", name="c",
+                  value=np.zeros((m, n), np.float32)), I32(k)]
