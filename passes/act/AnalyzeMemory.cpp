@@ -36,6 +36,9 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     auto report = describeMemory(*copy, *program, *plan);
     if (failed(report))
       return signalPassFailure();
+    if (function.empty() && lacksGradient(getOperation()))
+      report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
+                              "differentiated any more: this is @forward alone, not a training step");
     std::string text = format == "json"   ? report::toJson(*report)
                        : format == "html" ? report::toHtml(*report)
                                           : report::toText(*report);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Differentiate.h"
+#include "passes/act/Entries.h"
+#include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
@@ -459,7 +461,12 @@ struct Autodiff : act::impl::AutodiffPassBase<Autodiff> {
 } // namespace
 
 LogicalResult act::differentiate(ModuleOp module) {
+  if (failed(checkEntries(module)))
+    return failure();
   if (module.lookupSymbol(gradName))
     return module.emitError("is differentiated already: it has a @grad");
+  if (kernelsFormed(module))
+    return module.emitError("is in kernel form without a gradient, so it cannot be differentiated any "
+                            "more; differentiate it before kernels are formed");
   return Differentiator(module).run();
 }

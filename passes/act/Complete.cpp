@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Complete.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/WriteStep.h"
 #include "dialects/act/Types.h"
@@ -18,7 +19,14 @@ bool returnsLoss(ModuleOp module) {
   return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
 }
 
+bool lacksGradient(ModuleOp module) {
+  return kernelsFormed(module) && returnsLoss(module) && !module.lookupSymbol(gradName) &&
+         llvm::any_of(module.getOps<ParameterOp>(), [](ParameterOp p) { return !p.getFrozen(); });
+}
+
 LogicalResult completeModule(ModuleOp module) {
+  if (failed(checkEntries(module)))
+    return failure();
   if (!kernelsFormed(module) && returnsLoss(module)) {
     bool trains = llvm::any_of(module.getOps<ParameterOp>(),
                                [](ParameterOp p) { return !p.getFrozen(); });

@@ -18,6 +18,10 @@ llvm::LogicalResult completeModule(mlir::ModuleOp module);
 /// Whether @forward's first result is a loss: a float tensor of rank 0.
 bool returnsLoss(mlir::ModuleOp module);
 
+/// Whether the module could have been trained, but is in kernel form without a
+/// gradient: it cannot be differentiated any more.
+bool lacksGradient(mlir::ModuleOp module);
+
 /// The function to analyse or run when nobody names one: step, grad or
 /// forward, the first that the module has.
 std::string mainFunction(mlir::ModuleOp module);

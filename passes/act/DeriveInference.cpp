@@ -2,6 +2,7 @@
 #include "passes/act/DeriveInference.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/SavedValues.h"
 
@@ -45,6 +46,8 @@ void stripDropout(ModuleOp module) {
 }
 
 LogicalResult deriveInference(ModuleOp module) {
+  if (failed(checkEntries(module)))
+    return failure();
   SymbolTable symbols(module);
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)

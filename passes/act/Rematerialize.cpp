@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/AttentionModule.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/Entries.h"
+#include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
 #include "passes/act/SavedValues.h"
 #include "mlir/IR/IRMapping.h"
@@ -277,8 +279,19 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
                             "layer, sqrt or segments=N";
       return signalPassFailure();
     }
-    if (!module.lookupSymbol(gradName) && failed(differentiate(module)))
+    if (auto earlier = module->getAttrOfType<StringAttr>("act.remat");
+        earlier && earlier.getValue() != "none") {
+      module.emitError() << "is rematerialized already, by policy '" << earlier.getValue()
+                         << "'; policy '" << policy << "' cannot be added to it";
       return signalPassFailure();
+    }
+    if (failed(checkEntries(module)) ||
+        (!module.lookupSymbol(gradName) && failed(differentiate(module))))
+      return signalPassFailure();
+    if (p != Policy::None && kernelsFormed(module)) {
+      module.emitError("is in kernel form; what is recomputed is chosen before kernels are formed");
+      return signalPassFailure();
+    }
     module->setAttr("act.remat", StringAttr::get(&getContext(), policy));
     if (p == Policy::None)
       return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/WriteStep.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/Entries.h"
+#include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
 #include "dialects/act/Types.h"
 
@@ -273,10 +275,13 @@ void StepWriter::writeStep(func::FuncOp update) {
 }
 
 LogicalResult StepWriter::run() {
-  if (failed(check()))
+  if (failed(check()) || failed(checkEntries(module)))
     return failure();
   if (!symbols.lookup(gradName))
     return module.emitError("has no @grad: differentiate it before its step is written");
+  if (kernelsFormed(module))
+    return module.emitError("has kernels but no @step; an optimizer is written before kernels are "
+                            "formed: --optimizer=adamw --form-kernels");
   if (symbols.lookup(stepName) || symbols.lookup(updateName))
     return module.emitError("has a @step or an @update already");
   for (auto p : module.getOps<ParameterOp>())

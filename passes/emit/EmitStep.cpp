@@ -313,6 +313,10 @@ FailureOr<artifact::Step> Emitter::run() {
   } else if (options.mode != "train") {
     return module.emitError() << "unknown mode '" << options.mode << "': expected train or infer";
   }
+  if (options.mode == "train" && lacksGradient(module))
+    return module.emitError("is in kernel form without a gradient, so it cannot be differentiated any "
+                            "more; an optimizer is written before kernels are formed: "
+                            "--optimizer=adamw --form-kernels");
   if (failed(completeModule(module)))
     return failure();
   if (options.mode == "train" && !module.lookupSymbol(stepName) && module.lookupSymbol(gradName))

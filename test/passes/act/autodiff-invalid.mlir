@@ -8,7 +8,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{@forward is not one straight block of ops}}
+  // expected-error@+1 {{@forward is declared here and has no body}}
   func.func private @forward(tensor<f32>) -> tensor<f32>
 }
 

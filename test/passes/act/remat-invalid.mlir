@@ -3,10 +3,15 @@
 // RUN: not act-opt %s --remat=segments=0 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not act-opt %s --remat=segments=x 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: not act-opt %s --remat=segments=4 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not act-opt %s --remat=layer --remat=selective 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: act-opt %s --remat=none --remat=layer -o %t.mlir
+// RUN: not act-opt %t.mlir --remat=layer 2>&1 | FileCheck %s --check-prefix=AGAIN
 // POLICY: error: unknown remat policy 'everything': expected none, selective, attention, attention-core, layer, sqrt or segments=N
 // ZERO: error: unknown remat policy 'segments=0'
 // TEXT: error: unknown remat policy 'segments=x'
 // MANY: error: cannot be cut into 4 segments: it runs 3 layers
+// TWICE: error: is rematerialized already, by policy 'layer'; policy 'selective' cannot be added to it
+// AGAIN: error: is rematerialized already, by policy 'layer'
 // RUN: sed s/carry/reverse\ carry/ %s | not act-opt --remat=segments=2 2>&1 | FileCheck %s --check-prefix=REVERSE
 // REVERSE: error: runs its layers in reverse and cannot be cut into segments
 act.parameter @w "layers.{l}.w" : tensor<4xf32> layers(3)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/Entries.h"
+#include "passes/act/Differentiate.h"
+
+using namespace mlir;
+
+namespace act {
+
+LogicalResult checkEntries(ModuleOp module) {
+  for (StringRef name : {StringRef(forwardName), StringRef(gradName),
+                         StringRef(updateName), StringRef(stepName)}) {
+    Operation *entry = module.lookupSymbol(name);
+    if (!entry)
+      continue;
+    auto f = dyn_cast<func::FuncOp>(entry);
+    if (!f)
+      return entry->emitError()
+             << "@" << name << " is no function, but an " << entry->getName();
+    if (f.isExternal())
+      return f.emitError() << "@" << name
+                           << " is declared here and has no body";
+    if (!f.getBody().hasOneBlock())
+      return f.emitError() << "@" << name
+                           << " is not one straight block of ops";
+  }
+  auto grad = module.lookupSymbol<func::FuncOp>(gradName);
+  if (!grad)
+    return success();
+  if (!grad.getNumResults())
+    return grad.emitError()
+           << "@" << gradName
+           << " has no results, expected the loss (a float tensor of rank 0)";
+  auto loss = dyn_cast<RankedTensorType>(grad.getResultTypes()[0]);
+  if (!loss || loss.getRank() || !isa<FloatType>(loss.getElementType()))
+    return grad.emitError() << "@" << gradName << "'s first result is "
+                            << grad.getResultTypes()[0]
+                            << ", expected the loss (a float tensor of rank 0)";
+  return success();
+}
+
+} // namespace act
