@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of attention and its parts.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -7,7 +8,7 @@ using namespace mlir;
 using namespace act;
 
 #define SIMPLE_COST(OP, VALUE, PER_ELEMENT, CLASS)                             \
-  int64_t OP::getFlops() { return PER_ELEMENT * elementCount(VALUE().getType()); } \
+  int64_t OP::getFlops() { return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())}); } \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
 SIMPLE_COST(PositionsOp, getResult, 0, Cheap)
 SIMPLE_COST(CausalMaskOp, getResult, 0, Cheap)
@@ -54,21 +55,22 @@ template <typename Op> static int64_t visitedScores(Op op) {
   int64_t perRow = skv;
   if (op.getWindow())
     perRow = std::min<int64_t>(perRow, *op.getWindow());
-  int64_t scores = rows * perRow;
+  int64_t scores = flopsProduct({rows, perRow});
   bool banded = op.getWindow() && int64_t(*op.getWindow()) < skv;
   return op.getCausal() && !banded ? scores / 2 : scores;
 }
 
 int64_t AttentionOp::getFlops() {
   int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
-  return visitedScores(*this) * 2 * (d + dv);
+  return flopsProduct({visitedScores(*this), 2, flopsSum({d, dv})});
 }
 CostClass AttentionOp::getCostClass() { return CostClass::Attention; }
 
 int64_t AttentionGradOp::getFlops() {
   // Five products: the scores again, dp, dv, dq, dk.
   int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
-  return visitedScores(*this) * 2 * (3 * d + 2 * dv);
+  return flopsProduct({visitedScores(*this), 2,
+                       flopsSum({flopsProduct({3, d}), flopsProduct({2, dv})})});
 }
 CostClass AttentionGradOp::getCostClass() { return CostClass::Attention; }
 

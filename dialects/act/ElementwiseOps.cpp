@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of the elementwise ops.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 
 using namespace mlir;
@@ -8,8 +9,8 @@ using namespace act;
 // Floating-point operations per element; a transcendental counts as one.
 #define ELEMENTWISE_COST(OP, PER_ELEMENT)                                      \
   int64_t OP::getFlops() {                                                     \
-    return (PER_ELEMENT) *                                                     \
-           elementCount(cast<RankedTensorType>((*this)->getResult(0).getType())); \
+    return flopsProduct({PER_ELEMENT, elementCount(cast<RankedTensorType>(     \
+                                          (*this)->getResult(0).getType()))});  \
   }                                                                            \
   CostClass OP::getCostClass() { return CostClass::Cheap; }
 

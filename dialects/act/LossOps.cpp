@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of embeddings and losses.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 
 using namespace mlir;
@@ -9,9 +10,9 @@ int64_t EmbeddingOp::getFlops() { return 0; }
 CostClass EmbeddingOp::getCostClass() { return CostClass::Cheap; }
 int64_t EmbeddingGradOp::getFlops() { return elementCount(getGrad().getType()); }
 CostClass EmbeddingGradOp::getCostClass() { return CostClass::Cheap; }
-int64_t CrossEntropyOp::getFlops() { return 4 * elementCount(getLogits().getType()); }
+int64_t CrossEntropyOp::getFlops() { return flopsProduct({4, elementCount(getLogits().getType())}); }
 CostClass CrossEntropyOp::getCostClass() { return CostClass::Statistic; }
-int64_t CrossEntropyGradOp::getFlops() { return 4 * elementCount(getLogits().getType()); }
+int64_t CrossEntropyGradOp::getFlops() { return flopsProduct({4, elementCount(getLogits().getType())}); }
 CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
 int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
 CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
@@ -19,15 +20,15 @@ CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
 int64_t LinearCrossEntropyOp::getFlops() {
   int64_t vocabulary = getWeight().getType().getDimSize(0);
   int64_t width = getWeight().getType().getDimSize(1);
-  int64_t logits = elementCount(getLabels().getType()) * vocabulary;
-  return logits * (2 * width + 4);
+  int64_t logits = flopsProduct({elementCount(getLabels().getType()), vocabulary});
+  return flopsProduct({logits, flopsSum({flopsProduct({2, width}), 4})});
 }
 CostClass LinearCrossEntropyOp::getCostClass() { return CostClass::Loss; }
 int64_t LinearCrossEntropyGradOp::getFlops() {
   int64_t vocabulary = getWeight().getType().getDimSize(0);
   int64_t width = getWeight().getType().getDimSize(1);
-  int64_t logits = elementCount(getLabels().getType()) * vocabulary;
-  return logits * ((getDWeight() ? 6 : 4) * width + 4);
+  int64_t logits = flopsProduct({elementCount(getLabels().getType()), vocabulary});
+  return flopsProduct({logits, flopsSum({flopsProduct({getDWeight() ? 6 : 4, width}), 4})});
 }
 CostClass LinearCrossEntropyGradOp::getCostClass() { return CostClass::Loss; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of the contractions.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 
 using namespace mlir;
@@ -12,18 +13,19 @@ static RankedTensorType typeOf(Value v) {
 int64_t MatmulOp::getFlops() {
   auto lhs = getLhs().getType();
   int64_t k = lhs.getShape()[lhs.getRank() - (getTransposeLhs() ? 2 : 1)];
-  return ShapedType::isDynamic(k) ? 0 : 2 * k * elementCount(getResult().getType());
+  return flopsProduct({2, k, elementCount(getResult().getType())});
 }
 CostClass MatmulOp::getCostClass() { return CostClass::Gemm; }
 
 int64_t LinearOp::getFlops() {
   int64_t n = elementCount(getInput().getType()), out = elementCount(getResult().getType());
-  int64_t flops = 2 * n * getResult().getType().getShape().back();
+  int64_t flops = flopsProduct({2, n, getResult().getType().getShape().back()});
   if (getBias())
-    flops += out;
+    flops = flopsSum({flops, out});
   if (getLoraA()) {
     int64_t r = getLoraA().getType().getDimSize(0);
-    flops += 2 * n * r + 2 * out * r + 2 * out;
+    flops = flopsSum({flops, flopsProduct({2, n, r}), flopsProduct({2, out, r}),
+                      flopsProduct({2, out})});
   }
   return n ? flops : 0;
 }

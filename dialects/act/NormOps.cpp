@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs and gradients of the normalisations.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 
 using namespace mlir;
 using namespace act;
 
 #define NORM_COST(OP, VALUE, PER_ELEMENT, CLASS)                               \
-  int64_t OP::getFlops() { return PER_ELEMENT * elementCount(VALUE().getType()); } \
+  int64_t OP::getFlops() { return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())}); } \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
 NORM_COST(RmsNormOp, getInput, 4, Statistic)
 NORM_COST(LayerNormOp, getInput, 7, Statistic)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs of the optimizer's ops: per element of the parameter's one layer.
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 
 using namespace mlir;
@@ -12,7 +13,7 @@ static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
 
 #define UPDATE_COST(OP, PER_ELEMENT)                                           \
   int64_t OP::getFlops() {                                                     \
-    return PER_ELEMENT * parameterElements(*this, getNameAttr());              \
+    return flopsProduct({PER_ELEMENT, parameterElements(*this, getNameAttr())}); \
   }                                                                            \
   CostClass OP::getCostClass() { return CostClass::Effect; }
 UPDATE_COST(ZeroGradOp, 0)

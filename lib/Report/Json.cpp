@@ -124,6 +124,7 @@ Json summaryJson(const MemoryReport &r) {
           {"gradients_bytes", r.gradientsBytes},
           {"optimizer_bytes", r.optimizerBytes},
           {"inputs_bytes", r.inputsBytes},
+          {"outputs_bytes", r.outputsBytes},
           {"recomputed_flops", r.recomputedFlops},
           {"flops", r.flops},
           {"formulas",

@@ -74,6 +74,7 @@ function drawHead() {
     ["parameter gradients", data.gradients_bytes],
     ["optimizer state", data.optimizer_bytes],
     ["inputs", data.inputs_bytes],
+    ["outputs", data.outputs_bytes],
     ["total peak", data.total_peak_bytes, "", true]];
   for (const [what, value, note, main] of tiles)
     $("totals").append(el("div", {class: main ? "tile main" : "tile"},

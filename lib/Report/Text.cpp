@@ -113,6 +113,7 @@ std::string totals(const MemoryReport &r) {
   add("parameter gradients", r.gradientsBytes, "");
   add("optimizer state", r.optimizerBytes, "");
   add("inputs", r.inputsBytes, "");
+  add("outputs", r.outputsBytes, "");
   add("total peak", r.totalPeakBytes, "");
   std::string text = table(rows, "<>><");
   std::string share =

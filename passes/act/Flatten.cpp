@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Flatten.h"
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -51,6 +52,13 @@ std::vector<int64_t> Program::liveBytes(int64_t alignment) const {
 
 namespace {
 
+// A program that is written out must fit in memory: four million launches take
+// some gigabytes. Llama-3.1-405B with a hundred micro-batches has one million.
+constexpr uint64_t launchLimit = 1 << 22;
+// Functions whose ops make no launch take time as well.
+constexpr uint64_t visitLimit = 1 << 26;
+constexpr unsigned depthLimit = 256; // of repeats and calls in each other
+
 /// A value while flattening: a place, or the slices of a stack.
 struct Slot {
   Place place;
@@ -84,6 +92,8 @@ private:
   SymbolTable symbols;
   Program program;
   SmallVector<func::FuncOp> callers; // of the function being written out
+  unsigned depth = 0;                // functions being written out
+  uint64_t visits = 0;               // ops so far
   std::string letter; // of the repeat being written out, and its count
   int64_t letterCount = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
@@ -140,6 +150,9 @@ FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name, int laye
 }
 
 LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool recomputed) {
+  if (program.launches.size() >= launchLimit)
+    return op.emitOpError() << "is one kernel too many; a program that is written out has at most "
+                            << launchLimit;
   FlatLaunch launch;
   launch.group = op;
   launch.layer = layer;
@@ -189,9 +202,9 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     }
     if (auto costed = dyn_cast<CostOpInterface>(inner)) {
       int64_t flops = costed.getFlops();
-      program.flops += flops;
+      program.flops = flopsSum({program.flops, flops});
       if (launch.recomputed || inner->hasAttr("act.recompute"))
-        program.recomputedFlops += flops;
+        program.recomputedFlops = flopsSum({program.recomputedFlops, flops});
     }
   });
   program.launches.push_back(std::move(launch));
@@ -219,6 +232,11 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   for (Value v : op.getCarried())
     carry.push_back(env[v]);
   int64_t count = op.getCount();
+  uint64_t launchesBefore = program.launches.size();
+  if (uint64_t(count) > launchLimit)
+    return op.emitOpError() << "runs @" << op.getCallee() << " " << count
+                            << " times; a program that is written out has at most " << launchLimit
+                            << " kernels";
 
   // A stack that anything but a repeat reads is one tensor; its slices are made
   // in place.
@@ -277,6 +295,11 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
     SmallVector<Slot> results;
     if (failed(body(callee, inner, layers ? int(l) : layer, recomputed, results)))
       return failure();
+    uint64_t each = program.launches.size() - launchesBefore;
+    if (n == 0 && launchesBefore + each * count > launchLimit)
+      return op.emitOpError() << "runs @" << op.getCallee() << " " << count << " times, each "
+                              << each << " kernels; a program that is written out has at most "
+                              << launchLimit;
     for (unsigned i = 0; i < carried; ++i)
       carry[i] = results[i];
     for (auto [i, stack] : llvm::enumerate(stacks)) {
@@ -305,7 +328,14 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
 
 LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool recomputed,
                               SmallVectorImpl<Slot> &results) {
+  if (++depth > depthLimit)
+    return f.emitError() << "@" << f.getName() << " is called through more than " << depthLimit
+                         << " other functions";
+  auto up = llvm::make_scope_exit([&] { --depth; });
   for (Operation &op : f.getBody().front()) {
+    if (++visits > visitLimit)
+      return op.emitOpError() << "is one op too many; a program that is written out has at most "
+                              << visitLimit;
     if (auto g = dyn_cast<GroupOp>(op)) {
       if (failed(group(g, env, layer, recomputed)))
         return failure();

@@ -19,6 +19,8 @@ namespace {
 /// repeat would not have. Loops over slices of one tensor (the chunks of the
 /// fused loss) stay: their slices have no name without them.
 struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
+  static constexpr uint64_t layerLimit = 1 << 16; // what a person or a checker reads
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -26,6 +28,11 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
     for (auto p : llvm::make_early_inc_range(module.getOps<ParameterOp>())) {
       if (!p.getLayers())
         continue;
+      if (*p.getLayers() > layerLimit) {
+        p.emitError() << "has " << *p.getLayers() << " layers; at most " << layerLimit
+                      << " are written out";
+        return signalPassFailure();
+      }
       OpBuilder b(p);
       for (int64_t l = 0, n = *p.getLayers(); l < n; ++l) {
         auto one = cast<ParameterOp>(b.clone(*p));
@@ -39,7 +46,16 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
       layered.insert(p.getSymName());
     }
     llvm::StringSet<> callees;
-    module.walk([&](RepeatOp op) { callees.insert(op.getCallee()); });
+    auto tooLong = module.walk([&](RepeatOp op) {
+      callees.insert(op.getCallee());
+      if (op.getCount() <= layerLimit)
+        return WalkResult::advance();
+      op.emitOpError() << "runs @" << op.getCallee() << " " << op.getCount() << " times; at most "
+                       << layerLimit << " are written out";
+      return WalkResult::interrupt();
+    });
+    if (tooLong.wasInterrupted())
+      return signalPassFailure();
     for (auto f : module.getOps<func::FuncOp>())
       if (!callees.contains(f.getSymName()))
         inlineIn(f, symbols);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/MemoryModel.h"
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
 #include "llvm/ADT/MapVector.h"
@@ -134,6 +135,8 @@ void Describer::persistent() {
   }
   for (const FlatPort &port : program.inputs)
     out.inputsBytes += byteSize(cast<RankedTensorType>(port.type));
+  for (const FlatPort &port : program.outputs)
+    out.outputsBytes += byteSize(cast<RankedTensorType>(port.type));
 }
 
 void Describer::buffers() {
@@ -262,9 +265,9 @@ void Describer::layers() {
     layer.index = launch.layer;
     launch.group.getBody().walk([&](CostOpInterface op) {
       int64_t flops = op.getFlops();
-      layer.flops += flops;
+      layer.flops = llvm::SaturatingAdd(layer.flops, uint64_t(flops));
       if (launch.recomputed || op->hasAttr("act.recompute"))
-        layer.recomputedFlops += flops;
+        layer.recomputedFlops = llvm::SaturatingAdd(layer.recomputedFlops, uint64_t(flops));
     });
   }
   std::map<int, int64_t> peak;
@@ -339,8 +342,11 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.lowerBoundBytes = plan.lowerBoundBytes;
   out.flops = program.flops;
   out.recomputedFlops = program.recomputedFlops;
+  if (program.flops == mostFlops)
+    out.notes.push_back("more than " + report::humanCount(mostFlops) +
+                        " FLOPs; the count stops there");
   out.totalPeakBytes = out.peakBytes + out.parametersBytes + out.gradientsBytes +
-                       out.optimizerBytes + out.inputsBytes;
+                       out.optimizerBytes + out.inputsBytes + out.outputsBytes;
   if (auto status = report::complete(out); !status)
     return module.emitError() << status.error().str();
   if (auto status = report::check(out); !status)

@@ -123,6 +123,7 @@ TEST(Json, HasTheRequiredFields) {
   EXPECT_EQ(j["gradients_bytes"], r.gradientsBytes);
   EXPECT_EQ(j["optimizer_bytes"], r.optimizerBytes);
   EXPECT_EQ(j["inputs_bytes"], r.inputsBytes);
+  EXPECT_EQ(j["outputs_bytes"], r.outputsBytes);
   EXPECT_EQ(j["recomputed_flops"], r.recomputedFlops);
   EXPECT_EQ(j["flops"].get<uint64_t>(), r.flops);
   ASSERT_EQ(j["timeline"].size(), r.timeline.size());

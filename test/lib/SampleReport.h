@@ -29,7 +29,9 @@ public:
     report.gradientsBytes = report.parametersBytes;
     report.optimizerBytes = 6 * report.parametersBytes;
     report.inputsBytes = 8 * shape.tokens;
-    report.totalPeakBytes = report.peakBytes + 8 * report.parametersBytes;
+    report.outputsBytes = 4;
+    report.totalPeakBytes = report.peakBytes + 8 * report.parametersBytes +
+                            report.inputsBytes + report.outputsBytes;
     report.flops = uint64_t(6) * report.parametersBytes * shape.tokens;
     report.recomputedFlops = shape.segment ? report.flops / 4 : 0;
   }

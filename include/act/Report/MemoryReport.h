@@ -5,8 +5,8 @@
 //
 // Every field means one thing. In view "act", retained, peak and arena bytes
 // are activations, their gradients, temporaries and workspace; parameters,
-// their gradients and the optimizer's state have fields of their own; totalPeak
-// is all of it.
+// their gradients, the optimizer's state, inputs and outputs (the loss, logits)
+// have fields of their own; totalPeak is all of it.
 //
 //   bytes
 //     |                     peak
@@ -135,7 +135,7 @@ struct MemoryReport {
   symbolic::Letters letters;
   int64_t retainedBytes = 0, peakBytes = 0, totalPeakBytes = 0, arenaBytes = 0,
           lowerBoundBytes = 0, parametersBytes = 0, gradientsBytes = 0,
-          optimizerBytes = 0, inputsBytes = 0;
+          optimizerBytes = 0, inputsBytes = 0, outputsBytes = 0;
   uint64_t recomputedFlops = 0, flops = 0;
   Formula retained, peak;
   std::vector<Layer> layers;
