@@ -115,6 +115,8 @@ def Act_SelectOp : Act_ElementwiseOp<"select", [Differentiable]> {
 def Act_AndOp : Act_ElementwiseOp<"and", [Commutative]> {
   let summary = "elementwise conjunction of masks";
   let description = [{
+    result = lhs and rhs.
+
     Example:
     ```mlir
     %0 = act.and %m, %n : (tensor<4x4xi1>, tensor<2x1x4xi1>) -> tensor<2x4x4xi1>
@@ -135,6 +137,8 @@ class Act_ActivationOp<string mnemonic, string meaning>
 }
 def Act_SiluOp : Act_ActivationOp<"silu", "x * sigmoid(x)"> {
   let description = [{
+    result = x / (1 + e^-x).
+
     Example:
     ```mlir
     %0 = act.silu %x : tensor<2x4xf32>
@@ -163,6 +167,8 @@ def Act_GeluNewOp : Act_ActivationOp<"gelu_new", "x * Phi(x), by tanh"> {
 }
 def Act_TanhOp : Act_ActivationOp<"tanh", "hyperbolic tangent"> {
   let description = [{
+    result = (e^x - e^-x) / (e^x + e^-x).
+
     Example:
     ```mlir
     %0 = act.tanh %x : tensor<2x4xf32>
@@ -179,6 +185,8 @@ class Act_GluOp<string mnemonic, string meaning>
 }
 def Act_SwigluOp : Act_GluOp<"swiglu", "silu(gate) * up"> {
   let description = [{
+    result = silu(gate) * up.
+
     Example:
     ```mlir
     %0 = act.swiglu %g, %u : tensor<2x4xf32>
@@ -187,7 +195,7 @@ def Act_SwigluOp : Act_GluOp<"swiglu", "silu(gate) * up"> {
 }
 def Act_GegluOp : Act_GluOp<"geglu", "gelu(gate) * up"> {
   let description = [{
-    `tanh` selects the tanh form of gelu (gelu_new).
+    result = gelu(gate) * up. `tanh` selects the tanh form of gelu (gelu_new).
 
     Example:
     ```mlir

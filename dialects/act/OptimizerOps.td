@@ -11,6 +11,8 @@ class Act_UpdateOp<string mnemonic>
 def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
   let summary = "sets the gradient of a parameter to zero";
   let description = [{
+    grad(name) = 0. At the start of a step, before the first `act.accumulate`.
+
     Example:
     ```mlir
     act.zero_grad @w

@@ -119,6 +119,8 @@ def Act_YieldOp : Act_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["GroupOp", "AttentionOp", "AttentionGradOp"]>]> {
   let summary = "ends a group or a score region";
   let description = [{
+    result i of the op around it = operand i.
+
     Example:
     ```mlir
     act.yield %0 : tensor<4xf32>

@@ -11,6 +11,8 @@ class Act_ViewOp<string mnemonic, list<Trait> traits = []>
 def Act_ConstantOp : Act_ViewOp<"constant", [ConstantLike]> {
   let summary = "a constant tensor";
   let description = [{
+    result = value; a splat has one element in every place.
+
     Example:
     ```mlir
     %c = act.constant dense<0xFF800000> : tensor<f32>
@@ -112,6 +114,10 @@ def Act_SplitOp : Act_ViewOp<"split", [Differentiable]> {
 def Act_ConcatOp : Act_Op<"concat", [Pure, Costed, LowerableToLinalg, Differentiable]> {
   let summary = "joins tensors along their last dimension";
   let description = [{
+    result[.., i] = part k[.., i - o_k] for o_k <= i < o_k + size of part k, where
+    o_k is the sum of the sizes of the parts before it along the last dimension.
+    The inverse of `act.split`.
+
     Example:
     ```mlir
     %0 = act.concat %q, %k : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
