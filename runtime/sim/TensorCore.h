@@ -23,7 +23,8 @@
 //   - E is the largest exponent of a term that is not zero, at least −126
 //   - trunc_F drops what is below 2^−F, towards zero
 //   - the sum is exact; it is rounded towards zero to f32 (below: RZ), or to 13
-//     mantissa bits (RZ13), or to nearest even to f16 (for f16 accumulators)
+//     mantissa bits (RZ13), or to nearest even to f16 (for f16 accumulators);
+//     from 2^128 on it is infinite
 //   - ∞ − ∞, 0 · ∞ and NaN give the NaN 0x7fffffff (f16: 0x7fff)
 //
 //     instruction, target          L: f16, bf16   tf32   fp8     F    result
