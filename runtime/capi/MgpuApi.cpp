@@ -35,8 +35,7 @@ template <typename Body> static void *pointer(const char *name, Body body) {
   return result ? static_cast<void *>(*result) : nullptr;
 }
 
-// ---- Modules
-// -------------------------------------------------------------------
+// ---- Modules ---------------------------------------------------------------
 
 MGPU void *mgpuModuleLoad(void *data, size_t bytes) {
   return pointer(__func__, [&]() -> Result<ModuleHandle *> {
@@ -99,7 +98,9 @@ static Status launch(void *function, const intptr_t *cluster,
   Arguments arguments;
   arguments.addresses = params;
   arguments.asDeclared = true;
-  return (*s)->launch(*(*f)->kernel, shape, arguments);
+  auto status = (*s)->launch(*(*f)->kernel, shape, arguments);
+  Devices::get().launched(device);
+  return status;
 }
 
 MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
@@ -128,8 +129,7 @@ MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
   });
 }
 
-// ---- Streams and events
-// ----------------------------------------------------------
+// ---- Streams and events ----------------------------------------------------
 
 // Runs `body` on the home device's stream of this handle.
 template <typename Body>
@@ -177,8 +177,7 @@ MGPU void mgpuEventRecord(void *event, void *stream) {
   });
 }
 
-// ---- Memory
-// ------------------------------------------------------------------------
+// ---- Memory ----------------------------------------------------------------
 
 MGPU void *mgpuMemAlloc(uint64_t bytes, void *, bool isHostShared) {
   if (bytes == 0)
@@ -285,8 +284,7 @@ MGPU void mgpuMemHostUnregisterMemRef(int64_t rank, void *descriptor,
 
 MGPU void mgpuSetDefaultDevice(int32_t device) { Devices::ordinal = device; }
 
-// ---- Tensor maps
-// ---------------------------------------------------------------------
+// ---- Tensor maps -----------------------------------------------------------
 
 // On a card the driver's own map; the simulators share one layout, whichever of
 // them runs the module.

@@ -14,8 +14,7 @@ using namespace act::runtime::mgpu;
 
 thread_local int32_t Devices::ordinal = 0;
 
-// ---- Failures
-// -----------------------------------------------------------------
+// ---- Failures --------------------------------------------------------------
 
 static std::atomic<bool> failed{false};
 
@@ -39,8 +38,7 @@ __attribute__((destructor)) static void exitAsFailure() {
   _exit(1);
 }
 
-// ---- Devices
-// ------------------------------------------------------------------
+// ---- Devices ---------------------------------------------------------------
 
 Devices &Devices::get() {
   static auto *devices = new Devices;
@@ -112,8 +110,7 @@ Result<std::shared_ptr<Executor>> Devices::forModule(const std::string &text) {
   return simulator(*target);
 }
 
-// ---- Memory
-// -------------------------------------------------------------------
+// ---- Memory ----------------------------------------------------------------
 
 Result<void *> Devices::allocate(uint64_t bytes, bool shared) {
   std::lock_guard lock(mutex);
@@ -173,8 +170,17 @@ Status Devices::unregisterHost(void *address) {
   return ok();
 }
 
-// ---- Handles
-// ------------------------------------------------------------------
+// ---- Handles ---------------------------------------------------------------
+
+void Devices::launched(Executor &device) {
+  std::lock_guard lock(mutex);
+  if (!first)
+    return;
+  for (auto &[name, other] : devices)
+    if (other.get() != &device)
+      for (auto &[address, bytes] : memory)
+        other->writtenByOthers(address, bytes);
+}
 
 template <typename T>
 static Result<T *> lookUp(std::map<void *, std::unique_ptr<T>> &table,

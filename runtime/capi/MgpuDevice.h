@@ -57,6 +57,10 @@ public:
   Status registerHost(void *address, uint64_t bytes);
   Status unregisterHost(void *address);
 
+  /// A kernel ran on the device. Which bytes it wrote the other simulators
+  /// cannot know; they take all that it could write for written.
+  void launched(Executor &device);
+
   Result<ModuleHandle *> load(const std::string &text);
   Status unload(void *module);
   Result<FunctionHandle *> function(void *module, const char *name);

@@ -104,8 +104,7 @@ static Status checkType(const std::string &name, const TensorType &have,
   return ok();
 }
 
-// ---- Listing
-// -----------------------------------------------------------------
+// ---- Listing ---------------------------------------------------------------
 
 actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
                               const char *function, size_t *count) {
@@ -189,8 +188,7 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
   });
 }
 
-// ---- Values
-// --------------------------------------------------------------------
+// ---- Values ----------------------------------------------------------------
 
 actrt_status actrt_step_initialise(actrt_step step, uint64_t seed) {
   return guarded([&]() -> actrt_status {
@@ -269,8 +267,7 @@ actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
   return setScalar(step, scalar, value);
 }
 
-// ---- Running
-// -------------------------------------------------------------------
+// ---- Running ---------------------------------------------------------------
 
 actrt_status actrt_step_bind(actrt_step step, const char *function,
                              actrt_entity entity, const char *port,

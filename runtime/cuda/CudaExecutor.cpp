@@ -220,8 +220,7 @@ void CudaExecutor::resetPeak() {
   memory.peak = memory.current;
 }
 
-// ---- Modules, streams, events
-// -------------------------------------------------
+// ---- Modules, streams, events ----------------------------------------------
 
 namespace {
 class CudaModule : public Module {

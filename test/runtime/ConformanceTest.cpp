@@ -58,6 +58,16 @@ protected:
     return static_cast<T *>(p);
   }
 
+  /// Written with zeros: a fresh allocation holds them, but nobody wrote them.
+  template <typename T> T *allocateZeros(size_t n) {
+    T *p = allocate<T>(n);
+    actrt_stream s = makeStream();
+    EXPECT_EQ(actrt_fill(s, p, 0, n * sizeof(T)), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_stream_synchronize(s), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_stream_release(s), ACTRT_SUCCESS);
+    return p;
+  }
+
   actrt_stream makeStream() {
     actrt_stream s = nullptr;
     EXPECT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
@@ -173,7 +183,7 @@ TEST_P(Conformance, LaunchRunsEveryBlockOnce) {
   actrt_function f = nullptr;
   ASSERT_EQ(actrt_function_get(m, "count_block", &f), ACTRT_SUCCESS);
   for (uint32_t blocks : {1u, 2u, 3u, 1000u, 100000u}) {
-    auto *counts = allocate<int32_t>(blocks);
+    auto *counts = allocateZeros<int32_t>(blocks);
     actrt_argument a = pointer(counts);
     actrt_launch_shape shape = grid(blocks);
     for (int i = 0; i < 3; ++i)
@@ -196,7 +206,7 @@ TEST_P(Conformance, LaunchRunsEveryBlockOnce) {
   EXPECT_EQ(actrt_function_query(f, &info), ACTRT_SUCCESS);
   // The function keeps its module.
   EXPECT_EQ(actrt_module_release(m), ACTRT_SUCCESS);
-  auto *one = allocate<int32_t>(1);
+  auto *one = allocateZeros<int32_t>(1);
   actrt_argument a = pointer(one);
   actrt_launch_shape shape = grid(1);
   EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS);
@@ -290,7 +300,8 @@ TEST_P(Conformance, ManyThreadsMayCall) {
       actrt_stream s = nullptr;
       void *p = nullptr;
       bool fine = actrt_stream_create(device, &s) == ACTRT_SUCCESS &&
-                  actrt_allocate(device, 400, &p) == ACTRT_SUCCESS;
+                  actrt_allocate(device, 400, &p) == ACTRT_SUCCESS &&
+                  actrt_fill(s, p, 0, 400) == ACTRT_SUCCESS;
       actrt_argument a = pointer(p);
       actrt_launch_shape shape = grid(100);
       for (int i = 0; i < 200 && fine; ++i)
@@ -436,7 +447,7 @@ TEST_P(Conformance, FunctionsSayWhatTheyNeed) {
 TEST_P(Conformance, ClustersAndCooperativeLaunches) {
   actrt_launch_shape shape = grid(8);
   actrt_stream s = makeStream();
-  auto *out = allocate<uint32_t>(8);
+  auto *out = allocateZeros<uint32_t>(8);
   actrt_argument a = pointer(out);
   if (kind == "host") {
     actrt_function f = function(loadKernels(), "count_block");
@@ -481,7 +492,7 @@ TEST_P(Conformance, ClustersAndCooperativeLaunches) {
 TEST_P(Conformance, CallbacksComeInOrder) {
   actrt_stream s = makeStream();
   actrt_function f = function(loadKernels(), "count_block");
-  auto *counts = allocate<int32_t>(4);
+  auto *counts = allocateZeros<int32_t>(4);
   struct Seen {
     std::vector<int32_t> values = std::vector<int32_t>(4);
     std::atomic<int> calls{0};

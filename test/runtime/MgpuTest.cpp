@@ -123,7 +123,7 @@ TEST(Mgpu, TwoModulesShareMemory) {
   void *rank = mgpuModuleGetFunction(b, "rank");
   void *count = mgpuModuleGetFunction(a, "count_block");
   void *params[] = {&out};
-  mgpuLaunchClusterKernel(rank, 2, 1, 1, 4, 1, 1, 32, 1, 1, 0, nullptr, params,
+  mgpuLaunchClusterKernel(rank, 2, 1, 1, 4, 1, 1, 1, 1, 1, 0, nullptr, params,
                           nullptr, 1);
   launch(count, 4, 32, nullptr, {&out});
   int32_t got[4];
@@ -131,6 +131,9 @@ TEST(Mgpu, TwoModulesShareMemory) {
   mgpuStreamSynchronize(nullptr);
   EXPECT_EQ(got[0], 201);
   EXPECT_EQ(got[3], 202);
+  // What one wrote the other's checks take for written.
+  mgpuLaunchClusterKernel(rank, 2, 1, 1, 4, 1, 1, 1, 1, 1, 0, nullptr, params,
+                          nullptr, 1);
   mgpuMemFree(out, nullptr);
   mgpuModuleUnload(a);
   mgpuModuleUnload(b);
