@@ -184,6 +184,8 @@ bool ModuleParser::storeInitial(Variable &variable, uint64_t at,
                        "type ." +
                            std::string(nameOf(type)));
   }
+  if (width < 8)
+    bits &= (uint64_t(1) << (8 * width)) - 1;
   if (bits == 0)
     return true; // what is not stored is zero
   uint64_t end = at + width;

@@ -379,7 +379,8 @@ TEST(Parser, Initialisers) {
                   ".global .f64 d = .25;\n"
                   ".global .v2 .u8 e[2] = {{1, 2}, {3, 4}};\n"
                   ".global .u8 f[3] = {0xFF00(0x1234), 255, -1};\n"
-                  ".global .b32 g = 0f3F800000;");
+                  ".global .b32 g = 0f3F800000;\n"
+                  ".global .u8 h = 0xFF00;");
   EXPECT_EQ(m->variables[0].bytes, 16u);
   EXPECT_FALSE(m->variables[0].isUnsized);
   using Bytes = std::vector<uint8_t>;
@@ -392,6 +393,7 @@ TEST(Parser, Initialisers) {
   EXPECT_EQ(m->variables[4].initial, (Bytes{1, 2, 3, 4}));
   EXPECT_EQ(m->variables[5].initial, (Bytes{0x12, 255, 255}));
   EXPECT_EQ(m->variables[6].initial, (Bytes{0, 0, 0x80, 0x3f}));
+  EXPECT_EQ(m->variables[7].initial, Bytes()); // truncated to zero
 }
 
 TEST(Parser, InitialAddresses) {
