@@ -93,6 +93,16 @@ template <typename T> T hardNumber(Random &random) {
   }
 }
 
+/// As hexadecimal, to compare bit by bit: NaN equals NaN, -0 is not 0.
+template <typename T> std::string bitsOf(T value) {
+  uint64_t u = 0;
+  std::memcpy(&u, &value, sizeof value);
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(u));
+  return text;
+}
+
 /// How modules are made and run; the default is the newest machine.
 struct Setting {
   std::string target = "sm_90a", version = "8.8";
