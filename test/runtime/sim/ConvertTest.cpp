@@ -162,7 +162,7 @@ TEST(Cvt, FloatsToIntegers) {
                                                  : uint64_t(1) << (to.bits - 1);
           else
             r = integerBits(
-                to, std::clamp(rounded(v, environment), least(to), most(to)));
+                std::clamp(rounded(v, environment), least(to), most(to)));
           return masked(integerBits(integerValue(to, r)),
                         std::max(to.bits, 16u));
         };
