@@ -166,7 +166,7 @@ public:
   /// Whether free() would take the address.
   virtual bool isAllocation(const void *address) const = 0;
   /// Says that others than this interface write the range.
-  virtual void writtenByOthers(void *address, uint64_t bytes) {}
+  virtual void writtenByOthers(void *, uint64_t) {}
   /// An error unless the range lies within one allocation.
   virtual Status checkRange(const void *address, uint64_t bytes) const = 0;
   virtual MemoryStatistics statistics() const = 0;

@@ -27,15 +27,10 @@ runtime::openDevice(const std::string &name, const DeviceOptions &options) {
         options.threads ? options.threads : availableCores()));
   }
   std::string kind = name.substr(0, name.find(':'));
-#ifdef ACT_SIM
   if (kind == "sim" && name.size() > 4)
     return SimExecutor::open(name.substr(4), options);
-#endif
   if (kind == "cuda")
     return cuda::CudaExecutor::open(name);
-  if (kind == "sim")
-    return Error{
-        "device '" + name + "': backend " + kind + " is not in this build", ""};
   return Error{
       "unknown device '" + name + "', expected host, cuda:N or sim:sm_XX", ""};
 }

@@ -53,12 +53,8 @@ Result<std::string> runtime::simulatorFor(std::string_view text) {
   auto target = ptxTarget(text);
   if (!target)
     return target.error();
-#ifdef ACT_SIM
   auto simulated = sim::targetFor(target->sm, target->suffix);
   if (!simulated)
     return simulated.error();
   return "sim:" + simulated->name;
-#else
-  return Error{"the simulator is not in this build", ""};
-#endif
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The --arg options: text, checked as far as text can be, then values of a
+// kernel's parameters and memory of the simulator.
+//
+//   in:FILE                 an array to read; its address is the parameter
+//   inout:FILE              the same, written back when the kernel is done
+//   out:DTYPE[SHAPE]:FILE   an array that nobody has written yet
+//   i32:N u32: i64: u64: f32:X f64:X
+//   ptr:0                   a null pointer (or any other number)
+//   tma:FILE:DTYPE:box=64x128:swizzle=128[:fill=nan][:step=1x2][:l2=128]
+//       [:interleave=16]    a tensor map over the array of the file, which is
+//                           that of an inout: or out: argument where one names
+//                           the same file; box and step outermost first
+//
+// NumPy has neither bf16 nor fp8: they travel as uint16 and uint8.
+#ifndef ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
+#define ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
+#include "act/Npy/Npy.h"
+#include "runtime/TensorMap.h"
+#include "runtime/sim/Simulator.h"
+
+namespace act::simtool {
+
+struct Argument {
+  enum Kind { In, InOut, Out, Scalar, Map } kind = Scalar;
+  std::string text; // as given, for messages
+  std::string file;
+  std::string dtype;                // Out, Map: "bf16"
+  npy::Array array;                 // In, InOut, and what Out will be
+  std::vector<uint8_t> value;       // of the parameter
+  void *address = nullptr;          // In, InOut, Out
+  runtime::TiledTensor map;         // Map: all but the tensor itself
+  std::vector<uint32_t> box, steps; // Map: outermost first
+};
+
+Result<Argument> parseArgument(const std::string &text);
+
+/// Reads the files, makes the arrays known to the simulator and fills in the
+/// parameters' values.
+Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
+
+/// Writes the files of inout: and out: arguments.
+Status writeBack(const std::vector<Argument> &arguments);
+
+/// Three numbers like 8,4,1 or 8; those not given are 1.
+Status parseDimensions(const std::string &what, const std::string &text,
+                       uint32_t out[3]);
+
+} // namespace act::simtool
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_TOOLS_ACTRTSIM_COMMANDLINE_H
+#define ACT_TOOLS_ACTRTSIM_COMMANDLINE_H
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace act::simtool {
+
+struct CommandLine {
+  std::string file, target, kernel;
+  std::string grid = "1", block, cluster; // "8,4,1"; empty: as the kernel says
+  uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 0;
+  uint32_t threads = 0;
+  std::vector<std::string> arguments;
+  std::string checks = "all";
+  bool cooperative = false, json = false;
+};
+
+/// 0: clean; 2: a check found something; 1: anything else, with a message.
+int run(const CommandLine &line);
+
+} // namespace act::simtool
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/actrt-sim/Arguments.h"
+#include <cstring>
+
+using namespace act;
+using namespace act::simtool;
+
+// NaN in every float type, and large in every integer type.
+static constexpr int poison = 0xff;
+
+static Status placeArray(Argument &a, runtime::sim::Simulator &sim) {
+  if (a.kind != Argument::Out) {
+    auto array = npy::read(a.file);
+    if (!array)
+      return array.error();
+    a.array = std::move(*array);
+  }
+  uint64_t bytes = a.array.bytes.size();
+  auto p = sim.allocate(bytes, "'" + a.file + "'");
+  if (!p)
+    return p.error();
+  a.address = *p;
+  if (a.kind == Argument::Out) {
+    std::memset(*p, poison, bytes);
+  } else {
+    std::memcpy(*p, a.array.bytes.data(), bytes);
+    sim.markInitialised(*p, bytes);
+  }
+  auto value = reinterpret_cast<uint64_t>(*p);
+  a.value.resize(8);
+  std::memcpy(a.value.data(), &value, 8);
+  return ok();
+}
+
+// Whose array the map is over: that of another argument, or its own.
+static Argument *arrayOf(std::vector<Argument> &arguments,
+                         const std::string &file) {
+  for (Argument &a : arguments)
+    if (a.file == file && a.kind != Argument::Map)
+      return &a;
+  return nullptr;
+}
+
+static Status placeMap(Argument &a, Argument *other,
+                       runtime::sim::Simulator &sim) {
+  if (!other) {
+    a.kind = Argument::In;
+    if (auto s = placeArray(a, sim); !s)
+      return s;
+    a.kind = Argument::Map;
+    other = &a;
+  }
+  const npy::Array &array = other->array;
+  runtime::TiledTensor &t = a.map;
+  size_t rank = array.shape.size(), element = bytesOf(t.type);
+  if (npy::elementBytes(array.dtype) != element)
+    return Error{"the array's elements are " + array.dtype + ", the map's " +
+                     a.dtype,
+                 ""};
+  if (rank < 1 || rank > 5 || a.box.size() != rank ||
+      (!a.steps.empty() && a.steps.size() != rank))
+    return Error{"the array has " + std::to_string(rank) +
+                     " dimensions, the box " + std::to_string(a.box.size()) +
+                     ", expected as many, from 1 to 5",
+                 ""};
+  t.rank = static_cast<uint32_t>(rank);
+  t.address = reinterpret_cast<uint64_t>(other->address);
+  uint64_t stride = element;
+  for (size_t i = 0; i < rank; ++i) {
+    size_t outer = rank - 1 - i;
+    t.sizes[i] = static_cast<uint64_t>(array.shape[outer]);
+    t.box[i] = a.box[outer];
+    t.elementStrides[i] = a.steps.empty() ? 1 : a.steps[outer];
+    if (i > 0)
+      t.strides[i - 1] = stride;
+    stride *= t.sizes[i];
+  }
+  auto map = encodeTensorMap(t);
+  if (!map)
+    return map.error();
+  a.value.assign(map->bytes, map->bytes + sizeof map->bytes);
+  return ok();
+}
+
+Status simtool::place(std::vector<Argument> &arguments,
+                      runtime::sim::Simulator &sim) {
+  auto failed = [](const Argument &a, const Error &e) {
+    return Error{"--arg " + a.text + ": " + e.str(), ""};
+  };
+  for (Argument &a : arguments)
+    if (a.kind == Argument::In || a.kind == Argument::InOut ||
+        a.kind == Argument::Out)
+      if (auto s = placeArray(a, sim); !s)
+        return failed(a, s.error());
+  for (Argument &a : arguments)
+    if (a.kind == Argument::Map)
+      if (auto s = placeMap(a, arrayOf(arguments, a.file), sim); !s)
+        return failed(a, s.error());
+  return ok();
+}
+
+Status simtool::writeBack(const std::vector<Argument> &arguments) {
+  for (const Argument &a : arguments)
+    if (a.kind == Argument::InOut || a.kind == Argument::Out)
+      if (auto s = npy::write(a.file, a.array.dtype, a.array.shape, a.address);
+          !s)
+        return s;
+  return ok();
+}

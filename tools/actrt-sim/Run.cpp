@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/File/MappedFile.h"
+#include "runtime/LaunchRules.h"
+#include "runtime/PtxTarget.h"
+#include "tools/actrt-sim/Arguments.h"
+#include "tools/actrt-sim/CommandLine.h"
+#include "tools/actrt-sim/Profile.h"
+#include <cstdio>
+
+using namespace act;
+using namespace act::simtool;
+using namespace act::runtime::sim;
+
+static int fail(const Error &error) {
+  fprintf(stderr, "actrt-sim: error: %s\n", error.str().c_str());
+  return 1;
+}
+
+static Result<Target> chooseTarget(const CommandLine &o,
+                                   std::string_view text) {
+  if (!o.target.empty())
+    return targetNamed(o.target);
+  auto name = runtime::simulatorFor(text); // "sim:sm_90a"
+  if (!name)
+    return Error{name.error().message, o.file};
+  return targetNamed(name->substr(4));
+}
+
+static Result<KernelInfo> chooseKernel(const CommandLine &o,
+                                       const LoadedModule &module) {
+  std::vector<std::string> names = module.kernels();
+  std::string all;
+  for (const std::string &n : names)
+    all += (all.empty() ? "" : ", ") + n;
+  for (const std::string &n : names)
+    if (n == o.kernel || (o.kernel.empty() && names.size() == 1)) {
+      auto info = module.kernel(n);
+      if (info)
+        info->name = n;
+      return info;
+    }
+  if (names.empty())
+    return Error{"the file has no kernel", o.file};
+  return Error{(o.kernel.empty() ? "expected --kernel, one of "
+                                 : "no kernel '" + o.kernel + "', there is ") +
+                   all,
+               o.file};
+}
+
+// The values of the arguments behind one another, as the kernel declares them.
+static Result<std::vector<uint8_t>>
+parameterBlock(const KernelInfo &kernel, const std::vector<Argument> &given) {
+  if (given.size() != kernel.parameters.size())
+    return Error{"kernel '" + kernel.name + "' has " +
+                     std::to_string(kernel.parameters.size()) +
+                     " parameters, given " + std::to_string(given.size()) +
+                     " --arg",
+                 ""};
+  std::vector<uint8_t> block(kernel.parameterBytes);
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto &p = kernel.parameters[i];
+    if (given[i].value.size() != p.bytes)
+      return Error{"--arg " + given[i].text + ": the value has " +
+                       std::to_string(given[i].value.size()) +
+                       " bytes, parameter " + std::to_string(i) + " of '" +
+                       kernel.name + "' has " + std::to_string(p.bytes),
+                   ""};
+    std::copy(given[i].value.begin(), given[i].value.end(),
+              block.begin() + static_cast<ptrdiff_t>(p.offset));
+  }
+  return block;
+}
+
+static Result<LaunchRequest> makeRequest(const CommandLine &o,
+                                         const Target &target,
+                                         const KernelInfo &kernel) {
+  LaunchRequest r;
+  if (auto s = parseDimensions("--grid", o.grid, r.grid); !s)
+    return s.error();
+  if (!o.cluster.empty())
+    if (auto s = parseDimensions("--cluster", o.cluster, r.cluster); !s)
+      return s.error();
+  if (!o.block.empty()) {
+    if (auto s = parseDimensions("--block", o.block, r.block); !s)
+      return s.error();
+  } else if (kernel.requiredBlock[0]) {
+    std::copy(kernel.requiredBlock, kernel.requiredBlock + 3, r.block);
+  }
+  r.dynamicSharedBytes = o.sharedBytes;
+  r.cooperative = o.cooperative;
+
+  runtime::DeviceInfo device;
+  device.name = "sim:" + target.name;
+  device.target = target.name;
+  device.sm = target.sm;
+  device.sharedBytesPerBlock = target.sharedBytesPerBlock;
+  runtime::KernelAttributes attributes;
+  attributes.maxThreadsPerBlock = kernel.maxThreads;
+  attributes.sharedBytes = kernel.sharedBytes;
+  runtime::LaunchShape shape;
+  for (int i = 0; i < 3; ++i) {
+    attributes.requiredBlock[i] = kernel.requiredBlock[i];
+    attributes.requiredCluster[i] = kernel.requiredCluster[i];
+    shape.grid[i] = r.grid[i];
+    shape.block[i] = r.block[i];
+    shape.cluster[i] = r.cluster[i];
+  }
+  shape.sharedBytes = o.sharedBytes;
+  if (auto s = checkLaunch(device, attributes, shape); !s)
+    return s.error();
+  return r;
+}
+
+int simtool::run(const CommandLine &o) {
+  std::vector<Argument> arguments;
+  for (const std::string &text : o.arguments) {
+    auto a = parseArgument(text);
+    if (!a)
+      return fail(a.error());
+    arguments.push_back(std::move(*a));
+  }
+  auto file = file::MappedFile::open(o.file);
+  if (!file)
+    return fail(file.error());
+  auto target = chooseTarget(o, file->text());
+  if (!target)
+    return fail(target.error());
+
+  Options options;
+  options.checks = o.checks != "none";
+  options.seed = o.seed;
+  options.maximumInstructions = o.maximumInstructions;
+  options.threads = o.threads;
+  if (o.json) // what kernels print would break it
+    options.print = [](std::string_view text) {
+      fwrite(text.data(), 1, text.size(), stderr);
+    };
+  Simulator simulator(*target, options);
+  auto module = simulator.load(file->text(), o.file);
+  if (!module)
+    return fail(module.error());
+  auto kernel = chooseKernel(o, **module);
+  if (!kernel)
+    return fail(kernel.error());
+  auto request = makeRequest(o, *target, *kernel);
+  if (!request)
+    return fail(request.error());
+  if (auto s = place(arguments, simulator); !s)
+    return fail(s.error());
+  auto parameters = parameterBlock(*kernel, arguments);
+  if (!parameters)
+    return fail(parameters.error());
+  request->parameters = std::move(*parameters);
+
+  auto report = simulator.launch(**module, kernel->name, *request);
+  if (!report)
+    return fail(report.error());
+  if (auto s = writeBack(arguments); !s)
+    return fail(s.error());
+  Profile profile{*target, *kernel, *request, *report};
+  std::string text = o.json ? json(profile) : table(profile);
+  fflush(stdout);
+  fputs(text.c_str(), stdout);
+  for (const Finding &f : report->findings)
+    fprintf(stderr, "%s\n", f.str().c_str());
+  return report->findings.empty() ? 0 : 2;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// actrt-sim: runs a kernel of a PTX file on the CPU and says what is wrong with
+// it and what the hardware would have done.
+#include "tools/actrt-sim/CommandLine.h"
+#include <CLI/CLI.hpp>
+
+int main(int argc, char **argv) {
+  CLI::App app("runs a PTX kernel on the CPU, checked and counted");
+  act::simtool::CommandLine o;
+  app.add_option("FILE", o.file, "PTX text")->required();
+  app.add_option("--target", o.target,
+                 "sm_80, sm_86, sm_89, sm_90 or sm_90a (default: the lowest "
+                 "that runs the file's .target)");
+  app.add_option("--kernel", o.kernel, "its name (default: the only one)");
+  app.add_option("--grid", o.grid, "blocks: X,Y,Z")->capture_default_str();
+  app.add_option("--block", o.block,
+                 "threads: X,Y,Z (default: as the kernel requires, or 1)");
+  app.add_option("--cluster", o.cluster,
+                 "blocks: X,Y,Z (default: the kernel's own)");
+  app.add_option("--smem", o.sharedBytes, "bytes of dynamic shared memory");
+  app.add_flag("--cooperative", o.cooperative, "all blocks are resident");
+  app.add_option("--arg", o.arguments,
+                 "one per parameter, in order: in:FILE, inout:FILE, "
+                 "out:DTYPE[SHAPE]:FILE, i32:N u32:N i64:N u64:N f32:X f64:X, "
+                 "ptr:0, tma:FILE:DTYPE:box=64x128:swizzle=128")
+      ->allow_extra_args(false);
+  app.add_option("--seed", o.seed,
+                 "orders what the ISA leaves open (0: as early as possible)");
+  app.add_option("--max-instructions", o.maximumInstructions,
+                 "of a launch, in warp instructions (0: no end)");
+  app.add_option("--threads", o.threads, "that simulate (0: one per core)")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--checks", o.checks, "all or none")
+      ->check(CLI::IsMember({"all", "none"}))
+      ->capture_default_str();
+  app.add_flag("--json", o.json, "the profile and the findings as JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    // CLI11 numbers its errors from 100; a tool's user expects 1.
+    return app.exit(e) == 0 ? 0 : 1;
+  }
+  return act::simtool::run(o);
+}
