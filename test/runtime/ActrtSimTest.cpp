@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// actrt-sim as a user meets it, and its reading of --arg.
+#include "act/File/AtomicFile.h"
+#include "act/File/MappedFile.h"
+#include "act/Npy/Npy.h"
+#include "tools/actrt-sim/Arguments.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace act;
+using namespace act::simtool;
+
+namespace {
+
+class ActrtSim : public testing::Test {
+protected:
+  std::string folder;
+  std::string out, err; // of the last run
+
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/actrt-sim-XXXXXX";
+    ASSERT_TRUE(mkdtemp(pattern.data()));
+    folder = pattern + "/";
+  }
+  void TearDown() override {
+    std::string command = "rm -rf '" + folder + "'";
+    EXPECT_EQ(system(command.c_str()), 0);
+  }
+  /// The exit status of `actrt-sim ptx/NAME.ptx ARGUMENTS` in the folder.
+  int run(const std::string &name, const std::string &arguments) {
+    std::string command = "cd '" + folder +
+                          "' && '" ACT_SIM "' '" ACT_TEST_PTX "/" + name +
+                          ".ptx' " + arguments + " >out 2>err";
+    int status = system(command.c_str());
+    out = read("out");
+    err = read("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string read(const std::string &name) {
+    auto f = file::MappedFile::open(folder + name);
+    return f ? std::string(f->text()) : "";
+  }
+  template <typename T> std::vector<T> array(const std::string &name) {
+    auto a = npy::read(folder + name);
+    EXPECT_TRUE(a) << a.error().str();
+    std::vector<T> v(a ? a->bytes.size() / sizeof(T) : 0);
+    if (a)
+      std::memcpy(v.data(), a->bytes.data(), a->bytes.size());
+    return v;
+  }
+};
+
+} // namespace
+
+TEST_F(ActrtSim, ScalarsAndOutputs) {
+  EXPECT_EQ(run("conformance",
+                "--kernel scalars --arg 'out:f64[2,2]:o.npy' --arg f32:1.5 "
+                "--arg f64:-1e300 --arg i64:-5 --arg i32:0x10"),
+            0)
+      << err;
+  EXPECT_EQ(array<double>("o.npy"), (std::vector<double>{1.5, -1e300, -5, 16}));
+  EXPECT_EQ(npy::read(folder + "o.npy")->shape, (std::vector<int64_t>{2, 2}));
+  EXPECT_NE(out.find("scalars on sm_80, grid 1x1x1"), std::string::npos) << out;
+  EXPECT_EQ(err, "");
+}
+
+TEST_F(ActrtSim, InOutIsWrittenBackAndInIsNot) {
+  int32_t zeros[4] = {};
+  ASSERT_TRUE(npy::write(folder + "c.npy", "i4", {4}, zeros));
+  EXPECT_EQ(run("conformance", "--kernel count_block --target sm_90a --grid 4 "
+                               "--block 64 --arg inout:c.npy --seed 3"),
+            0)
+      << err;
+  EXPECT_EQ(array<int32_t>("c.npy"), (std::vector<int32_t>(4, 1)));
+  EXPECT_EQ(run("conformance",
+                "--kernel count_block --grid 4 --arg in:c.npy --checks=none"),
+            0)
+      << err;
+  EXPECT_EQ(array<int32_t>("c.npy"), (std::vector<int32_t>(4, 1)));
+}
+
+TEST_F(ActrtSim, FindingsAreTwo) {
+  std::string launch = "--kernel reverse --block 64 --smem 256 "
+                       "--arg 'out:u32[63]:o.npy' ";
+  EXPECT_EQ(run("conformance", launch + "--json"), 2);
+  EXPECT_NE(err.find("out-of-bounds: reverse"), std::string::npos) << err;
+  auto j = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_FALSE(j.is_discarded()) << out;
+  ASSERT_EQ(j["findings"].size(), 1u);
+  EXPECT_EQ(j["findings"][0]["kind"], "out-of-bounds");
+  EXPECT_EQ(j["findings"][0]["at"]["thread"][0], 63);
+  EXPECT_EQ(j["counters"]["warps"], 2);
+  EXPECT_EQ(j["counters"]["ctas"], 1);
+  // What was within bounds was stored all the same.
+  EXPECT_EQ(array<uint32_t>("o.npy")[0], 63u);
+  // A read of what nobody wrote.
+  EXPECT_EQ(run("conformance",
+                "--kernel count_block --grid 4 --arg 'out:i32[4]:o.npy'"),
+            2);
+  EXPECT_NE(err.find("uninitialised"), std::string::npos) << err;
+  EXPECT_EQ(run("conformance", "--kernel count_block --grid 4 "
+                               "--arg 'out:i32[4]:o.npy' --checks=none"),
+            0)
+      << err;
+}
+
+TEST_F(ActrtSim, MistakesAreOne) {
+  const char *const cases[][3] = {
+      {"conformance", "--kernel scalars --arg ptr:0", "5 parameters, given 1"},
+      {"conformance", "--kernel nothing", "no kernel 'nothing'"},
+      {"conformance", "", "expected --kernel, one of count_block"},
+      {"no-such-file", "--kernel x", "no-such-file"},
+      {"conformance", "--kernel count_block --arg in:none.npy", "none.npy"},
+      {"conformance", "--kernel count_block --arg i32:1", "has 4 bytes"},
+      {"conformance", "--kernel count_block --arg ptr:0 --block 1025",
+       "1025x1x1"},
+      {"conformance", "--kernel count_block --arg ptr:0 --grid 0", "--grid 0"},
+      {"conformance", "--kernel count_block --arg ptr:0 --grid 1,2,3,4",
+       "--grid"},
+      {"conformance", "--kernel demanding --arg ptr:0 --block 4",
+       "requires 64x2x1"},
+      {"conformance", "--kernel count_block --arg ptr:0 --smem 1000000",
+       "shared memory"},
+      {"conformance", "--kernel count_block --arg ptr:0 --target sm_70",
+       "sm_70"},
+      {"conformance-cluster", "--kernel rank --arg ptr:0 --target sm_80",
+       "sm_90"},
+      {"conformance-cluster", "--kernel rank --arg ptr:0 --grid 3 --cluster 2",
+       "multiple"},
+      {"conformance", "--checks=some", "--checks"},
+      {"conformance", "--no-such-option", "no-such-option"},
+  };
+  for (auto &c : cases) {
+    EXPECT_EQ(run(c[0], c[1]), 1) << c[1];
+    EXPECT_NE((err + out).find(c[2]), std::string::npos) << c[1] << "\n" << err;
+  }
+  EXPECT_EQ(run("conformance", "--help"), 0);
+}
+
+TEST_F(ActrtSim, NothingIsWrittenWhenTheLaunchFails) {
+  EXPECT_EQ(run("conformance", "--kernel count_block --grid 100 "
+                               "--max-instructions 50 "
+                               "--arg 'out:i32[100]:o.npy' --checks=none"),
+            1);
+  EXPECT_NE(err.find("was stopped after"), std::string::npos) << err;
+  EXPECT_EQ(access((folder + "o.npy").c_str(), F_OK), -1);
+}
+
+TEST_F(ActrtSim, ClustersAreTheKernelsOrTheCommandLines) {
+  EXPECT_EQ(run("conformance-cluster",
+                "--kernel rank --grid 8 --cluster 4 --arg 'out:u32[8]:o.npy'"),
+            0)
+      << err;
+  EXPECT_EQ(array<uint32_t>("o.npy")[7], 403u);
+  EXPECT_EQ(run("conformance-cluster",
+                "--kernel pairs --grid 8 --arg 'out:u32[8]:o.npy'"),
+            0)
+      << err;
+  EXPECT_EQ(array<uint32_t>("o.npy")[7], 201u);
+}
+
+// Row r of a tile of 128-byte rows has its 16-byte chunk c at chunk c ^ (r % 8)
+// (PTX ISA, tensor swizzling modes); elements beyond the tensor are zero.
+TEST_F(ActrtSim, TensorMapsMoveTiles) {
+  std::vector<uint16_t> x(32 * 128);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = uint16_t(i + 1);
+  ASSERT_TRUE(npy::write(folder + "x.npy", "u2", {32, 128}, x.data()));
+  for (unsigned swizzle : {0, 128}) {
+    unsigned mask = swizzle ? 7 : 0;
+    ASSERT_EQ(run("tma-tile",
+                  "--block 256 --arg tma:x.npy:bf16:box=8x64:swizzle=" +
+                      std::to_string(swizzle) +
+                      " --arg 'out:u16[8,64]:o.npy' --arg u32:96 --arg u32:5"),
+              0)
+        << err;
+    auto got = array<uint16_t>("o.npy");
+    for (unsigned r = 0; r < 8; ++r)
+      for (unsigned c = 0; c < 64; ++c) {
+        unsigned chunk = (c / 8) ^ (r & mask);
+        unsigned column = 96 + c;
+        ASSERT_EQ(got[64 * r + 8 * chunk + c % 8],
+                  column < 128 ? x[128 * (5 + r) + column] : 0)
+            << "swizzle " << swizzle << ", row " << r << ", column " << c;
+      }
+  }
+}
+
+TEST(Argument, IsCheckedAsText) {
+  const char *const bad[] = {
+      "",
+      "x:1",
+      "i32:",
+      "i32:2147483648",
+      "u32:-1",
+      "i64:9223372036854775808",
+      "f32:1.5x",
+      "in:",
+      "out:f32[4]",
+      "out:f33[4]:o.npy",
+      "out:f32[4:o.npy",
+      "out:f32[-1]:o.npy",
+      "out:f64[1000000,1000000,1000000]:o.npy",
+      "out:f32[4]:",
+      "ptr:x",
+      "tma:x.npy",
+      "tma:x.npy:f32",
+      "tma:x.npy:f32:swizzle=128",
+      "tma:x.npy:f32:box=64x0",
+      "tma:x.npy:f32:box=1x1x1x1x1x1",
+      "tma:x.npy:f32:box=8x8:swizzle=100",
+      "tma:x.npy:f32:box=8x8:colour=red",
+      "tma::f32:box=8x8",
+  };
+  for (const char *text : bad) {
+    auto a = parseArgument(text);
+    EXPECT_FALSE(a) << text;
+    if (!a)
+      EXPECT_EQ(a.error().message.find("--arg "), 0u);
+  }
+  auto a = parseArgument("tma:a:b.npy:f16:box=2x64:swizzle=128:fill=nan");
+  ASSERT_TRUE(a) << a.error().str();
+  EXPECT_EQ(a->file, "a:b.npy");
+  EXPECT_EQ(a->map.swizzle, 3u);
+  EXPECT_EQ(a->map.fill, 1u);
+  EXPECT_EQ(a->box, (std::vector<uint32_t>{2, 64}));
+  a = parseArgument("u32:4294967295");
+  ASSERT_TRUE(a);
+  EXPECT_EQ(a->value, (std::vector<uint8_t>(4, 255)));
+  a = parseArgument("i32:-1");
+  ASSERT_TRUE(a);
+  EXPECT_EQ(a->value, (std::vector<uint8_t>(4, 255)));
+}
