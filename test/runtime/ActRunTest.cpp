@@ -290,7 +290,7 @@ TEST_F(ActRun, BadCommandsAreErrors) {
   expectError(train + "--data text --tokens t.npy --steps 1", "excludes");
   expectError(train + "--data text --steps 0", "--steps");
   expectError(train + "--data text --steps 1 --optimizer adamw", "contradicts");
-  expectError(train + "--data text --steps 1 --device cuda:0", "not in this");
+  expectError(train + "--data text --steps 1 --device cuda:99", "cuda:99");
   expectError(train + "--data none --steps 1", "none");
   ASSERT_TRUE(file::writeFile(folder + "bad", "abc\xff"));
   expectError(train + "--data bad --steps 1", "UTF-8");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The language server for .mlir files with act in them.
-#include "passes/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/Support/LLVM.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "passes/Registration.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Compile.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "passes/Registration.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/WriteStep.h"
 #include "passes/emit/EmitStep.h"
 #include "tools/ReadModule.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
 namespace act::run {
 
-Result<artifact::Step> compileModule(const std::string &path, const CompileOptions &options) {
+Result<artifact::Step> compileModule(const std::string &path,
+                                     const CompileOptions &options) {
   if (options.device != "host")
-    return Error{"cannot compile for device '" + options.device + "': only for host", path};
+    return Error{"cannot compile for device '" + options.device +
+                     "': only for host",
+                 path};
   DialectRegistry registry;
   registerDialects(registry);
   auto file = readModule(path, registry);
@@ -34,7 +37,8 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
       os << "\n";
     if (!isa<UnknownLoc>(d.getLocation()))
       if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>())
-        os << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn() << ": ";
+        os << file.getFilename().getValue() << ":" << file.getLine() << ":"
+           << file.getColumn() << ": ";
     os << d.str();
     return success();
   });
@@ -42,7 +46,8 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return Error{messages.empty() ? "cannot be parsed" : messages, messages.empty() ? path : ""};
+    return Error{messages.empty() ? "cannot be parsed" : messages,
+                 messages.empty() ? path : ""};
   // The step asked for, unless the module has one.
   bool chosen = !options.optimizer.empty() || options.microBatches;
   if (options.wants == "train" && chosen && !module->lookupSymbol(stepName)) {
@@ -59,7 +64,8 @@ Result<artifact::Step> compileModule(const std::string &path, const CompileOptio
   emit.mode = options.wants;
   auto step = emitStep(*module, emit);
   if (failed(step))
-    return Error{messages.empty() ? "cannot be compiled" : messages, messages.empty() ? path : ""};
+    return Error{messages.empty() ? "cannot be compiled" : messages,
+                 messages.empty() ? path : ""};
   return std::move(*step);
 }
 

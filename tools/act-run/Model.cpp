@@ -37,7 +37,9 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   if (!bytes)
     return bytes.error();
   std::unique_ptr<Model> m(new Model);
-  actrt_device_options o{sizeof o, options.threads};
+  actrt_device_options o{};
+  o.struct_size = sizeof o;
+  o.threads = options.threads;
   if (auto s = check(actrt_device_open(options.device.c_str(), &o, &m->device));
       !s)
     return s.error();

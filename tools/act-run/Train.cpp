@@ -2,10 +2,9 @@
 #include "tools/act-run/Batches.h"
 #include "tools/act-run/Checkpoint.h"
 #include "tools/act-run/MeasureTable.h"
-#include "tools/act-run/Options.h"
+#include "tools/act-run/OpenModel.h"
 #include "tools/act-run/Progress.h"
 #include "tools/act-run/TrainingLog.h"
-#include "tools/act-run/Weights.h"
 #include <cmath>
 #include <csignal>
 #include <optional>
@@ -50,22 +49,7 @@ private:
 } // namespace
 
 Status Training::load() {
-  CompileOptions c;
-  c.device = o.device.substr(0, o.device.find(':'));
-  c.wants = "train";
-  c.optimizer = o.optimizer;
-  c.microBatches = o.microBatches;
-  c.threads = o.threads;
-  auto step = openStepSource(o.file, c);
-  if (!step)
-    return step.error();
-  ModelOptions m;
-  m.device = o.device;
-  m.threads = o.threads;
-  m.allowNative = o.allowNative;
-  m.debug = o.debug;
-  m.measure = o.measure;
-  auto loaded = Model::load(**step, m);
+  auto loaded = openModel(o, "train");
   if (!loaded)
     return loaded.error();
   model = std::move(*loaded);
@@ -116,19 +100,8 @@ Status Training::initialise() {
     position = *p;
     return ok();
   }
-  if (auto s = model->initialise(position.seed); !s)
-    return s;
-  if (o.init.empty())
-    return ok();
-  auto file = safetensors::File::open(o.init);
-  if (!file)
-    return file.error();
-  std::vector<std::string> notes;
-  if (auto s = loadWeights(*model, *file, o.init, notes); !s)
-    return s;
-  for (const std::string &n : notes)
-    fprintf(stderr, "%s\n", n.c_str());
-  return ok();
+  auto metadata = run::initialise(*model, o, position.seed);
+  return metadata ? ok() : Status(metadata.error());
 }
 
 Status Training::openData() {

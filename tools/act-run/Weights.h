@@ -13,8 +13,8 @@ namespace act::run {
 /// checkpoints need:
 /// - a base model's prefix (`model.`, `transformer.`, `bert.`) may be absent or
 ///   additional throughout;
-/// - `lm_head.weight` may be there when the model ties it to the embedding, if
-///   it equals it;
+/// - a tied parameter may stand under any of its names, or under several if
+///   they agree;
 /// - buffers that are computed (rotary inv_freq, gpt2's causal masks, position
 ///   ids) and bert's pooler are skipped;
 /// - LoRA adapters may be missing: they keep their initial values.
