@@ -165,6 +165,21 @@ void ModelBuilder::endWithLogits(Value logits) {
   endForward("loss", loss);
 }
 
+Value ModelBuilder::causalTable(StringRef symbol, const Twine &hfName) {
+  std::vector<std::string> alsoHead;
+  if (config.tied && config.head == hf::Head::CausalLM)
+    alsoHead = {"lm_head.weight"};
+  return parameter(symbol, hfName, {"V", "h"}, InitKind::Normal, alsoHead);
+}
+
+void ModelBuilder::endCausal(Value hidden, Value table) {
+  if (config.head == hf::Head::HiddenStates)
+    return endForward("hidden_states", hidden);
+  if (!config.tied)
+    table = parameter("lm_head", "lm_head.weight", {"V", "h"});
+  endWithLogits(plainLinear("logits", hidden, table, {}, "V"));
+}
+
 std::string ModelBuilder::prefix(StringRef headed) const {
   return config.head == hf::Head::HiddenStates ? "" : headed.str();
 }

@@ -41,12 +41,7 @@ void buildGpt2(ModelBuilder &m) {
   std::string model = m.prefix("transformer.");
   m.layerPath = model + "h.{l}.";
   m.beginForward();
-  bool tied = c.tied && c.head == hf::Head::CausalLM;
-  std::vector<std::string> alsoHead;
-  if (tied)
-    alsoHead = {"lm_head.weight"};
-  Value table = m.parameter("wte", model + "wte.weight", {"V", "h"},
-                            InitKind::Normal, alsoHead);
+  Value table = m.causalTable("wte", model + "wte.weight");
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   Value places = m.parameter("wpe", model + "wpe.weight", {"P", "h"});
   x = m.add("embedded", x, m.embedding("placed", places, m.positions()));
@@ -56,11 +51,7 @@ void buildGpt2(ModelBuilder &m) {
   x = m.repeat("layer", "L", 0, c.layers, x);
 
   x = m.layerNorm("ln_f", model + "ln_f", x);
-  if (c.head == hf::Head::HiddenStates)
-    return m.endForward("hidden_states", x);
-  Value head =
-      tied ? table : m.parameter("lm_head", "lm_head.weight", {"V", "h"});
-  m.endWithLogits(m.plainLinear("logits", x, head, {}, "V"));
+  m.endCausal(x, table);
 }
 
 } // namespace act

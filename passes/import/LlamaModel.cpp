@@ -67,12 +67,7 @@ void buildLlama(ModelBuilder &m) {
   std::string model = m.prefix("model.");
   m.layerPath = model + "layers.{l}.";
   m.beginForward();
-  bool tied = c.tied && c.head == hf::Head::CausalLM;
-  std::vector<std::string> alsoHead;
-  if (tied)
-    alsoHead = {"lm_head.weight"};
-  Value table = m.parameter("embed_tokens", model + "embed_tokens.weight",
-                            {"V", "h"}, InitKind::Normal, alsoHead);
+  Value table = m.causalTable("embed_tokens", model + "embed_tokens.weight");
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   shareRope(m);
 
@@ -90,11 +85,7 @@ void buildLlama(ModelBuilder &m) {
   }
 
   x = m.rmsNorm("norm", model + "norm", x);
-  if (c.head == hf::Head::HiddenStates)
-    return m.endForward("hidden_states", x);
-  Value head =
-      tied ? table : m.parameter("lm_head", "lm_head.weight", {"V", "h"});
-  m.endWithLogits(m.plainLinear("logits", x, head, {}, "V"));
+  m.endCausal(x, table);
 }
 
 } // namespace act

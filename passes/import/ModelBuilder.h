@@ -106,6 +106,10 @@ public:
 
   /// What ends a model with a vocabulary: logits, or the loss.
   void endWithLogits(mlir::Value logits);
+  /// The table of tokens of a model whose causal head may be tied to it, and
+  /// the end of such a model: hidden states, or the head's product with them.
+  mlir::Value causalTable(llvm::StringRef symbol, const llvm::Twine &hfName);
+  void endCausal(mlir::Value hidden, mlir::Value table);
   /// The prefix of names in files under which a head stores the bare model.
   std::string prefix(llvm::StringRef headed) const;
   /// Where names in files of a layer begin, "model.layers.{l}.".
