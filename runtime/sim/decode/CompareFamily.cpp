@@ -313,6 +313,8 @@ void decodeSetp(Decoder &d) {
   Plan plan = planOf(d, t, relation, boolean);
   const Operand &p = d.operand(0);
   bool pair = p.kind == Operand::PredPair && p.elements.size() == 2;
+  if (pair && (t == Type::F16 || t == Type::BF16))
+    d.fail("'" + d.tree().spelling() + "' has one predicate as result");
   if (!pair && plan.boolean == Boolean::None && !isPair(t)) {
     d.begin(&setPredicate, Class::Compare);
     d.resultPredicate(p);
@@ -340,7 +342,9 @@ void decodeSet(Decoder &d) {
     d.require(bfloat ? 90 : 53, bfloat ? 78 : 60);
   }
   bool to16 = to == Type::U16 || to == Type::S16;
-  bool fits = !isPair(from) ? !isPair(to) && (!to16 || isHalf(from))
+  bool fits = !isPair(from) ? !isPair(to) && (!to16 || isHalf(from)) &&
+                                  !(to == Type::F32 && isHalf(from)) &&
+                                  !(to == Type::F16 && from == Type::BF16)
                             : to == from || to == Type::U32 || to == Type::S32;
   if (!fits)
     d.fail("'" + d.tree().spelling() + "': a comparison of ." +

@@ -331,26 +331,37 @@ void checkRounding(Decoder &d, const Conversion &k) {
     if (r != Rounding::None && !isInteger(r))
       d.fail(what + " rounds to integers only (.rni, .rzi, .rmi, .rpi)");
   } else if (floats && holdsAll(k.to, k.from)) {
-    if (r != Rounding::None)
+    // Of bf16 a mode may be given, though nothing is rounded.
+    if (r != Rounding::None && (k.from != Type::BF16 || !isDirected(r)))
       d.fail(what + " is exact and takes no rounding mode");
   } else if (!isDirected(r)) {
     d.fail(what + " needs a rounding mode: .rn, .rz, .rm or .rp");
   }
 }
 
+/// Whether every integer of type `from` is one of type `to`.
+bool includes(Type to, Type from) {
+  if (isSigned(from))
+    return isSigned(to) && bitsOf(to) >= bitsOf(from);
+  return bitsOf(to) >= bitsOf(from) + isSigned(to);
+}
+
 void checkFlags(Decoder &d, const Conversion &k) {
   std::string what = "'" + d.tree().spelling() + "'";
   if (k.ftz && k.from != Type::F32 && k.to != Type::F32)
     d.fail(what + ": .ftz is for f32");
-  if (k.sat && k.to == Type::BF16)
-    d.fail(what + ": .sat is for integers, f16, f32 and f64");
+  if (k.sat && (k.to == Type::BF16 || k.from == Type::BF16))
+    d.fail(what + ": .sat is not for bf16");
+  if (k.sat && !isFloat(k.to) && !isFloat(k.from) && includes(k.to, k.from))
+    d.fail(what + ": every ." + ptx::nameOf(k.from) + " is a ." +
+           ptx::nameOf(k.to) + ", there is nothing to saturate");
   if ((k.relu || k.finite) &&
       (k.from != Type::F32 || (k.to != Type::F16 && k.to != Type::BF16)))
     d.fail(what + ": .relu and .satfinite are for f32 to f16, bf16 or tf32");
   if ((k.relu || k.finite) && k.sat)
     d.fail(what + ": .sat excludes .relu and .satfinite");
-  if (k.relu && k.rounding > Rounding::Rz)
-    d.fail(what + ": .relu goes with .rn or .rz");
+  if ((k.relu || k.finite) && (k.rounding > Rounding::Rz || k.ftz))
+    d.fail(what + ": .relu and .satfinite go with .rn or .rz, without .ftz");
 }
 
 void requireTypes(Decoder &d, const Conversion &k) {
@@ -360,8 +371,6 @@ void requireTypes(Decoder &d, const Conversion &k) {
     d.require(80, 81);
   if (k.to == Type::BF16 && k.from == Type::F32) {
     d.require(80, 70);
-    if (k.rounding > Rounding::Rz)
-      d.require(90, 78);
   } else if (k.to == Type::BF16) {
     d.require(90, 78);
   } else if (k.from == Type::BF16) {
@@ -397,6 +406,8 @@ void decodeOne(Decoder &d, Conversion k) {
 void decodeTF32(Decoder &d, Conversion k) {
   if (k.from != Type::F32)
     return d.fail("'" + d.tree().spelling() + "': tf32 is made of f32");
+  if (k.ftz || k.sat)
+    d.fail("'" + d.tree().spelling() + "' takes .relu and .satfinite only");
   if (k.rounding == Rounding::Rna) {
     if (k.relu)
       d.fail("'" + d.tree().spelling() + "': .rna excludes .relu");

@@ -130,6 +130,12 @@ void decodeVector(Decoder &d, Type t, const Operand &vector, bool packs) {
                     "': vectors are packed and unpacked as bits (.b" +
                     std::to_string(8 * p.wholeBytes) + ")");
     d.begin(packs ? p.pack : p.unpack, Class::Move);
+    bool allSinks = true;
+    for (const Operand &element : vector.elements)
+      allSinks &= element.kind == Operand::Sink;
+    if (allSinks)
+      return d.fail("'" + d.tree().spelling() +
+                    "' needs a register among the elements of its vector");
     if (packs)
       d.result(0, t);
     for (const Operand &element : vector.elements)
@@ -159,9 +165,10 @@ template <typename T> Step readClock(Context &c, const Instruction &i) {
   return Step::Next;
 }
 void decodeClock(Decoder &d, Type t, const std::string &name) {
-  bool wide = ptx::bytesOf(t) == 8;
-  if (ptx::bytesOf(t) < 4)
-    return d.fail("'" + d.tree().spelling() + "' is too narrow for " + name);
+  bool wide = name == "%clock64" || name == "%globaltimer";
+  if (ptx::bytesOf(t) != (wide ? 8 : 4))
+    return d.fail("'" + d.tree().spelling() + "': " + name + " has " +
+                  (wide ? "64" : "32") + " bits");
   d.begin(wide ? &readClock<uint64_t> : &readClock<uint32_t>, Class::Move);
   d.result(0, t);
   bool high = name.size() > 3 && name.compare(name.size() - 3, 3, "_hi") == 0;
@@ -173,7 +180,7 @@ void decodeClock(Decoder &d, Type t, const std::string &name) {
 void decodeMov(Decoder &d) {
   Type t = d.type({Type::Pred, Type::B16, Type::B32, Type::B64, Type::B128,
                    Type::U16, Type::U32, Type::U64, Type::S16, Type::S32,
-                   Type::S64, Type::F16, Type::BF16, Type::F32, Type::F64});
+                   Type::S64, Type::F32, Type::F64});
   if (t == Type::B128)
     d.require(70, 83);
   const Operand &to = d.operand(0), &from = d.operand(1);
@@ -212,6 +219,8 @@ struct IntoWindow {
 
 void decodeCvta(Decoder &d) {
   bool to = d.take("to");
+  if (d.peek("shared::cta"))
+    d.require(30, 78);
   Space space = d.space();
   Type t = d.type({Type::U32, Type::U64});
   if (space == Space::Generic)
@@ -279,6 +288,8 @@ Step isSpace(Context &c, const Instruction &i) {
   return Step::Next;
 }
 void decodeIsspacep(Decoder &d) {
+  if (d.peek("shared::cta"))
+    d.require(30, 78);
   Space space = d.space();
   Window window = Global;
   switch (space) {

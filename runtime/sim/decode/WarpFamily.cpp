@@ -340,6 +340,8 @@ void decodeElect(Decoder &d) {
   if (!d.take("sync"))
     return d.fail("'" + d.tree().spelling() + "' needs .sync");
   d.require(90, 80);
+  if (d.operand(0).kind != Operand::PredPair)
+    return d.fail("'" + d.tree().spelling() + "' expects d|p as result");
   d.begin(&elect, Class::Shuffle);
   resultAndPredicate(d);
   d.source(1, Type::B32);

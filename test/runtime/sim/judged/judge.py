@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks ptxas which of many spellings it takes, and writes what it says.
+
+    python3 judge.py --ptxas /usr/local/cuda/bin/ptxas > spellings.txt
+
+Each line of spellings.txt is a mask and an instruction: bit k of the mask says
+that ptxas takes it for settings[k]. All accepted spellings are kept, of the
+refused ones a part. Left out are those on which the simulator differs on
+purpose (`differs`). JudgedTest.cpp reads the file; ptxas is needed only to make
+it anew.
+"""
+import argparse
+import re
+import subprocess
+import tempfile
+import zlib
+
+settings = [("sm_80", "7.0"), ("sm_80", "7.8"), ("sm_86", "8.1"),
+            ("sm_89", "8.0"), ("sm_89", "8.6"), ("sm_90", "8.0"),
+            ("sm_90a", "9.0")]
+declarations = ("{.reg .pred p,q; .reg .b16 h,g,k,m; .reg .b32 x,y,z,w; "
+                ".reg .b64 r,s,t,u; .reg .f32 f,e; .reg .f64 D,E; ")
+
+floats = ["f16", "bf16", "f32", "f64"]
+halves = ["f16", "bf16", "f16x2", "bf16x2"]
+integers = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
+numbers = integers + floats
+pairs = ["f16x2", "bf16x2", "u16x2", "s16x2"]
+everything = numbers + pairs + ["b16", "b32", "b64", "pred"]
+
+
+def register(t, i=0):
+    if t in ("u8", "s8", "u16", "s16", "b16", "f16", "bf16", "e4m3x2",
+             "e5m2x2"):
+        return "hgkm"[i]
+    if t.endswith("64"):
+        return "rstu"[i]
+    return "pq"[i % 2] if t == "pred" else "xyzw"[i]
+
+
+def plain(root, types, sources):
+    for t in types:
+        operands = ", ".join(register(t, i) for i in range(sources + 1))
+        yield f"{root}.{t} {operands};"
+
+
+def arithmetic():
+    roots = {1: "abs neg not cnot popc clz brev",
+             2: "add sub min max and or xor div rem mul.lo mul.hi mul mul24.lo "
+                "addc subc.cc add.cc mul.wide copysign szext.clamp bmsk.wrap",
+             3: "sad mad.lo fma.rn fma mad.rn mad mad24.hi madc.lo madc.hi.cc "
+                "mad.lo.cc fns shf.l.wrap prmt dp4a.u32 dp2a.lo.s32"}
+    for sources, words in roots.items():
+        for root in words.split():
+            yield from plain(root, everything, sources)
+    modifiers = ("rn rz rm rp rni rn.ftz rz.ftz rn.sat rn.ftz.sat ftz sat "
+                 "approx approx.ftz full full.ftz rn.relu rn.oob rn.oob.relu "
+                 "rn.ftz.relu rn.relu.sat rna approx.rn").split()
+    for root, sources in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3),
+                          ("div", 2), ("rcp", 1), ("sqrt", 1), ("mad", 3)):
+        for m in modifiers:
+            yield from plain(f"{root}.{m}", halves + ["f32", "f64", "s32"],
+                             sources)
+    for root in ("add.sat sub.sat min.relu max.relu min.ftz min.NaN "
+                 "max.NaN.ftz max.ftz.NaN min.xorsign.abs min.abs "
+                 "max.NaN.xorsign.abs min.xorsign max.abs.xorsign").split():
+        yield from plain(root, everything, 2)
+    for root in ("mad.hi.sat", "mad.lo.sat", "mad24.hi.sat"):
+        yield from plain(root, everything, 3)
+    for root in ("abs.ftz", "neg.ftz"):
+        yield from plain(root, everything, 1)
+    for root in "sin cos lg2 ex2 tanh rsqrt rcp sqrt".split():
+        for m in ("", ".approx", ".approx.ftz", ".ftz"):
+            yield from plain(root + m, halves + ["f32", "f64"], 1)
+
+
+def bits():
+    for t in everything:
+        d, a, b = register(t), register(t, 1), register(t, 2)
+        for root in ("shl", "shr"):
+            yield f"{root}.{t} {d}, {a}, x;"
+        yield f"bfe.{t} {d}, {a}, x, y;"
+        yield f"bfi.{t} {d}, {a}, {b}, x, y;"
+        yield f"bfind.{t} x, {a};"
+        yield f"bfind.shiftamt.{t} x, {a};"
+    yield from ("lop3.b32 x,y,z,w,0x3c;", "lop3.b32 x,y,z,w,x;",
+                "lop3.or.b32 x|p,y,z,w,0x3c,q;",
+                "lop3.and.b32 _|p,y,z,w,0x3c,!q;",
+                "lop3.xor.b32 x|p,y,z,w,0x3c,q;",
+                "lop3.or.b32 x,y,z,w,0x3c,q;", "prmt.b32.f4e x,y,z,w;",
+                "prmt.f4e.b32 x,y,z,w;", "shl.b32 x,y,r;", "shl.b64 r,s,t;",
+                "bfe.u32 x,y,1,r;", "dp4a.u32.s32 x,y,z,w;",
+                "dp2a.u32.s32 x,y,z,w;", "and.pred p, p, !q;")
+
+
+def comparisons():
+    for c in ("eq", "ne", "lt", "lo", "hs", "equ", "geu", "num", "nan"):
+        for t in everything:
+            a, b = register(t), register(t, 1)
+            for ftz in ("", ".ftz"):
+                yield f"setp.{c}{ftz}.{t} p, {a}, {b};"
+                yield f"setp.{c}{ftz}.{t} p|q, {a}, {b};"
+            for d in everything:
+                yield f"set.{c}.{d}.{t} {register(d, 2)}, {a}, {b};"
+    for t in everything:
+        d, a, b = register(t), register(t, 1), register(t, 2)
+        yield f"selp.{t} {d}, {a}, {b}, p;"
+        yield f"slct.{t}.s32 {d}, {a}, {b}, x;"
+        yield f"slct.ftz.{t}.f32 {d}, {a}, {b}, f;"
+        yield f"slct.ftz.{t}.s32 {d}, {a}, {b}, x;"
+        yield f"mov.{t} {d}, {a};"
+    for o in "finite infinite number notanumber normal subnormal".split():
+        yield from (f"testp.{o}.{t} p, {register(t)};" for t in floats)
+    yield from ("setp.lt.and.s32 p|q, x, y, !p;", "setp.lt.s32 _|q, x, y;",
+                "setp.lt.s32 p|_, x, y;", "setp.lt.s32 p, x, y, q;",
+                "set.lt.and.u32.s32 x,y,z,!p;", "selp.s32 x,1,0,p;")
+
+
+def conversions():
+    types = numbers + ["f16x2", "bf16x2", "tf32", "e4m3x2", "e5m2x2"]
+    modifiers = (" rn rz rm rp rna rni rzi ftz rn.ftz rzi.ftz sat rn.sat "
+                 "rzi.sat rn.relu rz.relu rp.relu rn.satfinite rna.satfinite "
+                 "rn.relu.satfinite rn.satfinite.relu rz.satfinite relu "
+                 "satfinite rni.relu rn.ftz.sat rm.ftz rm.satfinite rni.sat "
+                 "rn.ftz.relu").split(" ")
+    for d in types:
+        for a in types:
+            for m in modifiers:
+                word = f"cvt.{m}.{d}.{a}" if m else f"cvt.{d}.{a}"
+                yield f"{word} {register(d, 1)}, {register(a)};"
+                if d.endswith("x2") and a in ("f32", "f16"):
+                    yield (f"{word} {register(d, 1)}, {register(a, 2)}, "
+                           f"{register(a, 3)};")
+    for t in ("u16", "s16", "u8", "s8", "u4", "s2"):
+        yield f"cvt.pack.sat.{t}.s32 x,y,z;"
+        yield f"cvt.pack.sat.{t}.s32.b32 x,y,z,w;"
+        yield f"cvt.pack.{t}.s32.b32 x,y,z,w;"
+
+
+def exchanges():
+    for m in ("up", "down", "bfly", "idx"):
+        for t in ("b32", "u32", "b64"):
+            yield f"shfl.sync.{m}.{t} x, y, 1, 31, -1;"
+            yield f"shfl.sync.{m}.{t} x|p, y, z, w, 0xffffffff;"
+            yield f"shfl.{m}.{t} x, y, 1, 31;"
+    for m in ("all", "any", "uni", "ballot"):
+        for t, d in (("pred", "p"), ("b32", "x")):
+            yield f"vote.sync.{m}.{t} {d}, q, -1;"
+            yield f"vote.sync.{m}.{t} {d}, !q, y;"
+            yield f"vote.{m}.{t} {d}, q;"
+    for m in ("any", "all"):
+        for t in ("b32", "b64", "u32"):
+            yield f"match.{m}.sync.{t} x, {register(t, 1)}, -1;"
+            yield f"match.{m}.sync.{t} x|p, {register(t, 1)}, -1;"
+    for o in ("add", "min", "max", "and", "or", "xor"):
+        for t in ("u32", "s32", "b32", "f32"):
+            yield f"redux.sync.{o}.{t} x, y, -1;"
+    yield from ("elect.sync x|p, -1;", "elect.sync _|p, -1;",
+                "elect.sync x, -1;", "activemask.b32 x;", "activemask x;",
+                "activemask.u32 x;")
+
+
+def moves():
+    for s in ("const global local shared shared::cta shared::cluster param "
+              "generic").split():
+        for t in ("u32", "u64", "b64"):
+            yield f"cvta.{s}.{t} r, s;"
+            yield f"cvta.to.{s}.{t} r, s;"
+        yield f"isspacep.{s} p, r;"
+    yield from ("mov.b32 x, {h,g};", "mov.b64 r, {x,y};",
+                "mov.b64 r, {h,g,k,m};", "mov.b32 {h,g}, x;",
+                "mov.b64 {_,y}, r;", "mov.b64 {_,_}, r;", "mov.u32 x, {h,g};",
+                "mov.f64 D, {x,y};", "mov.u64 r, {x,y};",
+                "mov.u32 x, %clock;", "mov.u64 r, %clock64;",
+                "mov.u64 r, %globaltimer;", "mov.u32 x, %globaltimer_lo;",
+                "mov.u64 r, %clock;", "mov.u32 x, %clock64;",
+                "mov.pred p, 1;", "mov.b32 x, f;", "mov.u32 x, r;")
+
+
+def differs(spelling):
+    """Where the ISA and ptxas part, or nothing is gained by following."""
+    return (
+        # Taken by ptxas, not in the ISA.
+        re.match(r"(addc|madc\.lo)\.[us]16 ", spelling)
+        or re.match(r"fma\.r[zmp]\.bf16", spelling)
+        or re.match(r"rcp\.r[nz]\.ftz\.f64", spelling)
+        or re.match(r"cvt\.(f16\.bf16|bf16\.f16) ", spelling)
+        # Registers of 16 bits stand for 8 bits here as everywhere.
+        or re.match(r"cvt\.[a-z.]*(bf16\.[us]8|[us]8\.bf16) ", spelling))
+
+
+def judge(ptxas, target, version, spellings):
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
+        f.write(f".version {version}\n.target {target}\n.address_size 64\n"
+                ".visible .entry k()\n{\n")
+        first = 6
+        for s in spellings:
+            f.write(declarations + s + "}\n")
+        f.write("ret;\n}\n")
+        f.flush()
+        said = subprocess.run([ptxas, "-arch=" + target, f.name, "-o",
+                               "/dev/null"], capture_output=True, text=True)
+    refused = {int(m.group(1)) - first for m in
+               re.finditer(r", line (\d+); (?:error|fatal) ", said.stderr)}
+    return [i not in refused for i in range(len(spellings))]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ptxas", default="ptxas")
+    arguments = parser.parse_args()
+    spellings = list(dict.fromkeys(
+        s for family in (arithmetic, bits, comparisons, conversions, exchanges,
+                         moves) for s in family() if not differs(s)))
+    masks = [0] * len(spellings)
+    for k, (target, version) in enumerate(settings):
+        for i, taken in enumerate(judge(arguments.ptxas, target, version,
+                                        spellings)):
+            masks[i] |= taken << k
+    print(" ".join(f"{t}:{v}" for t, v in settings))
+    for mask, s in zip(masks, spellings):
+        if mask or zlib.crc32(s.encode()) % 6 == 0:
+            print(f"{mask:02x} {s}")
+
+
+main()
