@@ -52,7 +52,8 @@ struct Decoder {
   }
 
   Kernel decode(const fbs::Kernel *k) {
-    return {decode(k->symbol()), k->grid(), k->scratch_bytes()};
+    return {decode(k->symbol()), k->grid(),    k->scratch_bytes(),
+            k->threads(),        k->cluster(), k->shared_bytes()};
   }
   Parameter decode(const fbs::Parameter *p) {
     Parameter out{decode(p->name()), decode(p->type()), p->frozen(),

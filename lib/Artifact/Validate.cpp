@@ -89,7 +89,34 @@ private:
         return error("kernel " + quoted(k.symbol) + " wants " +
                      std::to_string(k.scratchBytes) +
                      " bytes of scratch per thread, at most 2^32 is allowed");
+      if (auto s = shape(k); !s)
+        return s;
     }
+    return ok();
+  }
+
+  Status shape(const Kernel &k) {
+    if (step.device == "host")
+      return k.threads || k.cluster || k.sharedBytes
+                 ? error("kernel " + quoted(k.symbol) +
+                         " says threads, a cluster or shared memory, which "
+                         "the host does not have")
+                 : ok();
+    if (k.scratchBytes > 0)
+      return error("kernel " + quoted(k.symbol) +
+                   " wants scratch memory per thread, which only the host "
+                   "gives");
+    if (k.threads < 1 || k.threads > 1024)
+      return error("kernel " + quoted(k.symbol) + " has blocks of " +
+                   std::to_string(k.threads) + " threads, expected 1 to 1024");
+    if (k.grid > INT32_MAX)
+      return error("kernel " + quoted(k.symbol) + " has a grid of " +
+                   std::to_string(k.grid) + " blocks, expected 1 to 2^31 - 1");
+    if (k.cluster > 16)
+      return error("kernel " + quoted(k.symbol) + " has clusters of " +
+                   std::to_string(k.cluster) +
+                   " blocks, at most 16 are "
+                   "allowed");
     return ok();
   }
 

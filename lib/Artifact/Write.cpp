@@ -40,7 +40,8 @@ static Offset<fbs::Scalar> encode(FlatBufferBuilder &b, const Scalar &s) {
 }
 
 static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
-  return fbs::CreateKernel(b, b.CreateString(k.symbol), k.grid, k.scratchBytes);
+  return fbs::CreateKernel(b, b.CreateString(k.symbol), k.grid, k.scratchBytes,
+                           k.threads, k.cluster, k.sharedBytes);
 }
 
 static Offset<fbs::Launch> encode(FlatBufferBuilder &b, const Launch &l) {

@@ -17,8 +17,14 @@ LoadedStep::~LoadedStep() {
   for (auto *list : {&parameters, &states})
     for (void *p : *list)
       (void)executor->free(p);
-  if (arena)
-    (void)executor->free(arena);
+  for (void *p : {static_cast<void *>(arena), static_cast<void *>(deviceSlots)})
+    if (p)
+      (void)executor->free(p);
+  for (Prepared &p : functions)
+    for (auto &list : p.staged)
+      for (void *memory : list)
+        if (memory)
+          (void)executor->free(memory);
 }
 
 Result<std::unique_ptr<LoadedStep>>
@@ -27,7 +33,9 @@ LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
   if (auto s = validate(step); !s)
     return s.error();
   DeviceInfo info = executor->info();
-  if (info.kind != step.device)
+  bool fits = step.device == "cuda" ? info.kind == "cuda" || info.kind == "sim"
+                                    : info.kind == step.device;
+  if (!fits)
     return Error{"the step was compiled for device " + step.device +
                      ", this device is " + info.name,
                  ""};
@@ -54,6 +62,7 @@ Status LoadedStep::prepare() {
   if (!created)
     return created.error();
   stream = std::move(*created);
+  direct = executor->info().hostAddressable;
   auto allocate = [&](const TensorType &type,
                       std::vector<void *> &list) -> Status {
     auto p = executor->allocate(*byteSize(type));
@@ -75,8 +84,19 @@ Status LoadedStep::prepare() {
   if (!p)
     return p.error();
   arena = static_cast<uint8_t *>(*p);
-  scalarSlots.resize(data.scalars.size());
   scalarSet.resize(data.scalars.size());
+  size_t slotCount = data.scalars.size();
+  for (const Function &f : data.functions)
+    for (const auto &launch : f.launches)
+      for (const Operand &o : launch.args)
+        slotCount += o.space == Space::Immediate;
+  slots.resize(std::max<size_t>(slotCount, 1));
+  if (!direct) {
+    auto memory = executor->allocate(8 * slots.size());
+    if (!memory)
+      return memory.error();
+    deviceSlots = static_cast<uint8_t *>(*memory);
+  }
   functions.resize(data.functions.size());
   for (size_t i = 0; i < functions.size(); ++i)
     if (auto s = prepare(data.functions[i], functions[i]); !s)
@@ -97,10 +117,15 @@ Result<void *> LoadedStep::addressOf(const Operand &o) {
     return static_cast<void *>(static_cast<uint8_t *>(states[o.index]) +
                                o.offset);
   case Space::Scalar:
-    return static_cast<void *>(&scalarSlots[o.index]);
-  case Space::Immediate:
-    immediates.push_back(o.offset);
-    return static_cast<void *>(&immediates.back());
+  case Space::Immediate: {
+    size_t slot = o.index;
+    if (o.space == Space::Immediate) {
+      slot = data.scalars.size() + constants++;
+      slots[slot] = o.offset;
+    }
+    return direct ? static_cast<void *>(&slots[slot])
+                  : static_cast<void *>(deviceSlots + 8 * slot);
+  }
   case Space::Input:
   case Space::Output:
     break;
@@ -108,21 +133,31 @@ Result<void *> LoadedStep::addressOf(const Operand &o) {
   return static_cast<void *>(nullptr); // filled in by bind
 }
 
+static LaunchShape shapeOf(const artifact::Kernel &k) {
+  LaunchShape shape;
+  shape.grid[0] = k.grid;
+  shape.block[0] = std::max(1u, k.threads);
+  shape.sharedBytes = k.sharedBytes;
+  shape.scratchBytes = k.scratchBytes;
+  if (k.cluster)
+    shape.cluster[0] = k.cluster, shape.cluster[1] = shape.cluster[2] = 1;
+  return shape;
+}
+
 Status LoadedStep::prepare(const Function &f, Prepared &p) {
-  p.bound[0].resize(f.inputs.size());
-  p.bound[1].resize(f.outputs.size());
+  for (int output = 0; output < 2; ++output) {
+    size_t n = (output ? f.outputs : f.inputs).size();
+    p.bound[output].resize(n);
+    p.staged[output].resize(n);
+  }
   std::vector<bool> read(data.scalars.size());
   for (const auto &launch : f.launches) {
     const artifact::Kernel &k = data.kernels[launch.kernel];
     auto kernel = module->kernel(k.symbol);
     if (!kernel)
       return kernel.error();
-    Launch l{*kernel,
-             {},
-             static_cast<uint32_t>(p.arguments.size()),
+    Launch l{*kernel, shapeOf(k), static_cast<uint32_t>(p.arguments.size()),
              static_cast<uint32_t>(launch.args.size())};
-    l.shape.grid[0] = k.grid;
-    l.shape.scratchBytes = k.scratchBytes;
     p.scratch = std::max(p.scratch, k.scratchBytes);
     for (const Operand &o : launch.args) {
       if (o.space == Space::Input || o.space == Space::Output)

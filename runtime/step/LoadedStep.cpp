@@ -12,25 +12,45 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::artifact;
 
-void LoadedStep::copyToMasters(size_t parameter) {
+HostView LoadedStep::view(void *address, const TensorType &type) {
+  return HostView(direct, *stream, address, *byteSize(type));
+}
+
+Status LoadedStep::copyToMasters(size_t parameter) {
   const TensorType &from = data.parameters[parameter].type;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (data.states[i].role == Role::Master &&
-        data.states[i].parameter == parameter)
-      convertFloats(from.dtype, parameters[parameter],
-                    data.states[i].type.dtype, states[i],
-                    *elementCount(from)); // loading checked the shape
+  for (size_t i = 0; i < states.size(); ++i) {
+    const State &state = data.states[i];
+    if (state.role != Role::Master || state.parameter != parameter)
+      continue;
+    HostView source = view(parameters[parameter], from);
+    HostView target = view(states[i], state.type);
+    if (auto s = source.fetch(); !s)
+      return s;
+    convertFloats(from.dtype, source.data(), state.type.dtype, target.data(),
+                  *elementCount(from)); // loading checked the shape
+    if (auto s = target.store(); !s)
+      return s;
+  }
+  return ok();
 }
 
 Status LoadedStep::initialise(uint64_t seed) {
   std::lock_guard lock(mutex);
   for (size_t i = 0; i < states.size(); ++i)
-    std::memset(states[i], 0, *byteSize(data.states[i].type));
+    if (uint64_t bytes = *byteSize(data.states[i].type))
+      if (auto s = stream->fill(states[i], 0, bytes); !s)
+        return s;
+  if (auto s = stream->synchronize(); !s)
+    return s;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (auto s = runtime::initialise(data.parameters[i], seed, parameters[i]);
-        !s)
+    HostView values = view(parameters[i], data.parameters[i].type);
+    auto s = runtime::initialise(data.parameters[i], seed, values.data());
+    if (s)
+      s = values.store();
+    if (s)
+      s = copyToMasters(i);
+    if (!s)
       return s;
-    copyToMasters(i);
   }
   return ok();
 }
@@ -73,28 +93,36 @@ static Status loadTensor(const std::string &name, const TensorType &type,
 Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
   const Parameter &p = data.parameters[i];
-  if (auto s = storeTensor(p.name, p.type, type, source, parameters[i]); !s)
-    return s;
-  copyToMasters(i);
-  return ok();
+  HostView values = view(parameters[i], p.type);
+  auto s = storeTensor(p.name, p.type, type, source, values.data());
+  if (s)
+    s = values.store();
+  return s ? copyToMasters(i) : s;
 }
 
 Status LoadedStep::getParameter(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
   const Parameter &p = data.parameters[i];
-  return loadTensor(p.name, p.type, parameters[i], type, target);
+  HostView values = view(parameters[i], p.type);
+  auto s = values.fetch();
+  return s ? loadTensor(p.name, p.type, values.data(), type, target) : s;
 }
 
 Status LoadedStep::setState(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
-  return storeTensor(data.states[i].name, data.states[i].type, type, source,
-                     states[i]);
+  const State &state = data.states[i];
+  HostView values = view(states[i], state.type);
+  auto s = storeTensor(state.name, state.type, type, source, values.data());
+  return s ? values.store() : s;
 }
 
 Status LoadedStep::getState(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
-  return loadTensor(data.states[i].name, data.states[i].type, states[i], type,
-                    target);
+  const State &state = data.states[i];
+  HostView values = view(states[i], state.type);
+  auto s = values.fetch();
+  return s ? loadTensor(state.name, state.type, values.data(), type, target)
+           : s;
 }
 
 Result<Scalar *> LoadedStep::scalar(const std::string &name) {
@@ -114,8 +142,8 @@ Status LoadedStep::setScalar(const std::string &name, double value) {
                      ", expected an integer",
                  ""};
   size_t i = static_cast<size_t>(*s - data.scalars.data());
-  scalarSlots[i] = 0;
-  storeFloat((*s)->dtype, &scalarSlots[i], 0, value);
+  slots[i] = 0;
+  storeFloat((*s)->dtype, &slots[i], 0, value);
   scalarSet[i] = true;
   return ok();
 }
@@ -134,7 +162,7 @@ Status LoadedStep::setScalar(const std::string &name, int64_t value) {
                      " does not fit",
                  ""};
   size_t i = static_cast<size_t>(*s - data.scalars.data());
-  std::memcpy(&scalarSlots[i], &value, 8);
+  std::memcpy(&slots[i], &value, 8);
   scalarSet[i] = true;
   return ok();
 }
@@ -150,11 +178,27 @@ Status LoadedStep::bind(size_t function, bool output, size_t port,
                      std::to_string(alignment) + " bytes",
                  ""};
   Prepared &prepared = functions[function];
+  void *address = memory;
+  uint64_t bytes = *byteSize(p.type);
+  if (!direct && !executor->checkRange(memory, bytes)) {
+    void *&staged = prepared.staged[output][port];
+    if (!staged) {
+      auto allocated = executor->allocate(bytes);
+      if (!allocated)
+        return allocated.error();
+      staged = *allocated;
+    }
+    address = staged;
+  } else if (void *&staged = prepared.staged[output][port]) {
+    (void)executor->free(staged);
+    staged = nullptr;
+  }
+  prepared.graph.reset();
   prepared.bound[output][port] = memory;
   for (const Patch &patch : prepared.patches[output])
     if (patch.port == port)
       prepared.arguments[patch.argument] =
-          static_cast<uint8_t *>(memory) + patch.offset;
+          static_cast<uint8_t *>(address) + patch.offset;
   return ok();
 }
 
@@ -175,16 +219,33 @@ Status LoadedStep::checkRunnable(const Function &f, const Prepared &p) const {
   return ok();
 }
 
-Status LoadedStep::run(size_t function) {
-  std::lock_guard lock(mutex);
-  const Function &f = data.functions[function];
-  Prepared &p = functions[function];
-  if (auto s = checkRunnable(f, p); !s)
-    return s;
-  if (options.measure)
-    fillPattern(arena, arenaSize);
-  else if (options.debug)
-    std::memset(arena, 0xff, arenaSize);
+// Ports that have memory of the device beside the memory they are bound to.
+Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
+                             bool output) {
+  const auto &ports = output ? f.outputs : f.inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    void *device = p.staged[output][i], *host = p.bound[output][i];
+    uint64_t bytes = *byteSize(ports[i].type);
+    if (!device || bytes == 0)
+      continue;
+    auto s = output
+                 ? stream->copy(host, device, bytes, Direction::DeviceToHost)
+                 : stream->copy(device, host, bytes, Direction::HostToDevice);
+    if (!s)
+      return s;
+  }
+  return ok();
+}
+
+Status LoadedStep::poison() {
+  if (!options.measure)
+    return options.debug ? stream->fill(arena, 0xff, arenaSize) : ok();
+  HostView pattern(direct, *stream, arena, arenaSize);
+  fillPattern(static_cast<uint8_t *>(pattern.data()), arenaSize);
+  return pattern.store();
+}
+
+Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
   size_t dead = 0;
   for (uint32_t i = 0; i < p.launches.size(); ++i) {
     const Launch &l = p.launches[i];
@@ -199,13 +260,62 @@ Status LoadedStep::run(size_t function) {
       for (; dead < p.deaths.size() && f.plan[p.deaths[dead]].last <= i;
            ++dead) {
         const Buffer &b = f.plan[p.deaths[dead]];
-        std::memset(arena + b.offset, 0xff, b.bytes);
+        if (b.bytes)
+          if (auto s = stream->fill(arena + b.offset, 0xff, b.bytes); !s)
+            return s;
       }
   }
+  return ok();
+}
+
+// A run that is repeated is worth a graph: the device is given one thing
+// instead of thousands.
+Status LoadedStep::enqueueAsGraph(const Function &f, Prepared &p) {
+  if (!p.graph) {
+    if (auto s = stream->beginCapture(); !s)
+      return s;
+    auto launched = enqueue(f, p);
+    auto graph = stream->endCapture(); // in any case, or the stream is stuck
+    if (!launched)
+      return launched;
+    if (!graph)
+      return graph.error();
+    p.graph = std::move(*graph);
+  }
+  return stream->launch(*p.graph);
+}
+
+Status LoadedStep::run(size_t function) {
+  std::lock_guard lock(mutex);
+  const Function &f = data.functions[function];
+  Prepared &p = functions[function];
+  if (auto s = checkRunnable(f, p); !s)
+    return s;
+  if (auto s = poison(); !s)
+    return s;
+  if (!direct)
+    if (auto s = stream->copy(deviceSlots, slots.data(), 8 * slots.size(),
+                              Direction::HostToDevice);
+        !s)
+      return s;
+  if (auto s = copyPorts(f, p, false); !s)
+    return s;
+  bool asGraph =
+      p.runs > 0 && stream->canCapture() && !options.debug && !options.measure;
+  if (auto s = asGraph ? enqueueAsGraph(f, p) : enqueue(f, p); !s)
+    return s;
+  if (auto s = copyPorts(f, p, true); !s)
+    return s;
   if (auto s = stream->synchronize(); !s)
     return s;
-  if (options.measure)
-    p.highWater = std::max(p.highWater, highestChange(arena, arenaSize));
+  if (options.measure) {
+    HostView after(direct, *stream, arena, arenaSize);
+    if (auto s = after.fetch(); !s)
+      return s;
+    p.highWater = std::max(
+        p.highWater,
+        highestChange(static_cast<const uint8_t *>(after.data()), arenaSize));
+  }
   ++p.runs;
   return ok();
 }

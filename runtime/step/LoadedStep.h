@@ -8,6 +8,13 @@
 // inputs and outputs. Binding fills those in. A run walks the list and
 // allocates nothing.
 //
+// On a device whose memory the CPU may not touch, every argument is an address
+// all the same: scalars and constants have a slot of 8 bytes each in the
+// device's memory, the scalars' written anew before each run. Ports bound to
+// memory of the host get memory of the device, copied before or after the run.
+// From the second run on, the launches are one graph where the device has
+// those; nothing in it changes but by binding.
+//
 // Two modes for checking a compiler, both off by default:
 // - debug: the arena is filled with 0xff (a NaN in every float type) before a
 //   run, and each buffer of the plan at its death. A value that is read after
@@ -18,7 +25,7 @@
 #define ACT_RUNTIME_STEP_LOADEDSTEP_H
 #include "act/Artifact/Step.h"
 #include "runtime/Executor.h"
-#include <deque>
+#include "runtime/step/HostView.h"
 #include <mutex>
 
 namespace act::runtime {
@@ -73,6 +80,8 @@ private:
     std::vector<void *> arguments;
     std::vector<Patch> patches[2]; // inputs, outputs
     std::vector<void *> bound[2];
+    std::vector<void *> staged[2]; // the device's memory, or null: in place
+    std::unique_ptr<Graph> graph;
     std::vector<uint32_t> scalars; // those that a launch reads
     std::vector<uint32_t> deaths;  // plan indices by last launch
     uint64_t scratch = 0, highWater = 0, runs = 0;
@@ -83,8 +92,13 @@ private:
   Status prepare();
   Status prepare(const artifact::Function &function, Prepared &prepared);
   Result<void *> addressOf(const artifact::Operand &operand);
+  HostView view(void *address, const artifact::TensorType &type);
+  Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);
+  Status poison();
+  Status enqueue(const artifact::Function &f, const Prepared &p);
+  Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
   Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
-  void copyToMasters(size_t parameter);
+  Status copyToMasters(size_t parameter);
   Result<artifact::Scalar *> scalar(const std::string &name);
 
   mutable std::mutex mutex;
@@ -94,9 +108,11 @@ private:
   std::unique_ptr<Module> module;
   std::unique_ptr<Stream> stream;
   std::vector<void *> parameters, states;
-  std::vector<uint64_t> scalarSlots;
+  bool direct = true;             // the CPU may touch the device's memory
+  std::vector<uint64_t> slots;    // scalars, then constants; addresses stay put
+  size_t constants = 0;           // slots of constants in use
+  uint8_t *deviceSlots = nullptr; // unless `direct`
   std::vector<bool> scalarSet;
-  std::deque<uint64_t> immediates; // addresses stay put
   uint8_t *arena = nullptr;
   uint64_t arenaSize = 0;
   std::vector<Prepared> functions;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -76,6 +77,10 @@ protected:
   }
   bool exists(const std::string &name) {
     return access((folder + name).c_str(), F_OK) == 0;
+  }
+  std::ptrdiff_t entries() {
+    run("--help"); // the outputs of a run are there, too
+    return std::distance(std::filesystem::directory_iterator(folder), {});
   }
   void expectError(const std::string &arguments, const std::string &message) {
     Outcome o = run(arguments);
@@ -197,6 +202,53 @@ TEST_F(ActRun, SavesToWhatIsNoFile) {
   EXPECT_NE(access("/dev/null.state", F_OK), 0);
   expectError(train + "--data text --steps 1 --save .", "folder");
   expectError(train + "--data text --steps 1 --save no/such/w", "no/such/w");
+}
+
+// Before the first step, and with nothing left behind.
+TEST_F(ActRun, OutputsAreCheckedFirst) {
+  std::string endless = train + "--data text --steps 100000000 ";
+  std::ptrdiff_t before = entries();
+  expectError(endless + "--log log --save no/such/w",
+              "no/such/w: cannot write");
+  expectError(endless + "--save w --log no/such/log",
+              "no/such/log: cannot write");
+  expectError(endless + "--save w --log .", "folder");
+  expectError(endless + "--save w --measure --measure-json no/j",
+              "no/j: cannot");
+  expectError(endless + "--save w --dump-gradients no/g", "no/g: cannot");
+  // Nobody, root included, makes files there.
+  expectError(endless + "--log log --save /proc/w", "/proc/w: cannot write");
+  expectError(endless + "--save w --log /proc/log", "/proc/log: cannot write");
+  EXPECT_EQ(entries(), before);
+  expectError("infer m.act --allow-native --init w --tokens t --out no/o",
+              "no/o: cannot write");
+}
+
+TEST_F(ActRun, OutputsOverwriteNothing) {
+  std::string two = train + "--data text --steps 1 ";
+  std::string same = "would write the same file";
+  expectError(two + "--save x --log x", "--save and --log " + same);
+  expectError(two + "--save x --log ./x", same);
+  expectError(two + "--save x --log x.state", same);
+  expectError(two + "--save x --dump-gradients x", same);
+  ASSERT_EQ(symlink("x", (folder + "link").c_str()), 0);
+  expectError(two + "--save x --log link", same); // x is not there yet
+  ASSERT_TRUE(file::writeFile(folder + "x", "kept"));
+  expectError(two + "--save link --log x", same);
+  ASSERT_EQ(::link((folder + "x").c_str(), (folder + "hard").c_str()), 0);
+  expectError(two + "--save hard --log x", same);
+  EXPECT_EQ(content("x"), "kept");
+  std::string model = content("m.act"), text = content("text");
+  expectError(two + "--log text", "--log would overwrite the file that --data");
+  expectError(two + "--save ./m.act", "overwrite the file that FILE reads");
+  expectError("infer m.act --allow-native --tokens text --out text",
+              "--out would overwrite the file that --tokens");
+  EXPECT_EQ(content("m.act"), model);
+  EXPECT_EQ(content("text"), text);
+  // A run may go on in its own checkpoint, and write two logs to nowhere.
+  EXPECT_EQ(run(two + "--save w --log /dev/null").code, 0);
+  EXPECT_EQ(run(train + "--data text --steps 2 --resume w --save w").code, 0);
+  EXPECT_EQ(run(two + "--save /dev/null --log /dev/null").code, 0);
 }
 
 TEST_F(ActRun, TokensFromFiles) {

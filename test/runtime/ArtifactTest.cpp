@@ -114,6 +114,18 @@ TEST(Artifact, EveryFieldIsChecked) {
   says("grid of 0", [](Step &s) { s.kernels[0].grid = 0; });
   says("grid of", [](Step &s) { s.kernels[0].grid = UINT64_MAX; });
   says("scratch", [](Step &s) { s.kernels[0].scratchBytes = UINT64_MAX; });
+  says("which the host does not have",
+       [](Step &s) { s.kernels[0].threads = 32; });
+  says("blocks of 0 threads", [](Step &s) { s.device = "cuda"; });
+  says("only the host gives", [](Step &s) {
+    s.device = "cuda";
+    s.kernels[0].scratchBytes = 64;
+  });
+  says("clusters of 17 blocks", [](Step &s) {
+    s.device = "cuda";
+    s.kernels[0].threads = 32;
+    s.kernels[0].cluster = 17;
+  });
   says("symbol", [](Step &s) { s.kernels[0].symbol = ""; });
   says("has no name", [](Step &s) { s.parameters[0].name = ""; });
   says("tied name: two parameters",

@@ -612,6 +612,72 @@ TEST_P(Conformance, DamagedPtxIsAnError) {
   }
 }
 
+// An artifact on each device: values, rebinding, the modes, memory of the host
+// and of the device bound to its ports.
+TEST_P(Conformance, StepsRun) {
+  constexpr int64_t blocks = 50;
+  constexpr size_t n = 16 * blocks;
+  artifact::Step made = test::arithmeticStep(blocks);
+  if (kind != "host") {
+    std::ifstream file(std::string(ACT_TEST_PTX) + "/arithmetic.ptx");
+    made = test::arithmeticStepOfPtx(
+        blocks, {std::istreambuf_iterator<char>(file), {}});
+  }
+  auto bytes = artifact::write(made);
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  actrt_type type{};
+  type.dtype = ACTRT_DTYPE_F32;
+  type.rank = 2;
+  type.shape[0] = blocks;
+  type.shape[1] = 16;
+  actrt_stream stream = nullptr;
+  ASSERT_EQ(actrt_stream_create(device, &stream), ACTRT_SUCCESS);
+  for (uint32_t mode : {0u, uint32_t{ACTRT_DEBUG}, uint32_t{ACTRT_MEASURE}}) {
+    actrt_step step = nullptr;
+    ASSERT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
+                                     mode | ACTRT_ALLOW_NATIVE, &step),
+              ACTRT_SUCCESS)
+        << actrt_last_error();
+    std::vector<float> x(n), y(n);
+    float *there = allocate<float>(n);
+    auto bind = [&](actrt_entity port, const char *name, void *p) {
+      EXPECT_EQ(actrt_step_bind(step, "step", port, name, p, &type),
+                ACTRT_SUCCESS)
+          << actrt_last_error();
+    };
+    bind(ACTRT_INPUT, "x", x.data());
+    bind(ACTRT_OUTPUT, "y", y.data());
+    // Rounds 0 to 2 repeat one run; from 3 on, y is bound to the device's own.
+    for (int round = 0; round < 6; ++round) {
+      float scale = 0.5f * static_cast<float>(round);
+      for (size_t i = 0; i < n; ++i)
+        x[i] = static_cast<float>(i + static_cast<size_t>(round));
+      if (round == 3)
+        bind(ACTRT_OUTPUT, "y", there);
+      ASSERT_EQ(actrt_step_set_f64(step, "scale", scale), ACTRT_SUCCESS);
+      ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS)
+          << actrt_last_error();
+      if (round >= 3) {
+        ASSERT_EQ(
+            actrt_copy(stream, y.data(), there, 4 * n, ACTRT_DEVICE_TO_HOST),
+            ACTRT_SUCCESS);
+        ASSERT_EQ(actrt_stream_synchronize(stream), ACTRT_SUCCESS);
+      }
+      for (size_t i = 0; i < n; ++i)
+        ASSERT_EQ(y[i], 2 * (scale * x[i] + 1) + x[i]) << round << " " << i;
+    }
+    actrt_step_statistics statistics{};
+    statistics.struct_size = sizeof statistics;
+    ASSERT_EQ(actrt_step_measure(step, "step", &statistics), ACTRT_SUCCESS);
+    EXPECT_EQ(statistics.runs, 6u);
+    EXPECT_EQ(statistics.arena_high_water,
+              mode == ACTRT_MEASURE ? 2 * 4 * n : 0);
+    EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_free(device, there), ACTRT_SUCCESS);
+  }
+  EXPECT_EQ(actrt_stream_release(stream), ACTRT_SUCCESS);
+}
+
 const char *deviceNames[] = {"host",      "cuda:0",    "sim:sm_80",
                              "sim:sm_86", "sim:sm_89", "sim:sm_90a"};
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(deviceNames),

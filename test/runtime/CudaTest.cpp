@@ -3,11 +3,15 @@
 // What runtime/cuda asks of a driver, seen from the driver's side: each suite
 // runs with another libcuda.so.1 in LD_LIBRARY_PATH (see CMakeLists.txt).
 #include "act-c/Runtime.h"
+#include "act/Artifact/Format.h"
 #include "test/runtime/FakeCuda.h"
+#include "test/runtime/HandMadeSteps.h"
 #include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+
+using namespace act;
 
 namespace {
 
@@ -138,6 +142,47 @@ TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
   ASSERT_EQ(actrt_copy(stream, got, out, 64, ACTRT_DEVICE_TO_HOST),
             ACTRT_SUCCESS);
   EXPECT_EQ(got[15], 1615u);
+}
+
+// From its second run on, a step is one graph, until something is bound anew.
+TEST_F(Driver_cuda, RepeatedStepsAreGraphs) {
+  auto bytes =
+      artifact::write(test::arithmeticStepOfPtx(4, text("arithmetic")));
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  actrt_step step = nullptr;
+  ASSERT_EQ(
+      actrt_step_load_memory(device, bytes->data(), bytes->size(), 0, &step),
+      ACTRT_SUCCESS)
+      << actrt_last_error();
+  std::vector<float> x(64, 3), y(64);
+  actrt_type type{};
+  type.dtype = ACTRT_DTYPE_F32;
+  type.rank = 2;
+  type.shape[0] = 4;
+  type.shape[1] = 16;
+  auto bind = [&](actrt_entity port, const char *name, void *p) {
+    EXPECT_EQ(actrt_step_bind(step, "step", port, name, p, &type),
+              ACTRT_SUCCESS);
+  };
+  bind(ACTRT_INPUT, "x", x.data());
+  bind(ACTRT_OUTPUT, "y", y.data());
+  ASSERT_EQ(actrt_step_set_f64(step, "scale", 2), ACTRT_SUCCESS);
+  long launches = calls("cuLaunchKernel") + calls("cuLaunchKernelEx");
+  long graphs = calls("cuGraphLaunch");
+  for (int i = 0; i < 5; ++i)
+    ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS)
+        << actrt_last_error();
+  EXPECT_EQ(y[5], 17); // 2 (2 * 3 + 1) + 3
+  // 3 in the first run, 3 captured in the second.
+  EXPECT_EQ(calls("cuLaunchKernel") + calls("cuLaunchKernelEx") - launches, 6);
+  EXPECT_EQ(calls("cuGraphLaunch") - graphs, 4);
+  EXPECT_EQ(live(4), 1);
+  std::vector<float> other(64);
+  bind(ACTRT_OUTPUT, "y", other.data());
+  EXPECT_EQ(live(4), 0);
+  ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS) << actrt_last_error();
+  EXPECT_EQ(other[5], 17);
+  EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
 }
 
 TEST(Driver_none, MessageNamesWhatWasLookedFor) {

@@ -16,7 +16,7 @@ struct fake_launch {
   unsigned char parameters[FAKE_PARAMETER_BYTES];
 };
 
-/* A kernel of ptx/conformance*.ptx, as a loop over its blocks and threads. */
+/* A kernel of a file in ptx, as a loop over its blocks and threads. */
 struct fake_kernel {
   const char *name;
   int shared_bytes;

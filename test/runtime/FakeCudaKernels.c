@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels of ptx/conformance*.ptx do, for FakeCuda.c. */
+ * What the kernels of ptx/conformance*.ptx and ptx/arithmetic.ptx do, for FakeCuda.c. */
 #include "FakeCuda.h"
 #include <string.h>
 
@@ -58,6 +58,20 @@ static int rank(const struct fake_launch *l) {
     out[b] = 100 * l->cluster + b % l->cluster;
   return 1;
 }
+static int scale_add(const struct fake_launch *l) {
+  const float *in = (const float *)word(l, 0);
+  float *out = (float *)word(l, 1), scale = *(const float *)word(l, 2);
+  for (unsigned i = 0; i < l->grid[0] * l->block[0]; ++i)
+    out[i] = scale * in[i] + 1;
+  return l->block[0] == 16;
+}
+static int add(const struct fake_launch *l) {
+  const float *x = (const float *)word(l, 0), *y = (const float *)word(l, 1);
+  float *out = (float *)word(l, 2);
+  for (unsigned i = 0; i < l->grid[0] * l->block[0]; ++i)
+    out[i] = x[i] + y[i];
+  return l->block[0] == 16;
+}
 
 const struct fake_kernel fake_kernels[] = {
     {"count_block", 0, {8}, count_block},
@@ -69,4 +83,6 @@ const struct fake_kernel fake_kernels[] = {
     {"demanding", 512, {8}, demanding},
     {"rank", 0, {8}, rank},
     {"pairs", 0, {8}, rank},
+    {"scale_add", 0, {8, 8, 8}, scale_add},
+    {"add", 0, {8, 8, 8}, add},
     {0}};

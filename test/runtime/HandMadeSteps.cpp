@@ -66,6 +66,16 @@ Step test::arithmeticStep(int64_t blocks, const std::string &kernel) {
   return s;
 }
 
+Step test::arithmeticStepOfPtx(int64_t blocks, const std::string &ptx) {
+  Step s = arithmeticStep(blocks);
+  s.device = "cuda";
+  s.target = "sm_80";
+  s.code.assign(ptx.begin(), ptx.end());
+  for (Kernel &k : s.kernels)
+    k.threads = 16;
+  return s;
+}
+
 Step test::bigramStep(const BigramOptions &o) {
   Step s;
   s.model = "bigram";

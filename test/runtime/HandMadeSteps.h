@@ -23,6 +23,9 @@ std::vector<uint8_t> kernelCode();
 artifact::Step arithmeticStep(int64_t blocks = 4,
                               const std::string &kernel = "add");
 
+/// The same for cuda and sim, on the kernels of ptx/arithmetic.ptx.
+artifact::Step arithmeticStepOfPtx(int64_t blocks, const std::string &ptx);
+
 struct BigramOptions {
   int64_t batch = 2, length = 8, vocabulary = 16;
   bool packed = false; // tokens [t] and cu_seqlens [5]

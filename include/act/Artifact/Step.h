@@ -20,6 +20,11 @@
 // four bytes. When scratchBytes > 0, args[n] (one past the last argument) is a
 // 64-byte aligned block of that many bytes, private to the calling thread and
 // undefined at entry.
+//
+// A step for cuda runs on sim as well. Its code is PTX (or, for cuda alone, a
+// cubin). A kernel has one 64-bit parameter per argument: the address of the
+// argument's first byte, of a scalar its slot's in the device's memory. `grid`,
+// `threads` and `cluster` are the launch's x dimensions.
 #ifndef ACT_ARTIFACT_STEP_H
 #define ACT_ARTIFACT_STEP_H
 #include <cstdint>
@@ -97,7 +102,10 @@ struct Operand {
 struct Kernel {
   std::string symbol;
   uint64_t grid = 1;
-  uint64_t scratchBytes = 0;
+  uint64_t scratchBytes = 0; // host: per thread
+  uint32_t threads = 0;      // cuda: of a block; the host takes no number
+  uint32_t cluster = 0;      // cuda: blocks of a cluster; 0: as the PTX says
+  uint32_t sharedBytes = 0;  // cuda: dynamic shared memory of a block
 };
 struct Launch {
   uint32_t kernel = 0;
@@ -139,7 +147,7 @@ struct Step {
   std::vector<Scalar> scalars;
   std::vector<Function> functions;
   std::string report;        // the memory report as JSON, or empty
-  std::vector<uint8_t> code; // ELF shared object
+  std::vector<uint8_t> code; // host: ELF shared object; cuda: PTX
 };
 
 } // namespace act::artifact
