@@ -3,11 +3,13 @@
 
   %plugin    the plugin for stock mlir-opt
   %examples  the folder examples/
+  %run-gpu   mlir-runner with our runtime, for lowered `gpu` programs
   %python    the tests' virtual environment, or the system's Python without one
 
 `REQUIRES: python-packages` asks for numpy, torch and the others in the
-virtual environment.
+virtual environment, `REQUIRES: no-driver` for a machine without a CUDA driver.
 """
+import ctypes
 import os
 import pathlib
 
@@ -24,13 +26,22 @@ config.suffixes = [".mlir", ".test"]
 config.test_source_root = str(source / config.act_suite)
 config.test_exec_root = str(build / config.act_suite)
 # Folders whose tests are executables or have a harness of their own.
-config.excludes = ["Inputs", "lib", "python", "install", "fuzz"]
+config.excludes = ["Inputs", "lib", "python", "install", "fuzz", "mlir"]
 
 config.substitutions += [
     ("%plugin", str(next((p for p in plugins if p.exists()), plugins[0]))),
     ("%examples", str(source / "examples")),
     ("%python", str(venv) if venv.exists() else config.host_python),
+    ("%run-gpu", " --shared-libs=".join(
+        ["mlir-runner --entry-point-result=void",
+         str(build / "lib/libact_runtime.so")] +
+        [f"{config.llvm_tools}/../lib/libmlir_{name}runner_utils.so"
+         for name in ("", "c_")])),
 ]
+try:
+    ctypes.CDLL("libcuda.so.1")
+except OSError:
+    config.available_features.add("no-driver")
 if (build / "venv/requirements.txt").exists():
     config.available_features.add("python-packages")
 
