@@ -2,6 +2,7 @@
 //
 // From an address to memory, with the checks of an access on the way.
 #include "runtime/sim/Machine.h"
+#include "runtime/sim/Mbarrier.h"
 #include <cstdio>
 
 namespace act::runtime::sim {
@@ -267,12 +268,32 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
   c.grid.report(std::move(f));
 }
 
+// Bytes of a live mbarrier are opaque.
+void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
+                    const Context::Target &where, uint64_t address,
+                    uint64_t bytes, Manner manner) {
+  if (!where.owner || manner.object ||
+      !where.owner->holdsMbarrier(where.offset, bytes))
+    return;
+  if (address < windowBytes)
+    address += sharedWindow;
+  c.reportAt(FindingKind::InvalidOperation, at, lane, address,
+             manner.write ? "overwrites an mbarrier that was not invalidated"
+                          : "reads the bytes of an mbarrier");
+  if (manner.write)
+    for (uint64_t o = where.offset & ~uint64_t(7); o < where.offset + bytes;
+         o += 8)
+      if (where.owner->holdsMbarrier(o, 8))
+        where.owner->mbarriers.at(o)->overwritten = true;
+}
+
 } // namespace
 
 void Context::judge(const Instruction &at, unsigned lane, const Target &where,
                     uint64_t address, uint64_t bytes, Manner manner) const {
   if (!checks || !where.region || !where.region->shadow)
     return;
+  checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, manner);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind != Conflict::None)
@@ -285,6 +306,7 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
   if (!c.checks || !where.region || !where.region->shadow)
     return;
   manner.deferred = true;
+  checkMbarriers(c, at, lane, where, address, bytes, manner);
   LaneObserver by(c, lane, at, manner);
   by.self = self;
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);

@@ -9,8 +9,9 @@ namespace act::runtime::sim {
 
 namespace {
 
-constexpr uint32_t turn = 512;      // instructions of a warp at a time
-constexpr unsigned idleRounds = 64; // of nothing but looking, then it waits
+constexpr uint32_t turn = 512;       // instructions of a warp at a time
+constexpr unsigned idleRounds = 64;  // of nothing but looking, then it waits
+constexpr uint32_t lookRange = 2048; // instructions between looks of one loop
 
 } // namespace
 
@@ -113,8 +114,15 @@ Cluster::Outcome Cluster::run() {
       Warp::Outcome outcome = warp->run(budget);
       if (outcome == Warp::Outcome::Finished)
         --warp->cta->liveWarps;
-      ran |= outcome == Warp::Outcome::Ran &&
-             (warp->polls == 0 || warp->events != 0);
+      // A warp that looked in vain a moment ago is still in its loop, also in
+      // a turn that was too short for another look.
+      if (warp->events)
+        warp->sinceLook = lookRange;
+      else if (warp->polls)
+        warp->sinceLook = 0;
+      else
+        warp->sinceLook = std::min(warp->sinceLook + budget, lookRange);
+      ran |= outcome == Warp::Outcome::Ran && warp->sinceLook >= lookRange;
       ran |= outcome == Warp::Outcome::Finished;
       if (!random.isQuiet() && random.below(4) == 0)
         warp->cta->advanceOne(random);
@@ -157,11 +165,18 @@ void Cluster::reportWaiting(FindingKind kind) const {
           return;
         const Instruction &i = f.frame->function->code[f.pc];
         Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
-        std::string what = f.waitingFor
-                               ? "waits for " + std::string(f.waitingFor)
-                               : "goes in a loop that nobody else ends";
-        if (f.waitingFor && f.waitingAddress)
-          c.reportAt(kind, i, __builtin_ctz(f.mask), f.waitingAddress, what);
+        bool polls = f.polled && f.steps - f.polledSteps < lookRange;
+        std::string what =
+            f.waitingFor ? "waits for " + std::string(f.waitingFor)
+            : polls && f.mbarrier
+                ? "waits for " + f.mbarrier->describe(f.mbarrierPhase)
+            : polls ? "waits for " + std::string(f.polled)
+                    : "goes in a loop that nobody else ends";
+        uint64_t address = f.waitingFor ? f.waitingAddress
+                           : polls      ? f.polledAddress
+                                        : 0;
+        if (address)
+          c.reportAt(kind, i, __builtin_ctz(f.mask), address, what);
         else
           c.report(kind, i, __builtin_ctz(f.mask), what);
       }

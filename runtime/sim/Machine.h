@@ -45,6 +45,7 @@ class Grid;
 class Cluster;
 class Cta;
 class Warp;
+struct Mbarrier;
 
 /// Local memory of a thread, all its calls together (the hardware's limit).
 constexpr uint64_t localLimit = 512 * 1024;
@@ -79,8 +80,14 @@ struct Fragment {
   uint32_t waitingMask = 0; // at a .sync: lanes that wait (guard applied)
   uint64_t signature = 0;   // at a .sync: only equal ones meet
   const char *waitingFor = nullptr; // "barrier 1", for messages
-  uint64_t waitingAddress = 0;      // of an mbarrier or polled word
-  uint64_t steps = 0;               // since it was chosen
+  uint64_t waitingAddress = 0;
+  // It looked at something that had not changed: what, when (steps), and for
+  // an mbarrier which phase.
+  const char *polled = nullptr;
+  uint64_t polledAddress = 0, polledSteps = 0;
+  const Mbarrier *mbarrier = nullptr;
+  uint64_t mbarrierPhase = 0;
+  uint64_t steps = 0; // since it was chosen
 };
 
 /// A CTA barrier (bar.sync 0 ... 15).
@@ -135,6 +142,10 @@ public:
   uint32_t current = 0;
   uint32_t polls = 0;  // in this turn: looks at something that did not change
   uint32_t events = 0; // in this turn: changes that others may wait for
+  uint32_t sinceLook = ~0u / 2; // instructions since its last turn of nothing
+                                // but looking
+  uint32_t registers = 0; // of a thread, as setmaxnreg left it; 0: as launched
+  uint32_t registerChanges = 0, registerSite = 0; // executed; the last one's
   Region *lastRegion = nullptr; // of global memory: found again quickly
   std::byte *local = nullptr;   // [lane][localLimit], mapped when first needed
   Counters *counters = nullptr;
@@ -200,8 +211,6 @@ private:
   std::vector<uint32_t> savedDefined;
 };
 
-/// An mbarrier object, by its address in shared memory (exec/Mbarrier.cpp).
-struct Mbarrier;
 struct SharedStateBase {
   virtual ~SharedStateBase() = default;
 };
@@ -218,8 +227,9 @@ public:
   std::array<Barrier, 16> barriers;
   std::deque<std::unique_ptr<AsyncOperation>> operations; // in order of issue
   std::unordered_map<uint64_t, std::unique_ptr<Mbarrier>>
-      mbarriers; // by offset
+      mbarriers; // by offset in its shared memory (Mbarrier.h)
   uint32_t nextMbarrierAgent = 0;
+  std::vector<uint64_t> mbarrierWords; // a bit per 8 bytes: a live mbarrier
   uint32_t threads = 0;
   uint32_t liveWarps = 0;
   /// Registers that setmaxnreg may hand out.
@@ -227,6 +237,12 @@ public:
 
   Cta();
   ~Cta();
+  bool holdsMbarrier(uint64_t offset, uint64_t bytes) const {
+    for (uint64_t k = offset / 8; k < (offset + bytes + 7) / 8; ++k)
+      if (k / 64 < mbarrierWords.size() && mbarrierWords[k / 64] >> k % 64 & 1)
+        return true;
+    return false;
+  }
   /// Gives the operation a random time to happen, or all of it now.
   void issue(std::unique_ptr<AsyncOperation> operation);
   /// Finishes those for which `which` is true, oldest first.
@@ -396,8 +412,10 @@ struct Context {
   }
   void poll(uint64_t address, const char *what) const {
     ++warp.polls;
-    fragment.waitingAddress = address;
-    fragment.waitingFor = what;
+    fragment.polled = what;
+    fragment.polledAddress = address;
+    fragment.polledSteps = fragment.steps;
+    fragment.mbarrier = nullptr;
   }
 };
 

@@ -4,14 +4,22 @@
 
 namespace act::runtime::sim {
 
-namespace {
-constexpr int64_t maximumCount = (1 << 20) - 1;
-}
-
 Mbarrier::Mbarrier(Cta &cta, uint64_t offset, uint32_t count)
     : cta(cta), offset(offset), expected(count), pending(count) {
   uint32_t warps = cta.grid->warpsPerCta;
   agent = 4 * warps * 32 + warps + cta.nextMbarrierAgent++;
+}
+
+void Mbarrier::revive(uint32_t count) {
+  expected = count;
+  pending = count;
+  transactions = 0;
+  phase = 0;
+  endedSeen = endedProxied = endedRemoteSeen = endedRemoteProxied = nullptr;
+  for (Gathering *g : {&seen, &proxied, &remoteSeen, &remoteProxied})
+    g->clear();
+  live = observed = true;
+  used = overwritten = false;
 }
 
 void Mbarrier::endIfComplete() {
@@ -19,9 +27,12 @@ void Mbarrier::endIfComplete() {
     return;
   ++phase;
   pending = expected;
+  observed = false;
   seen.add(Epoch{cta.linear, agent, landedPrefix});
   endedSeen = seen.freeze();
   endedProxied = proxied.freeze();
+  endedRemoteSeen = remoteSeen.freeze();
+  endedRemoteProxied = remoteProxied.freeze();
   ++cta.cluster->events;
 }
 
@@ -63,6 +74,76 @@ void Mbarrier::landed(uint32_t tick) {
     ++landedPrefix;
     landedBeyond.erase(landedBeyond.begin());
   }
+}
+
+std::string Mbarrier::describe(uint64_t waitedPhase) const {
+  std::string s = "phase " + std::to_string(waitedPhase) + " of an mbarrier";
+  if (!live)
+    return s + " that was invalidated";
+  if (waitedPhase < phase)
+    return s + ", which has ended";
+  if (waitedPhase > phase)
+    s += ", which is in phase " + std::to_string(phase);
+  return s + ": " + std::to_string(pending) + " of " +
+         std::to_string(expected) + " arrivals and " +
+         std::to_string(transactions) + " bytes of transactions are missing";
+}
+
+Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
+                     ptx::Space space, uint64_t address, bool ownOnly) {
+  Context::Target where = c.resolve(at, lane, space, address, 8, 8, true);
+  if (!where.data)
+    return nullptr;
+  auto bad = [&](const char *what) {
+    uint64_t generic = address < windowBytes ? sharedWindow + address : address;
+    c.reportAt(FindingKind::InvalidOperation, at, lane, generic, what);
+    return nullptr;
+  };
+  if (!where.owner)
+    return bad("operates on an mbarrier that is not in shared memory");
+  if (ownOnly && where.owner != &c.cta)
+    return bad("needs an mbarrier of its own CTA; this one is another's");
+  auto it = where.owner->mbarriers.find(where.offset);
+  if (it == where.owner->mbarriers.end())
+    return bad("operates on an mbarrier that is not initialised");
+  Mbarrier &m = *it->second;
+  if (!m.live)
+    return bad("operates on an mbarrier that was invalidated");
+  if (m.overwritten) {
+    m.overwritten = false; // said once
+    bad("operates on an mbarrier that was overwritten");
+  }
+  // All that happens to the object is atomic, whatever scope orders the rest.
+  Manner manner{true, true, true, Scope::Cluster};
+  manner.object = true;
+  c.judge(at, lane, where, address, 8, manner);
+  m.used = true;
+  return &m;
+}
+
+bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
+              Mbarrier &m, uint32_t count) {
+  auto bad = [&](const std::string &what) {
+    c.reportAt(FindingKind::InvalidOperation, at, lane,
+               sharedWindow | uint64_t(m.cta.rank + 1) << sharedRankShift |
+                   m.offset,
+               what);
+    return false;
+  };
+  // A phase may begin only when the end of the one before was noticed.
+  if (!m.observed) {
+    m.observed = true; // said once
+    bad("arrives in phase " + std::to_string(m.phase) +
+        " of an mbarrier, before any wait saw phase " +
+        std::to_string(m.phase - 1) + " end");
+  }
+  int64_t missing = m.pending;
+  if (!m.arrive(count))
+    return bad("arrives " + std::to_string(count) + " times at an mbarrier " +
+               "that misses " + std::to_string(missing) + " arrivals of " +
+               std::to_string(m.expected));
+  c.event();
+  return true;
 }
 
 } // namespace act::runtime::sim

@@ -35,6 +35,7 @@ struct Manner {
   Scope scope = Scope::System;      // of a strong access
   bool async = false;               // by the async proxy
   bool deferred = false; // by an agent that is not a thread (asynchronous)
+  bool object = false;   // an operation on an mbarrier: not on its bytes
 };
 
 /// The agent of an access and all it may ask about what came before.
