@@ -267,12 +267,12 @@ Warp::Outcome Warp::run(uint32_t budget) {
   for (Fragment &f : fragments)
     f.blocked = false;
   const bool checks = cta->grid->checks;
-  uint32_t ran = 0;
-  for (; ran < budget; ++ran) {
+  bool moved = false; // a step that only waits is none
+  for (uint32_t ran = 0; ran < budget; ++ran) {
     if (fragments.empty())
       return Outcome::Finished;
     if (!choose())
-      return ran ? Outcome::Ran : Outcome::Blocked;
+      break;
     Fragment &f = fragments[current];
     const Instruction &i = f.frame->function->code[f.pc];
     uint32_t mask = f.mask;
@@ -291,6 +291,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
     if (!mask) {
       ++f.pc;
       ++f.steps;
+      moved = true;
       if (fragments.size() > 1)
         merge(current);
       continue;
@@ -320,6 +321,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       f.blocked = true;
       continue;
     }
+    moved = true;
     counters->warpInstructions[unsigned(i.kind)] += 1;
     counters->laneInstructions += unsigned(__builtin_popcount(c.mask));
     if (step == Step::Next) {
@@ -345,7 +347,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
     if (fragments.size() > 1)
       merge(current);
   }
-  return Outcome::Ran;
+  return moved ? Outcome::Ran : Outcome::Blocked;
 }
 
 } // namespace act::runtime::sim
