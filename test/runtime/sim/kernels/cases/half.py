@@ -80,10 +80,10 @@ def f16(rng):
 
     rows = [rounded(name)(add), rounded(name)(sub), rounded(name)(mul), rounded(name)(fma),
             rounded(name, sat=True)(fma), relu(rounded(name)(fma)), rounded(name, ftz=True)(fma),
-            smaller, lambda x, y: larger(x, y, True), lambda x: -x, abs,
+            smaller, lambda x, y: larger(x, y, nan=True), lambda x: -x, abs,
             rounded(name, sat=True)(add), rounded(name, ftz=True)(mul), pick,
             rounded(name)(add), rounded(name)(sub), rounded(name)(mul), rounded(name)(fma),
-            relu(rounded(name)(fma)), larger, lambda x, y: smaller(x, y, True),
+            relu(rounded(name)(fma)), larger, lambda x, y: smaller(x, y, nan=True),
             lambda x: -x, abs, lambda x, y: int(x < y)]
     return [In(a), In(b), In(c), Out(bits_of(rows, name, a, b, c, 14), AnyNan(name)), U32(N)]
 
@@ -91,9 +91,9 @@ def f16(rng):
 def bf16_arguments(rng, hopper):
     name = "bf16"
     a, b, c = operands(rng, name)
-    packed = [rounded(name)(fma), larger, lambda x, y: smaller(x, y, True), lambda x: -x, abs]
+    packed = [rounded(name)(fma), larger, lambda x, y: smaller(x, y, nan=True), lambda x: -x, abs]
     rows = [rounded(name)(fma), relu(rounded(name)(fma)), smaller,
-            lambda x, y: larger(x, y, True), lambda x: -x, abs, *packed]
+            lambda x, y: larger(x, y, nan=True), lambda x: -x, abs, *packed]
     expected = bits_of(rows, name, a, b, c, 6)
     if hopper:
         def pick(x, y, z):
