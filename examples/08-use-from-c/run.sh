@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles 02-mlp to an artifact, train.c to a program, and runs it. The tools are
-# those in PATH; the library is looked for beside them.
+# Compiles the Llama of 06-train-shakespeare to an artifact, train.c to a program, and
+# runs it. The tools are those in PATH; the library is looked for beside them.
 #
 #   run.sh [FOLDER]     files go to build/use-from-c
 set -eu
@@ -11,7 +11,8 @@ folder=${1-$here/../../build/use-from-c}
 library=$(cd "$(dirname "$(command -v act-opt)")/../lib" && pwd)
 mkdir -p "$folder"
 
-act-opt "$here/../02-mlp/mlp.mlir" --emit="$folder/mlp.act" -o /dev/null
+act-import "$here/../06-train-shakespeare/config.json" --batch 8 --seq 64 -o "$folder/llama.mlir"
+act-opt "$folder/llama.mlir" --fuse-attention --emit="$folder/llama.act" -o /dev/null
 ${CC:-clang-22} -std=c11 -Wall -Wextra -I "$here/../../include" "$here/train.c" \
   -o "$folder/train" -L "$library" -lact_runtime -Wl,-rpath,"$library"
-"$folder/train" "$folder/mlp.act" "$here/../data/tinyshakespeare.txt"
+"$folder/train" "$folder/llama.act" "$here/../data/tinyshakespeare.txt"
