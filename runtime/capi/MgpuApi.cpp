@@ -70,9 +70,11 @@ MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   });
 }
 
+// `cluster` null: as the kernel itself says.
 static Status launch(void *function, const intptr_t *cluster,
                      const intptr_t *grid, const intptr_t *block, int32_t smem,
-                     void *stream, void **params, void **extra) {
+                     void *stream, void **params, void **extra,
+                     bool cooperative = false) {
   auto f = Devices::get().checkedFunction(function);
   if (!f)
     return f.error();
@@ -95,6 +97,7 @@ static Status launch(void *function, const intptr_t *cluster,
     shape.cluster[i] = cluster ? static_cast<uint32_t>(cluster[i]) : 0;
   }
   shape.sharedBytes = static_cast<uint64_t>(smem);
+  shape.cooperative = cooperative;
   Arguments arguments;
   arguments.addresses = params;
   arguments.asDeclared = true;
@@ -126,6 +129,24 @@ MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
                  block[3] = {blockX, blockY, blockZ};
   attempt(__func__, [&] {
     return launch(function, cluster, grid, block, smem, stream, params, extra);
+  });
+}
+
+/// Later than LLVM 22. The cluster counts when all of its sizes are above 0.
+MGPU void mgpuLaunchKernelCooperative(void *function, intptr_t gridX,
+                                      intptr_t gridY, intptr_t gridZ,
+                                      intptr_t clusterX, intptr_t clusterY,
+                                      intptr_t clusterZ, intptr_t blockX,
+                                      intptr_t blockY, intptr_t blockZ,
+                                      int32_t smem, void *stream, void **params,
+                                      void **extra) {
+  const intptr_t cluster[3] = {clusterX, clusterY, clusterZ},
+                 grid[3] = {gridX, gridY, gridZ},
+                 block[3] = {blockX, blockY, blockZ};
+  bool hasCluster = clusterX > 0 && clusterY > 0 && clusterZ > 0;
+  attempt(__func__, [&] {
+    return launch(function, hasCluster ? cluster : nullptr, grid, block, smem,
+                  stream, params, extra, true);
   });
 }
 

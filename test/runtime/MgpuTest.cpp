@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -20,6 +21,9 @@ void mgpuLaunchKernel(void *, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
 void mgpuLaunchClusterKernel(void *, intptr_t, intptr_t, intptr_t, intptr_t,
                              intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
                              int32_t, void *, void **, void **, size_t);
+void mgpuLaunchKernelCooperative(void *, intptr_t, intptr_t, intptr_t, intptr_t,
+                                 intptr_t, intptr_t, intptr_t, intptr_t,
+                                 intptr_t, int32_t, void *, void **, void **);
 void *mgpuStreamCreate();
 void mgpuStreamDestroy(void *);
 void mgpuStreamSynchronize(void *);
@@ -137,6 +141,65 @@ TEST(Mgpu, TwoModulesShareMemory) {
   mgpuMemFree(out, nullptr);
   mgpuModuleUnload(a);
   mgpuModuleUnload(b);
+}
+
+TEST(Mgpu, LaunchesCooperatively) {
+  std::string code = text("conformance"), cluster = text("conformance-cluster");
+  void *a = mgpuModuleLoadJIT(code.data(), 2);
+  void *b = mgpuModuleLoadJIT(cluster.data(), 2);
+  void *out = mgpuMemAlloc(16, nullptr, false);
+  mgpuMemset32(out, 5, 4, nullptr);
+  void *params[] = {&out};
+  mgpuLaunchKernelCooperative(mgpuModuleGetFunction(a, "count_block"), 4, 1, 1,
+                              0, 0, 0, 32, 1, 1, 0, nullptr, params, nullptr);
+  int32_t got[4];
+  mgpuMemcpy(got, out, 16, nullptr);
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(got[0], 6);
+  EXPECT_EQ(got[3], 6);
+  mgpuLaunchKernelCooperative(mgpuModuleGetFunction(b, "rank"), 4, 1, 1, 2, 1,
+                              1, 1, 1, 1, 0, nullptr, params, nullptr);
+  mgpuMemcpy(got, out, 16, nullptr);
+  mgpuStreamSynchronize(nullptr);
+  EXPECT_EQ(got[0], 200);
+  EXPECT_EQ(got[3], 201);
+  mgpuMemFree(out, nullptr);
+  mgpuModuleUnload(a);
+  mgpuModuleUnload(b);
+}
+
+// Everything that upstream's wrappers of the CUDA driver define, but for the
+// sparse libraries: code that --gpu-to-llvm made finds what it calls.
+TEST(Mgpu, EveryEntryPointIsThere) {
+  for (const char *name : {"mgpuModuleLoad",
+                           "mgpuModuleLoadJIT",
+                           "mgpuModuleUnload",
+                           "mgpuModuleGetFunction",
+                           "mgpuLaunchKernel",
+                           "mgpuLaunchClusterKernel",
+                           "mgpuLaunchKernelCooperative",
+                           "mgpuStreamCreate",
+                           "mgpuStreamDestroy",
+                           "mgpuStreamSynchronize",
+                           "mgpuStreamWaitEvent",
+                           "mgpuEventCreate",
+                           "mgpuEventDestroy",
+                           "mgpuEventSynchronize",
+                           "mgpuEventRecord",
+                           "mgpuMemAlloc",
+                           "mgpuMemFree",
+                           "mgpuMemcpy",
+                           "mgpuMemset32",
+                           "mgpuMemset16",
+                           "mgpuMemHostRegister",
+                           "mgpuMemHostRegisterMemRef",
+                           "mgpuMemHostUnregister",
+                           "mgpuMemHostUnregisterMemRef",
+                           "mgpuSetDefaultDevice",
+                           "mgpuTensorMapEncodeTiled",
+                           "mgpuTensorMapEncodeTiledMemref"})
+    EXPECT_TRUE(dlsym(RTLD_DEFAULT, name)) << name;
+  EXPECT_FALSE(dlsym(RTLD_DEFAULT, "mgpuNoSuchThing"));
 }
 
 TEST(Mgpu, TensorMapsComeFromMemRefs) {
