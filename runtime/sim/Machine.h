@@ -243,6 +243,14 @@ public:
         return true;
     return false;
   }
+  void markMbarrier(uint64_t offset, bool live) {
+    uint64_t k = offset / 8;
+    if (mbarrierWords.size() <= k / 64)
+      mbarrierWords.resize(k / 64 + 1);
+    uint64_t bit = uint64_t(1) << k % 64;
+    mbarrierWords[k / 64] =
+        live ? mbarrierWords[k / 64] | bit : mbarrierWords[k / 64] & ~bit;
+  }
   /// Gives the operation a random time to happen, or all of it now.
   void issue(std::unique_ptr<AsyncOperation> operation);
   /// Finishes those for which `which` is true, oldest first.

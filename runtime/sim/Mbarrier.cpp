@@ -90,7 +90,8 @@ std::string Mbarrier::describe(uint64_t waitedPhase) const {
 }
 
 Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
-                     ptx::Space space, uint64_t address, bool ownOnly) {
+                     ptx::Space space, uint64_t address, bool ownOnly,
+                     MbarrierAccess access) {
   Context::Target where = c.resolve(at, lane, space, address, 8, 8, true);
   if (!where.data)
     return nullptr;
@@ -113,8 +114,21 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
     m.overwritten = false; // said once
     bad("operates on an mbarrier that was overwritten");
   }
+  // Later operations stand over the init in the shadow, so it is asked here.
+  if (c.checks && !c.warp.laneKnows(lane, m.initialised, false)) {
+    Finding f = c.finding(FindingKind::Race, at, lane,
+                          "operates on an mbarrier that another initialises, "
+                          "with nothing to order them");
+    f.hasOther = f.hasAddress = true;
+    f.otherSite = c.grid.program->site(m.initSite);
+    f.otherThread = c.grid.threadId(m.initialised.cta, m.initialised.agent);
+    f.address = address < windowBytes ? sharedWindow + address : address;
+    f.where = c.grid.describe(c.cta, f.address);
+    c.grid.report(std::move(f));
+  }
   // All that happens to the object is atomic, whatever scope orders the rest.
-  Manner manner{true, true, true, Scope::Cluster};
+  Manner manner{access != MbarrierAccess::Looks, true,
+                access != MbarrierAccess::Destroys, Scope::Cluster};
   manner.object = true;
   c.judge(at, lane, where, address, 8, manner);
   m.used = true;

@@ -54,6 +54,8 @@ struct Mbarrier {
   /// What the last end tells whoever waits, and besides those who wait with
   /// the scope of the cluster.
   KnowledgeRef endedSeen, endedProxied, endedRemoteSeen, endedRemoteProxied;
+  Epoch initialised; // by whom and when
+  uint32_t initSite = 0;
   bool live = true;     // initialised and not invalidated
   bool used = false;    // since it was initialised
   bool observed = true; // a wait has told somebody that the last phase ended
@@ -86,13 +88,17 @@ private:
   void endIfComplete();
 };
 
-/// The live object at an address that an instruction names, whatever it then
-/// does to it. Null, and reported: a bad address, bytes that hold no live
-/// object. `ownOnly`: the object must lie in the executing CTA. The operation
-/// is judged as an atomic access by the lane, so that it races with an init or
-/// inval that nothing orders.
+/// What an instruction does to an object: it looks, changes it (atomically), or
+/// invalidates it.
+enum class MbarrierAccess : uint8_t { Looks, Changes, Destroys };
+
+/// The live object at an address that an instruction names. Null, and reported:
+/// a bad address, bytes that hold no live object. `ownOnly`: the object must
+/// lie in the executing CTA. Reported too: an init that nothing orders before,
+/// an inval that something else is not ordered before.
 Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
-                     ptx::Space space, uint64_t address, bool ownOnly);
+                     ptx::Space space, uint64_t address, bool ownOnly,
+                     MbarrierAccess access = MbarrierAccess::Changes);
 /// An operation that signals an arrival, of a thread or of a copy: false, and
 /// reported, when more arrive than are missing, or when nobody has looked at
 /// the end of the last phase.

@@ -37,6 +37,7 @@ const Families &families() {
     registerMma(f);
     registerWmma(f);
     registerWgmma(f);
+    registerMbarrier(f);
     return f;
   }();
   return all;
