@@ -96,30 +96,100 @@ Status runtime::checkTiledTensor(const TiledTensor &t) {
   return ok();
 }
 
+// Bits [low, low + count) of the 32-bit word at `offset`: the descriptor's
+// fields, for all who read or write one.
+static uint32_t bitsAt(const TensorMap &map, unsigned offset, unsigned low,
+                       unsigned count) {
+  uint32_t word;
+  std::memcpy(&word, map.bytes + offset, 4);
+  return count == 32 ? word : word >> low & ((1u << count) - 1);
+}
+static void setBits(TensorMap &map, unsigned offset, unsigned low,
+                    unsigned count, uint32_t value) {
+  uint32_t word, mask = count == 32 ? ~0u : ((1u << count) - 1) << low;
+  std::memcpy(&word, map.bytes + offset, 4);
+  word = (word & ~mask) | (value << low & mask);
+  std::memcpy(map.bytes + offset, &word, 4);
+}
+
+void runtime::replaceField(TensorMap &map, TensorMapField field, unsigned d,
+                           uint64_t value) {
+  auto v = static_cast<uint32_t>(value);
+  switch (field) {
+  case TensorMapField::GlobalAddress:
+    std::memcpy(map.bytes, &value, 8);
+    return;
+  case TensorMapField::Rank:
+    return setBits(map, 0x08, 4, 3, v);
+  case TensorMapField::BoxDim:
+    return d == 0 ? setBits(map, 0x34, 24, 8, v - 1)
+                  : setBits(map, 0x38, 8 * (d - 1), 8, v - 1);
+  case TensorMapField::GlobalDim:
+    return setBits(map, 0x20 + 4 * d, 0, 32, v - 1);
+  case TensorMapField::GlobalStride:
+    setBits(map, 0x0c + 4 * d, 0, 32, static_cast<uint32_t>(value >> 4));
+    return setBits(map, 0x1c, 4 * d, 4, static_cast<uint32_t>(value >> 36));
+  case TensorMapField::ElementStride:
+    return setBits(map, 0x34, 3 * d, 3, v - 1);
+  case TensorMapField::ElemType:
+    return setBits(map, 0x08, 7, 4, v);
+  case TensorMapField::InterleaveLayout:
+    return setBits(map, 0x08, 11, 2, v);
+  case TensorMapField::SwizzleMode:
+    return setBits(map, 0x08, 13, 2, v);
+  case TensorMapField::FillMode:
+    return setBits(map, 0x08, 15, 1, v);
+  }
+}
+
 Result<TensorMap> runtime::encodeTensorMap(const TiledTensor &t) {
   if (auto s = checkTiledTensor(t); !s)
     return s.error();
   TensorMap map{};
-  auto put32 = [&](unsigned offset, uint64_t value) {
-    auto v = static_cast<uint32_t>(value);
-    std::memcpy(map.bytes + offset, &v, 4);
+  auto put = [&](TensorMapField field, unsigned d, uint64_t value) {
+    replaceField(map, field, d, value);
   };
-  std::memcpy(map.bytes, &t.address, 8);
-  put32(0x08, (t.rank - 1) << 4 |
-                  uint32_t{types[static_cast<uint32_t>(t.type)].code} << 7 |
-                  t.interleave << 11 | t.swizzle << 13 | t.fill << 15);
-  uint32_t highNibbles = 0, elementStrides = 0, boxes = 0;
+  put(TensorMapField::GlobalAddress, 0, t.address);
+  put(TensorMapField::Rank, 0, t.rank - 1);
+  put(TensorMapField::ElemType, 0, types[static_cast<uint32_t>(t.type)].code);
+  put(TensorMapField::InterleaveLayout, 0, t.interleave);
+  put(TensorMapField::SwizzleMode, 0, t.swizzle);
+  put(TensorMapField::FillMode, 0, t.fill);
   for (unsigned d = 0; d < t.rank; ++d) {
-    put32(0x20 + 4 * d, t.sizes[d] - 1);
-    elementStrides |= (t.elementStrides[d] - 1) << (3 * d);
-    if (d == 0)
-      continue;
-    put32(0x08 + 4 * d, t.strides[d - 1] >> 4);
-    highNibbles |= uint32_t(t.strides[d - 1] >> 36 & 15) << (4 * (d - 1));
-    boxes |= (t.box[d] - 1) << (8 * (d - 1));
+    put(TensorMapField::GlobalDim, d, t.sizes[d]);
+    put(TensorMapField::BoxDim, d, t.box[d]);
+    put(TensorMapField::ElementStride, d, t.elementStrides[d]);
+    if (d > 0)
+      put(TensorMapField::GlobalStride, d - 1, t.strides[d - 1]);
   }
-  put32(0x1c, highNibbles);
-  put32(0x34, elementStrides | (t.box[0] - 1) << 24);
-  put32(0x38, boxes);
   return map;
+}
+
+Result<TiledTensor> runtime::decodeTensorMap(const TensorMap &map) {
+  TiledTensor t;
+  std::memcpy(&t.address, map.bytes, 8);
+  t.rank = bitsAt(map, 0x08, 4, 3) + 1;
+  uint32_t code = bitsAt(map, 0x08, 7, 4), type = 0;
+  while (type < typeCount && types[type].code != code)
+    ++type;
+  if (type == typeCount)
+    return refuse("element type code " + std::to_string(code) +
+                  " is unknown, expected 0 to 12");
+  t.type = static_cast<TensorMapType>(type);
+  t.interleave = bitsAt(map, 0x08, 11, 2);
+  t.swizzle = bitsAt(map, 0x08, 13, 2);
+  t.fill = bitsAt(map, 0x08, 15, 1);
+  for (unsigned d = 0; d < 5 && d < t.rank; ++d) {
+    t.sizes[d] = uint64_t{bitsAt(map, 0x20 + 4 * d, 0, 32)} + 1;
+    t.box[d] = (d == 0 ? bitsAt(map, 0x34, 24, 8)
+                       : bitsAt(map, 0x38, 8 * (d - 1), 8)) +
+               1;
+    t.elementStrides[d] = bitsAt(map, 0x34, 3 * d, 3) + 1;
+    if (d > 0)
+      t.strides[d - 1] = uint64_t{bitsAt(map, 0x08 + 4 * d, 0, 32)} << 4 |
+                         uint64_t{bitsAt(map, 0x1c, 4 * (d - 1), 4)} << 36;
+  }
+  if (auto s = checkTiledTensor(t); !s)
+    return s.error();
+  return t;
 }

@@ -66,6 +66,27 @@ struct TiledTensor {
 Status checkTiledTensor(const TiledTensor &tensor);
 /// Checks, then encodes.
 Result<TensorMap> encodeTensorMap(const TiledTensor &tensor);
+/// What a map says, as the copy engine reads it; an error where it could not
+/// serve that, as for a map that nobody encoded. The L2 promotion is not kept.
+Result<TiledTensor> decodeTensorMap(const TensorMap &map);
+
+/// Fields that tensormap.replace changes, in its words and codes.
+enum class TensorMapField : uint8_t {
+  GlobalAddress,
+  Rank, // minus 1
+  BoxDim,
+  GlobalDim,
+  GlobalStride,
+  ElementStride,
+  ElemType,
+  InterleaveLayout,
+  SwizzleMode,
+  FillMode,
+};
+/// Values go in as they come; whether they make sense is seen when the map is
+/// used. `dimension`: 0 to 4, of strides 0 to 3; ignored where there is none.
+void replaceField(TensorMap &map, TensorMapField field, unsigned dimension,
+                  uint64_t value);
 
 } // namespace act::runtime
 #endif

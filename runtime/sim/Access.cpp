@@ -3,6 +3,7 @@
 // From an address to memory, with the checks of an access on the way.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
+#include <algorithm>
 #include <cstdio>
 
 namespace act::runtime::sim {
@@ -26,10 +27,12 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy) const {
     if (e.agent < 4 * n) {
       if (e.agent % n == thread) {
         Own kind = Own(e.agent / n);
-        if (!needsProxy)
-          return kind == OwnThread || own[kind][lane] >= e.tick;
-        if (kind <= OwnCopyAsync)
-          return proxiedOwn[kind][lane] >= e.tick;
+        if (!needsProxy && (kind == OwnThread || own[kind][lane] >= e.tick))
+          return true;
+        if (needsProxy && kind <= OwnCopyAsync &&
+            proxiedOwn[kind][lane] >= e.tick)
+          return true;
+        // Else perhaps by way of an mbarrier.
       }
     } else if (e.agent == 4 * n + index) {
       return own[OwnWgmma][lane] >= e.tick;
@@ -54,8 +57,26 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
 }
 
 // ---- findings
+uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
+  const std::vector<uint64_t> &a = copyArrivals[lane];
+  return uint32_t(
+      groups +
+      uint64_t(std::lower_bound(a.begin(), a.end(), groups) - a.begin()));
+}
+
 
 Finding Context::finding(FindingKind kind, const Instruction &at, unsigned lane,
+void Cta::report(const AsyncOperation &o, FindingKind kind,
+                 std::string message) const {
+  Finding f;
+  f.kind = kind;
+  f.kernel = grid->kernel->name;
+  f.message = std::move(message);
+  f.site = grid->program->site(o.site);
+  f.thread = grid->threadId(linear, o.warp * 32 + o.lane);
+  grid->report(std::move(f));
+}
+
                          std::string message) const {
   Finding f;
   f.kind = kind;

@@ -7,7 +7,8 @@
 //
 //     agent          is                                     ticks with
 //     t              thread t                               each release
-//     n + t          cp.async of thread t                   each commit
+//     n + t          cp.async of thread t                   each commit, and
+//                                                           arrival by cp.async
 //     2n + t         bulk copies of t, their reads          each bulk commit
 //     3n + t         bulk copies of t, their writes         each bulk commit
 //     4n + w         wgmma of warp w                        each wgmma commit

@@ -188,6 +188,13 @@ public:
   /// Null when the stack is too deep.
   FrameRef newFrame(const FunctionCode &function, const FrameRef &caller);
 
+  /// Each cp.async.mbarrier.arrive of a lane, as the groups committed before
+  /// it: its cp.async tick there too.
+  std::array<std::vector<uint64_t>, 32> copyArrivals;
+  /// The tick of a lane's cp.async when `groups` of its groups are complete.
+  uint32_t copyTick(unsigned lane, uint64_t groups) const;
+  /// The group of a lane's last bulk copy that reads shared memory; 0: none.
+  std::array<uint64_t, 32> bulkReads{};
   /// Splits `lanes` off the current fragment to `pc`; all of it just moves.
   void jump(Fragment &fragment, uint32_t lanes, uint32_t pc);
   /// Lanes end. The fragment is gone when it has none left.
@@ -252,6 +259,14 @@ public:
         live ? mbarrierWords[k / 64] | bit : mbarrierWords[k / 64] & ~bit;
   }
   /// Gives the operation a random time to happen, or all of it now.
+  /// The last fence.proxy.tensormap::generic.acquire of each map and warp, with
+  /// what its lanes knew (decode/TensorMapFamily.cpp).
+  struct TensorMapAcquire {
+    uint64_t address = 0;
+    uint32_t warp = 0, lanes = 0, tick = 0;
+    KnowledgeRef known;
+  };
+  std::vector<TensorMapAcquire> tensorMapAcquires;
   void issue(std::unique_ptr<AsyncOperation> operation);
   /// Finishes those for which `which` is true, oldest first.
   void finish(const std::function<bool(AsyncOperation &)> &which);
@@ -280,6 +295,9 @@ public:
   /// A finding for each warp that waits (deadlock).
   void reportWaiting(FindingKind kind) const;
 };
+  /// What an operation of this CTA notices when it happens.
+  void report(const AsyncOperation &operation, FindingKind kind,
+              std::string message) const;
 
 /// A word of memory through which threads synchronise: what was released to it.
 struct Release {
@@ -406,6 +424,9 @@ struct Context {
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
   /// Judges an access by the lane itself that happens now.
+  /// Reports lanes that exit while bulk copies of theirs may still read shared
+  /// memory (decode/BulkFamily.cpp).
+  void checkExit(const Instruction &at) const;
   void judge(const Instruction &at, unsigned lane, const Target &where,
              uint64_t address, uint64_t bytes, Manner manner) const;
 

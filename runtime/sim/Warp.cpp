@@ -351,3 +351,5 @@ Warp::Outcome Warp::run(uint32_t budget) {
 }
 
 } // namespace act::runtime::sim
+      if (checks)
+        c.checkExit(i);

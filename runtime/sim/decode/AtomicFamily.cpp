@@ -5,10 +5,12 @@
 // Slots of atom: address base, result, b, then c (cas). Of red: the same with a
 // scratch result. Vectors have their elements in the places of result and b.
 // Lanes of a warp take turns, in lane order.
+#include "runtime/sim/AtomicUpdate.h"
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/Numerics.h"
 #include "runtime/sim/decode/AddressLanes.h"
+#include "runtime/sim/decode/BulkCopies.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include <algorithm>
@@ -23,103 +25,14 @@ using ptx::Type;
 
 namespace {
 
-enum class Op : uint8_t { And, Or, Xor, Cas, Exch, Add, Inc, Dec, Min, Max };
+using Op = AtomicOp;
 
-struct Atomic {
+struct Atomic : AtomicUpdate {
   Address address;
-  Op op = Op::Add;
-  Type type = Type::B32;
-  unsigned bytes = 4, count = 1;
-  bool ftz = false;
+  unsigned count = 1;
   Order order = Order::Relaxed;
   Scope scope = Scope::Gpu;
 };
-
-template <typename T> T read(const void *p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-template <typename T> uint64_t bits(T v) {
-  uint64_t out = 0;
-  std::memcpy(&out, &v, sizeof v);
-  return out;
-}
-
-float flush(float x) {
-  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
-}
-
-// One 16-bit float of a pair or alone: widened, combined, rounded once.
-uint16_t combineHalf(Op op, bool bf16, uint16_t a, uint16_t b) {
-  float x = bf16 ? fromBFloat(a) : fromHalf(a),
-        y = bf16 ? fromBFloat(b) : fromHalf(b), r;
-  if (op == Op::Add)
-    r = x + y;
-  else if (std::isnan(x) || std::isnan(y))
-    r = std::isnan(x) ? y : x;
-  else
-    r = op == Op::Min ? std::fmin(x, y) : std::fmax(x, y);
-  return bf16 ? toBFloat(r) : toHalf(r);
-}
-
-uint64_t combine(const Atomic &t, uint64_t old, uint64_t b, uint64_t c) {
-  bool isSigned = t.type == Type::S32 || t.type == Type::S64;
-  uint64_t mask =
-      t.bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * t.bytes) - 1;
-  auto extend = [&](uint64_t v) {
-    unsigned shift = 64 - 8 * t.bytes;
-    return int64_t(v << shift) >> shift;
-  };
-  switch (t.op) {
-  case Op::And:
-    return old & b;
-  case Op::Or:
-    return old | b;
-  case Op::Xor:
-    return old ^ b;
-  case Op::Cas:
-    return old == (b & mask) ? c & mask : old;
-  case Op::Exch:
-    return b & mask;
-  case Op::Inc:
-    return old >= b ? 0 : old + 1;
-  case Op::Dec:
-    return old == 0 || old > b ? b : old - 1;
-  case Op::Add:
-  case Op::Min:
-  case Op::Max:
-    break;
-  }
-  switch (t.type) {
-  case Type::F32: {
-    float r = read<float>(&old) + read<float>(&b);
-    if (t.ftz)
-      r = flush(flush(read<float>(&old)) + flush(read<float>(&b)));
-    return std::isnan(r) ? 0x7fffffff : bits(r);
-  }
-  case Type::F64:
-    return bits(read<double>(&old) + read<double>(&b));
-  case Type::F16:
-  case Type::BF16:
-    return combineHalf(t.op, t.type == Type::BF16, uint16_t(old), uint16_t(b));
-  case Type::F16x2:
-  case Type::BF16x2: {
-    bool bf16 = t.type == Type::BF16x2;
-    return combineHalf(t.op, bf16, uint16_t(old), uint16_t(b)) |
-           uint64_t(
-               combineHalf(t.op, bf16, uint16_t(old >> 16), uint16_t(b >> 16)))
-               << 16;
-  }
-  default:
-    break;
-  }
-  if (t.op == Op::Add)
-    return (old + b) & mask;
-  bool less = isSigned ? extend(b) < extend(old) : (b & mask) < old;
-  return less == (t.op == Op::Min) ? b & mask : old;
-}
 
 Step atomic(Context &c, const Instruction &i) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
@@ -150,9 +63,9 @@ Step atomic(Context &c, const Instruction &i) {
                       bool changed = false;
                       for (unsigned k = 0; k < t.count; ++k) {
                         std::memcpy(&old[k], p + k * t.bytes, t.bytes);
-                        uint64_t now = combine(
-                            t, old[k], lane64(sources[k], lane),
-                            t.op == Op::Cas ? lane64(sources[1], lane) : 0);
+                        uint64_t now =
+                            t(old[k], lane64(sources[k], lane),
+                              t.op == Op::Cas ? lane64(sources[1], lane) : 0);
                         changed |= now != old[k] || t.op != Op::Cas;
                         std::memcpy(p + k * t.bytes, &now, t.bytes);
                       }
@@ -274,20 +187,14 @@ void decodeFence(Decoder &d) {
       return d.fail("'fence.proxy' needs a kind of proxy");
     if (kind >= 1)
       d.require(90, 80);
-    int order = d.oneOf({"acquire", "release"});
+    int order = d.oneOf({"acquire", "release"}, kind == 3);
+    if (kind == 3)
+      return decodeTensorMapFence(d, order == 0);
     if (order >= 0)
       d.scope(Scope::System);
     d.oneOf({"global", "shared::cta", "shared::cluster",
              "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-    d.begin(kind == 1   ? proxyStep
-            : kind == 3 ? fenceStep
-                        : nothing,
-            Class::Barrier);
-    if (kind == 3 && order == 0) {
-      d.address(0);
-      d.immediate(1);
-    }
-    return;
+    return d.begin(kind == 1 ? proxyStep : nothing, Class::Barrier);
   }
   d.require(70, 60);
   d.oneOf({"sc", "acq_rel", "acquire", "release"});

@@ -38,6 +38,8 @@ const Families &families() {
     registerWmma(f);
     registerWgmma(f);
     registerMbarrier(f);
+    registerCopy(f);
+    registerTensorMap(f);
     return f;
   }();
   return all;

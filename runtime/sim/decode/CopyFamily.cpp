@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cp.async: copies of 4, 8 or 16 bytes per lane from global to shared memory,
+// their groups, and arrivals at an mbarrier when they are done.
+//
+// The lanes that execute a copy together are one operation, as long as they
+// have committed equally many groups. All of it is in the generic proxy, by the
+// lane's own cp.async agent (Clock.h). An arrival tells its mbarrier of the
+// lane's copies before it and of nothing else that the lane did.
+#include "runtime/sim/Mbarrier.h"
+#include "runtime/sim/Sectors.h"
+#include "runtime/sim/decode/AddressLanes.h"
+#include "runtime/sim/decode/BulkCopies.h"
+#include "runtime/sim/decode/Decoder.h"
+#include <algorithm>
+#include <cstring>
+
+namespace act::runtime::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+constexpr unsigned mostBytes = 16;
+
+struct Copy {
+  Address to, from;
+  unsigned bytes = 4;
+  uint32_t taken = noSlot;  // src-size
+  uint32_t ignore = noSlot; // ignore-src
+  bool ignoreNegated = false;
+};
+
+class CopyOperation final : public AsyncOperation {
+public:
+  uint32_t lanes = 0;
+  unsigned bytes = 0;
+  struct Lane {
+    const std::byte *from = nullptr;
+    std::byte *to = nullptr;
+    unsigned taken = 0;
+  };
+  std::array<Lane, 32> at;
+
+  void read() override {
+    for (unsigned l = 0; l < 32; ++l) {
+      std::memset(values[l], 0, mostBytes);
+      if (at[l].from)
+        std::memcpy(values[l], at[l].from, at[l].taken);
+    }
+  }
+  void write() override {
+    for (unsigned l = 0; l < 32; ++l)
+      if (at[l].to)
+        std::memcpy(at[l].to, values[l], bytes);
+  }
+
+private:
+  std::byte values[32][mostBytes];
+};
+
+uint32_t tickOfNext(const Warp &w, unsigned lane) {
+  return uint32_t(w.copyGroups[lane] + w.copyArrivals[lane].size() + 1);
+}
+
+// Calls `run` with sets of active lanes for which `key` is the same.
+template <typename Key, typename Run>
+void eachSet(uint32_t lanes, Key key, Run run) {
+  while (lanes) {
+    unsigned first = unsigned(__builtin_ctz(lanes));
+    uint32_t same = 0;
+    for (unsigned l = first; l < 32; ++l)
+      if (lanes >> l & 1 && key(l) == key(first))
+        same |= 1u << l;
+    run(same, first);
+    lanes &= ~same;
+  }
+}
+
+Step copy(Context &c, const Instruction &i) {
+  const Copy &t = *static_cast<const Copy *>(i.data);
+  Warp &w = c.warp;
+  uint64_t to[32], from[32];
+  t.to.lanes(c, to);
+  t.from.lanes(c, from);
+  uint32_t ignored = 0;
+  if (t.ignore != noSlot)
+    ignored = t.ignoreNegated ? ~c.predicate(t.ignore) : c.predicate(t.ignore);
+  Sectors loads, stores;
+  auto issue = [&](uint32_t lanes, unsigned first) {
+    auto op = std::make_unique<CopyOperation>();
+    op->lanes = lanes;
+    op->bytes = t.bytes;
+    op->warp = w.index;
+    op->lane = first;
+    op->group = w.copyGroups[first] + 1;
+    op->site = i.site;
+    for (unsigned lane = first; lane < 32; ++lane) {
+      if (!(lanes >> lane & 1))
+        continue;
+      CopyOperation::Lane &at = op->at[lane];
+      Epoch self = w.epoch(OwnCopyAsync, lane, tickOfNext(w, lane));
+      at.taken = t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
+      if (ignored >> lane & 1)
+        at.taken = 0;
+      if (at.taken > t.bytes) {
+        c.report(FindingKind::InvalidOperation, i, lane,
+                 "takes " + std::to_string(at.taken) +
+                     " bytes of its source, more than the " +
+                     std::to_string(t.bytes) + " that it copies");
+        at.taken = t.bytes;
+      }
+      if (at.taken) {
+        Context::Target source =
+            c.resolve(i, lane, t.from.space, from[lane], at.taken, 1, false);
+        if (from[lane] % t.bytes)
+          c.reportAt(FindingKind::Misaligned, i, lane, from[lane],
+                     "copies from an address that is no multiple of " +
+                         std::to_string(t.bytes));
+        at.from = source.data;
+        if (source.data) {
+          judgeAsync(c, i, lane, source, from[lane], at.taken, {false, true},
+                     self);
+          loads.add(source, from[lane], at.taken);
+        }
+      }
+      Context::Target target =
+          c.resolve(i, lane, t.to.space, to[lane], t.bytes, t.bytes, true);
+      at.to = target.data;
+      if (target.data) {
+        judgeAsync(c, i, lane, target, to[lane], t.bytes, {true, false}, self);
+        stores.add(target, to[lane], t.bytes);
+      }
+    }
+    c.cta.issue(std::move(op));
+  };
+  eachSet(c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
+  loads.count(*w.counters, false);
+  stores.count(*w.counters, true);
+  w.counters->asyncBytes +=
+      uint64_t(t.bytes) * unsigned(__builtin_popcount(c.mask));
+  return Step::Next;
+}
+
+Step commit(Context &c, const Instruction &) {
+  for (unsigned lane = 0; lane < 32; ++lane)
+    c.warp.copyGroups[lane] += c.active(lane);
+  return Step::Next;
+}
+
+// wait_group immediate; wait_all (options 1), which commits first.
+Step wait(Context &c, const Instruction &i) {
+  Warp &w = c.warp;
+  if (i.options)
+    commit(c, i);
+  uint64_t done[32] = {};
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane) && w.copyGroups[lane] > uint64_t(i.immediate))
+      done[lane] = w.copyGroups[lane] - uint64_t(i.immediate);
+  c.cta.finish([&](AsyncOperation &o) {
+    auto *copy =
+        o.warp == w.index ? dynamic_cast<CopyOperation *>(&o) : nullptr;
+    for (uint32_t l = copy ? copy->lanes & c.mask : 0; l; l &= l - 1)
+      if (o.group <= done[__builtin_ctz(l)])
+        return true;
+    return false;
+  });
+  for (unsigned lane = 0; c.checks && lane < 32; ++lane)
+    if (done[lane]) {
+      uint32_t &own = w.own[OwnCopyAsync][lane];
+      own = std::max(own, w.copyTick(lane, done[lane]));
+    }
+  return Step::Next;
+}
+
+// ---- cp.async.mbarrier.arrive
+
+// Arrivals of lanes at one mbarrier, once their copies before it are done.
+class CopyArrival final : public AsyncOperation {
+public:
+  Cta *cta = nullptr;
+  Mbarrier *barrier = nullptr;
+  uint32_t lanes = 0;
+  std::vector<Epoch> copies; // what it tells of, by lane
+
+  bool mayAdvance() const override {
+    for (const auto &o : cta->operations) {
+      if (o.get() == this)
+        break;
+      auto *copy = o->warp == warp && o->stage != Done
+                       ? dynamic_cast<const CopyOperation *>(o.get())
+                       : nullptr;
+      if (copy && copy->lanes & lanes)
+        return false;
+    }
+    return true;
+  }
+  void read() override {}
+  void write() override {}
+  void complete() override {
+    if (!barrier->live)
+      return cta->report(*this, FindingKind::InvalidOperation,
+                         "arrives at an mbarrier that was invalidated "
+                         "meanwhile");
+    for (const Epoch &e : copies) {
+      barrier->seen.add(e);
+      if (!barrier->arrive(1))
+        cta->report(*this, FindingKind::InvalidOperation,
+                    "arrives at an mbarrier that misses no arrival in its "
+                    "phase");
+    }
+  }
+};
+
+// options: 1 for .noinc
+Step arrive(Context &c, const Instruction &i) {
+  const Address &a = *static_cast<const Address *>(i.data);
+  Warp &w = c.warp;
+  uint64_t at[32];
+  a.lanes(c, at);
+  eachSet(
+      c.mask, [&](unsigned l) { return at[l]; },
+      [&](uint32_t lanes, unsigned first) {
+        Mbarrier *m = mbarrierAt(c, i, first, a.space, at[first], true);
+        if (!m)
+          return;
+        auto op = std::make_unique<CopyArrival>();
+        op->cta = &c.cta;
+        op->barrier = m;
+        op->lanes = lanes;
+        op->warp = w.index;
+        op->lane = first;
+        op->site = i.site;
+        for (unsigned lane = first; lane < 32; ++lane) {
+          if (!(lanes >> lane & 1))
+            continue;
+          op->copies.push_back(
+              w.epoch(OwnCopyAsync, lane, tickOfNext(w, lane)));
+          w.copyArrivals[lane].push_back(w.copyGroups[lane]);
+          m->pending += !i.options;
+        }
+        m->used = true;
+        if (m->pending > Mbarrier::maximumCount)
+          c.report(FindingKind::InvalidOperation, i, first,
+                   "makes an mbarrier miss more than " +
+                       std::to_string(Mbarrier::maximumCount) + " arrivals");
+        c.cta.issue(std::move(op));
+      });
+  c.event();
+  return Step::Next;
+}
+
+// ---- decoding
+
+void decodeGroup(Decoder &d, int which) {
+  if (which == 0)
+    return d.begin(commit, Class::AsyncCopy);
+  d.begin(wait, Class::AsyncCopy);
+  d.current().options = which == 2;
+  if (which == 1 && (d.current().immediate = d.immediate(0)) < 0)
+    d.fail("'" + d.tree().spelling() +
+           "' waits for a negative number of "
+           "groups");
+}
+
+void decodeArrive(Decoder &d) {
+  d.oneOf({"arrive"}, true);
+  bool noinc = d.take("noinc");
+  Space space = Space::Generic;
+  if (int word = d.oneOf({"shared", "shared::cta"}); word >= 0) {
+    space = Space::Shared;
+    if (word == 1)
+      d.require(80, 78);
+  }
+  d.type({Type::B64});
+  d.begin(arrive, Class::AsyncCopy, flagStrictReads);
+  AddressOperand a = d.address(0);
+  d.current().data = d.keep(Address(d, a, space));
+  d.current().options = noinc;
+}
+
+void decodeCopyAsync(Decoder &d) {
+  d.require(80, 70);
+  int group = d.oneOf({"commit_group", "wait_group", "wait_all"});
+  if (group >= 0)
+    return decodeGroup(d, group);
+  if (d.take("mbarrier"))
+    return decodeArrive(d);
+  const std::string spelling = "'" + d.tree().spelling() + "'";
+  Copy t;
+  bool global = d.oneOf({"ca", "cg"}, true) == 1;
+  if (d.oneOf({"shared", "shared::cta"}, true) == 1)
+    d.require(80, 78);
+  d.oneOf({"global"}, true);
+  bool hint = d.take("L2::cache_hint");
+  if (d.oneOf({"L2::64B", "L2::128B", "L2::256B"}) >= 0 || hint)
+    d.require(80, 74);
+  if (d.failed())
+    return;
+  d.begin(copy, Class::AsyncCopy, flagStrictReads);
+  t.to = Address(d, d.address(0), Space::Shared);
+  t.from = Address(d, d.address(1), Space::Global);
+  int64_t bytes = d.immediate(2);
+  if (!d.failed() && bytes != 16 && (global || (bytes != 4 && bytes != 8)))
+    return d.fail(spelling + " copies " + std::to_string(bytes) +
+                  " bytes, expected " + (global ? "16" : "4, 8 or 16"));
+  t.bytes = unsigned(bytes);
+  size_t rest = d.operandCount() - std::min<size_t>(d.operandCount(), 3);
+  if (rest > hint) {
+    const Operand &o = d.tree().operands[3];
+    if (o.kind == Operand::Reg &&
+        d.function().registers[o.reg].type == Type::Pred) {
+      d.require(80, 75);
+      t.ignore = d.sourcePredicate(3, &t.ignoreNegated);
+    } else {
+      t.taken = d.source(3, Type::B32);
+    }
+  }
+  if (hint)
+    d.source(rest > 1 ? 4 : 3, Type::B64);
+  d.current().data = d.keep(t);
+}
+
+void decodeCopy(Decoder &d) {
+  bool reduce = d.take("reduce");
+  d.oneOf({"async"}, true);
+  if (reduce || d.peek("bulk"))
+    decodeBulk(d, reduce);
+  else
+    decodeCopyAsync(d);
+}
+
+} // namespace
+
+void registerCopy(Families &f) { f["cp"] = decodeCopy; }
+
+} // namespace act::runtime::sim
