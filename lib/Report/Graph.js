@@ -7,8 +7,14 @@ function svg(tag, attributes, text) {
   if (text !== undefined) e.textContent = text;
   return e;
 }
-const shorten = s => s.length > 30 ? s.slice(0, 14) + "…" + s.slice(-14) : s;
-const nodeHeight = 28, rowHeight = 66, nodeGap = 22;
+const shorten = s => s.length > 24 ? s.slice(0, 11) + "…" + s.slice(-12) : s;
+/// "linear.q_proj" in two lines: what is done, and to what.
+function linesOf(label) {
+  const dot = label.indexOf(".");
+  return (dot > 0 ? [label.slice(0, dot), label.slice(dot + 1)] : [label])
+    .map(shorten);
+}
+const nodeHeight = 36, rowHeight = 70, nodeGap = 16;
 const measure = (() => {
   const g = document.createElement("canvas").getContext("2d");
   g.font = "12px system-ui, 'DejaVu Sans', sans-serif";
@@ -16,16 +22,18 @@ const measure = (() => {
 })();
 
 /// Rows by longest path, an invisible node wherever an edge passes a row, and
-/// an order within the rows by the mean of the neighbours (Sugiyama).
-function layered(nodes, edges) {
+/// an order within the rows by the mean of the neighbours (Sugiyama). `stacked`:
+/// a row for each node.
+function layered(nodes, edges, stacked) {
   const inside = new Map(nodes.map(n => [n.id, {...n, outs: [], ins: [],
-    row: 0, width: Math.max(56, measure(shorten(n.label)) + 22)}]));
+    row: 0, width: Math.max(50, ...linesOf(n.label).map(measure)) + 16}]));
   const order = topological(nodes, edges);
   const own = edges.filter(e => inside.has(e.from) && inside.has(e.to) &&
     order.get(e.from) < order.get(e.to));
   const sorted = [...inside.values()].sort((x, y) =>
     order.get(x.id) - order.get(y.id));
-  for (const n of sorted)
+  if (stacked) sorted.forEach((n, i) => { n.row = i; });
+  else for (const n of sorted)
     for (const e of own) if (e.from === n.id)
       inside.get(e.to).row = Math.max(inside.get(e.to).row, n.row + 1);
   const rows = [];
@@ -136,11 +144,12 @@ function smooth(list) {
 /// backward (up). Forward and recomputation end at the bottom, where backward
 /// begins, so that a value and its readers stand at about the same height.
 function drawGraph(graph) {
-  const choose = test => layered(graph.nodes.filter(test), graph.edges);
+  const choose = (test, stacked) =>
+    layered(graph.nodes.filter(test), graph.edges, stacked);
   const parts = [
     {...choose(n => n.phase === "forward" && !n.recomputed), down: 1,
      title: "forward ↓"},
-    {...choose(n => n.recomputed), down: 1, title: "recomputed ↓"},
+    {...choose(n => n.recomputed, true), down: 1, title: "recomputed ↓"},
     {...choose(n => n.phase !== "forward" && !n.recomputed), down: -1,
      title: "backward ↑"}].filter(p => p.inside.size);
   const rows = Math.max(...parts.map(p => p.rows.length));
@@ -158,7 +167,7 @@ function drawGraph(graph) {
     p.right = x += p.width;
     const labels = crossing.filter(k => k.part === i);
     if (i < parts.length - 1)
-      x += labels.length ? 96 + Math.max(...labels.map(k => measure(k.text)))
+      x += labels.length ? 78 + Math.max(...labels.map(k => measure(k.text)))
                          : 40;
   });
   const root = svg("svg", {width: x + 12, height,
@@ -182,9 +191,11 @@ function nodeBox(n, part, lines) {
   const kind = part.down < 0 ? " back" : n.recomputed ? " again" : "";
   box.append(svg("rect", {class: "node" + kind,
     x: n.x - n.width / 2, y: n.y - nodeHeight / 2, width: n.width,
-    height: nodeHeight, rx: 6}),
-    svg("text", {x: n.x, y: n.y + 4, "text-anchor": "middle"},
-      shorten(n.label)), svg("title", {}, n.label));
+    height: nodeHeight, rx: 6}));
+  const text = linesOf(n.label);
+  text.forEach((t, i) => box.append(svg("text", {x: n.x, "text-anchor":
+    "middle", y: n.y + 4 + 14 * (i - (text.length - 1) / 2)}, t)));
+  box.append(svg("title", {}, n.label));
   // Pointing at an operation leaves only its own edges.
   box.addEventListener("pointerenter", () => lines.forEach(l =>
     l.element.classList.toggle("faded", !l.ends.includes(n.id))));
