@@ -6,7 +6,7 @@
 
 // What a check notices is an error of the launch. The program goes on and its
 // process exits with 1. The first two are mistakes of upstream's lowering that
-// a card does not show.
+// a card need not show.
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {
