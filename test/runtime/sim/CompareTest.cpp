@@ -116,8 +116,8 @@ TEST(Setp, CombinesAndComplements) {
 
 TEST(Setp, PairsGiveTwoPredicates) {
   Snippet s("setp.gt.f16x2 p|q, a, b; setp.gt.and.bf16x2 x|y, a, b, p;");
-  s.in<U>("a", [](int l) { return U(l * 0x01234567); });
-  s.in<U>("b", [](int l) { return U(l * 0x0fedcba9 + 17); });
+  s.in<U>("a", [](int l) { return U(l) * 0x01234567; });
+  s.in<U>("b", [](int l) { return U(l) * 0x0fedcba9 + 17; });
   for (const char *name : {"p", "q", "x", "y"})
     s.outPredicate(name);
   ASSERT_TRUE(s.run()) << s.error;

@@ -181,7 +181,7 @@ TEST(Redux, AllOperations) {
             "redux.sync.max.s32 most, a, -1; redux.sync.min.u32 ul, a, -1;"
             "redux.sync.max.u32 um, a, -1; redux.sync.and.b32 all, a, -1;"
             "redux.sync.or.b32 some, a, -1; redux.sync.xor.b32 odd, a, m;");
-  auto value = [](int l) { return int32_t((l - 9) * 0x0f7f1351); };
+  auto value = [](int l) { return int32_t(U(l - 9) * 0x0f7f1351u); };
   s.in<int32_t>("a", value);
   s.in<U>("m", [](int l) { return l < 16 ? 0xffffu : 0xffff0000u; });
   const char *names[] = {"sum", "least", "most", "ul",
