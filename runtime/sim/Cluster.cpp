@@ -153,6 +153,8 @@ Cluster::Outcome Cluster::run() {
   }
   for (auto &cta : ctas)
     cta->finish([](AsyncOperation &) { return true; });
+  for (auto &cta : ctas)
+    cta->checkRegisterChanges();
   return Outcome::Finished;
 }
 
@@ -180,6 +182,21 @@ void Cluster::reportWaiting(FindingKind kind) const {
         else
           c.report(kind, i, __builtin_ctz(f.mask), what);
       }
+}
+
+void Cta::checkRegisterChanges() const {
+  for (auto &warp : warps) {
+    const std::vector<uint32_t> &sites = registerSites[warp->index / 4];
+    if (warp->registerChanges >= sites.size())
+      continue;
+    Finding f;
+    f.kind = FindingKind::DivergentBarrier;
+    f.kernel = grid->kernel->name;
+    f.message = "is not executed by all warps of a warpgroup";
+    f.site = grid->program->site(sites[warp->registerChanges]);
+    f.thread = grid->threadId(linear, warp->index * 32);
+    grid->report(std::move(f));
+  }
 }
 
 Cta::Cta() = default;

@@ -145,7 +145,7 @@ public:
   uint32_t sinceLook = ~0u / 2; // instructions since its last turn of nothing
                                 // but looking
   uint32_t registers = 0; // of a thread, as setmaxnreg left it; 0: as launched
-  uint32_t registerChanges = 0, registerSite = 0; // executed; the last one's
+  uint32_t registerChanges = 0; // setmaxnreg executed
   Region *lastRegion = nullptr; // of global memory: found again quickly
   std::byte *local = nullptr;   // [lane][localLimit], mapped when first needed
   Counters *counters = nullptr;
@@ -241,6 +241,9 @@ public:
   uint32_t liveWarps = 0;
   /// Registers that setmaxnreg may hand out.
   int64_t registerPool = 0;
+  /// The setmaxnreg instructions that the warps of each warpgroup came to.
+  std::array<std::vector<uint32_t>, 8> registerSites;
+  std::deque<std::string> notes; // what fragments wait for (waitingFor)
 
   Cta();
   ~Cta();
@@ -250,6 +253,8 @@ public:
         return true;
     return false;
   }
+  /// Reports warps that came to fewer setmaxnreg than their warpgroup.
+  void checkRegisterChanges() const;
   void markMbarrier(uint64_t offset, bool live) {
     uint64_t k = offset / 8;
     if (mbarrierWords.size() <= k / 64)

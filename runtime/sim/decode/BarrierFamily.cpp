@@ -144,14 +144,19 @@ Step warpSync(Context &c, const Instruction &i) {
 
 // ---- clusters
 
-// arrive: options bit 0 says that it publishes.
+// arrive: options bit 0 says that it publishes; else a fence before it did.
 Step clusterArrive(Context &c, const Instruction &i) {
   Cluster &k = *c.cta.cluster;
-  if (c.checks && i.options & 1) {
+  if (c.checks) {
     for (unsigned lane = 0; lane < 32; ++lane)
-      if (c.active(lane))
+      if (c.active(lane) && i.options & 1) {
         c.warp.publish(lane, k.clusterSeen, k.clusterProxied);
-    c.warp.ticked();
+      } else if (c.active(lane)) {
+        k.clusterSeen.add(c.warp.fenced[lane]);
+        k.clusterProxied.add(c.warp.fencedProxied[lane]);
+      }
+    if (i.options & 1)
+      c.warp.ticked();
   }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
@@ -203,11 +208,13 @@ Step clusterWait(Context &c, const Instruction &i) {
 void decodeCluster(Decoder &d) {
   d.require(90, 78);
   bool wait = d.oneOf({"arrive", "wait"}, true) == 1;
-  int order = d.oneOf({"release", "acquire", "relaxed"});
+  int order = wait ? d.oneOf({"acquire"}) : d.oneOf({"release", "relaxed"});
+  if (order >= 0)
+    d.require(90, 80);
   bool aligned = d.take("aligned");
   d.begin(wait ? clusterWait : clusterArrive, Class::Barrier,
           aligned ? flagAligned : 0);
-  d.current().options = order != 2;
+  d.current().options = wait || order != 1;
 }
 
 void decodeBarrier(Decoder &d) {

@@ -40,6 +40,7 @@ const Families &families() {
     registerMbarrier(f);
     registerCopy(f);
     registerTensorMap(f);
+    registerCluster(f);
     return f;
   }();
   return all;
