@@ -56,7 +56,6 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
     p.add(epoch(kind, lane, proxiedOwn[kind][lane]));
 }
 
-// ---- findings
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
   const std::vector<uint64_t> &a = copyArrivals[lane];
   return uint32_t(
@@ -64,8 +63,8 @@ uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
       uint64_t(std::lower_bound(a.begin(), a.end(), groups) - a.begin()));
 }
 
+// ---- findings
 
-Finding Context::finding(FindingKind kind, const Instruction &at, unsigned lane,
 void Cta::report(const AsyncOperation &o, FindingKind kind,
                  std::string message) const {
   Finding f;
@@ -77,6 +76,7 @@ void Cta::report(const AsyncOperation &o, FindingKind kind,
   grid->report(std::move(f));
 }
 
+Finding Context::finding(FindingKind kind, const Instruction &at, unsigned lane,
                          std::string message) const {
   Finding f;
   f.kind = kind;

@@ -278,6 +278,9 @@ public:
   /// Advances one pending operation by a stage; false when there is none that
   /// may.
   bool advanceOne(Random &random);
+  /// What an operation of this CTA notices when it happens.
+  void report(const AsyncOperation &operation, FindingKind kind,
+              std::string message) const;
 };
 
 class Cluster {
@@ -300,9 +303,6 @@ public:
   /// A finding for each warp that waits (deadlock).
   void reportWaiting(FindingKind kind) const;
 };
-  /// What an operation of this CTA notices when it happens.
-  void report(const AsyncOperation &operation, FindingKind kind,
-              std::string message) const;
 
 /// A word of memory through which threads synchronise: what was released to it.
 struct Release {

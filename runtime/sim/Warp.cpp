@@ -338,6 +338,8 @@ Warp::Outcome Warp::run(uint32_t budget) {
     } else if (step == Step::Jumped) {
       ++fragments[current].steps;
     } else {
+      if (checks)
+        c.checkExit(i);
       c.event();
       exit(c.mask);
       if (fragments.empty())
@@ -351,5 +353,3 @@ Warp::Outcome Warp::run(uint32_t budget) {
 }
 
 } // namespace act::runtime::sim
-      if (checks)
-        c.checkExit(i);
