@@ -74,12 +74,17 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
               function.image.size());
   frame->defined.assign(function.frameBytes / 64, ~0u);
   std::fill_n(frame->defined.begin(), function.registerBytes / 64, 0);
-  for (const FunctionCode::SpecialSlot &s : function.specials)
+  for (const FunctionCode::SpecialSlot &s : function.specials) {
+    uint32_t bits = 0; // of a predicate
     for (unsigned lane = 0; lane < 32; ++lane) {
       uint64_t value =
           valueOf(Special(s.special), *this, *frame, lane) + s.addend;
       std::memcpy(frame->registers + s.slot + lane * s.bytes, &value, s.bytes);
+      bits |= uint32_t(value != 0) << lane;
     }
+    if (s.bytes == 0)
+      std::memcpy(frame->registers + s.slot, &bits, sizeof bits);
+  }
   return frame;
 }
 
@@ -346,8 +351,12 @@ Warp::Outcome Warp::run(uint32_t budget) {
         return Outcome::Finished;
       continue;
     }
-    if (fragments.size() > 1)
+    if (fragments.size() > 1) {
       merge(current);
+      // The other half of a branch may meet lanes that went there before.
+      if (step == Step::Jumped)
+        merge(uint32_t(fragments.size() - 1));
+    }
   }
   return moved ? Outcome::Ran : Outcome::Blocked;
 }

@@ -53,7 +53,7 @@ def bulk_reduce(rng):
     return [In(a), InOut(out, value=start)]
 
 
-@case("cluster", grid=(4, 2), block=32, cluster=(2, 2), only="sm_90a")
+@case("cluster", grid=(4, 2), block=1, cluster=(2, 2), only="sm_90a")
 def registers(rng):
     out = []
     for y, x in np.ndindex(2, 4):
