@@ -70,6 +70,25 @@ MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   });
 }
 
+// A failed launch's error names the first finding. The program cannot ask for
+// the others, so they are printed with it, ten at most: a finding is a line and
+// indented lines behind it.
+static Error withFindings(Executor &device, const Error &error) {
+  Findings found = device.findings();
+  size_t end = 0;
+  uint64_t shown = 0;
+  for (; shown < 10 && end < found.text.size(); ++shown)
+    do
+      end = found.text.find('\n', end) + 1;
+    while (end < found.text.size() && found.text[end] == ' ');
+  if (shown < 2)
+    return error;
+  std::string text = found.text.substr(0, end - 1);
+  if (found.count > shown)
+    text += "\n(and " + std::to_string(found.count - shown) + " more findings)";
+  return Error{text, ""};
+}
+
 // `cluster` null: as the kernel itself says.
 static Status launch(void *function, const intptr_t *cluster,
                      const intptr_t *grid, const intptr_t *block, int32_t smem,
@@ -101,9 +120,10 @@ static Status launch(void *function, const intptr_t *cluster,
   Arguments arguments;
   arguments.addresses = params;
   arguments.asDeclared = true;
+  device.clearFindings();
   auto status = (*s)->launch(*(*f)->kernel, shape, arguments);
   Devices::get().launched(device);
-  return status;
+  return status ? status : withFindings(device, status.error());
 }
 
 MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,

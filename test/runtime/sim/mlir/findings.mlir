@@ -119,6 +119,7 @@ module attributes {gpu.container_module} {
 
   // MISSING: 'mgpuLaunchKernel' failed: race: one_is_missing:
   // MISSING: other side: {{st|ld}}.shared
+  // MISSING: uninitialised: one_is_missing:
   // MISSING: went on
   func.func @one_is_missing() {
     %c1 = arith.constant 1 : index
