@@ -3,6 +3,7 @@
 // From an address to memory, with the checks of an access on the way.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
+#include "runtime/sim/Wide.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -147,6 +148,25 @@ std::string Grid::describe(const Cta &cta, uint64_t address) const {
 
 // ---- addresses
 
+namespace {
+
+// Addresses less their base, 0 where a lane is idle; false when one is beyond
+// `last` or not aligned.
+ACT_WIDE bool offsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
+                            uint64_t last, unsigned bytes, uint32_t mask,
+                            uint64_t (&offsets)[32]) {
+  uint64_t bad = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint64_t active = -uint64_t(mask >> lane & 1);
+    uint64_t offset = (addresses[lane] - base) & active;
+    bad |= uint64_t(offset > last) | (addresses[lane] & active & (bytes - 1));
+    offsets[lane] = offset;
+  }
+  return !bad;
+}
+
+} // namespace
+
 Context::Target Context::resolve(const Instruction &at, unsigned lane,
                                  Space space, uint64_t address, uint64_t bytes,
                                  uint64_t align, bool write) const {
@@ -232,6 +252,41 @@ Context::Target Context::resolve(const Instruction &at, unsigned lane,
   return t;
 }
 
+bool Context::resolveLanes(Space space, const uint64_t (&addresses)[32],
+                           unsigned bytes, bool write, Lanes &out) const {
+  const uint64_t first = addresses[__builtin_ctz(mask)];
+  if (space == Space::Generic)
+    space = isSharedAddress(first) ? Space::Shared : Space::Global;
+  uint64_t base;
+  if (space == Space::Shared) {
+    base = first < windowBytes ? 0 : sharedWindow;
+    out.region = &cta.shared;
+  } else if (space == Space::Global || space == Space::Const) {
+    Region *region = warp.lastRegion;
+    base = region ? reinterpret_cast<uint64_t>(region->data) : 0;
+    if (!region || first - base >= region->bytes) {
+      region = grid.memory->find(first);
+      if (!region)
+        return false;
+      base = reinterpret_cast<uint64_t>(region->data);
+      warp.lastRegion = region;
+    }
+    if (write && region->readOnly)
+      return false;
+    out.region = region;
+  } else {
+    return false;
+  }
+  out.data = out.region->data;
+  if (out.region->bytes < bytes)
+    return false;
+  if (!offsetsWithin(addresses, base, out.region->bytes - bytes, bytes, mask,
+                     out.offsets))
+    return false;
+  out.aligned = reinterpret_cast<uintptr_t>(out.data) % bytes == 0;
+  return true;
+}
+
 // ---- races
 
 namespace {
@@ -253,6 +308,36 @@ struct LaneObserver : Observer {
   bool inScope(uint32_t cta, Scope scope) const override {
     return grid.inScope(warp.cta->linear, cta, scope) &&
            grid.inScope(warp.cta->linear, cta, manner.scope);
+  }
+};
+
+struct LanesObserver : WarpObserver {
+  Warp &warp;
+  bool uniform = true; // all lanes hold the same knowledge
+  LanesObserver(const Context &c, const Instruction &at, Manner how)
+      : warp(c.warp) {
+    self = warp.epoch(OwnThread, 0, warp.tick);
+    site = at.site;
+    manner = how;
+    const KnowledgeRef &k = warp.seen[__builtin_ctz(c.mask)];
+    for (unsigned lane = 0; lane < 32; ++lane)
+      uniform &= warp.seen[lane] == k || !c.active(lane);
+    if (uniform && warp.certain.of != k) {
+      warp.certain = Warp::Certain();
+      warp.certain.of = k;
+    }
+  }
+  uint32_t knownTick(Epoch first) override {
+    if (!uniform || !warp.certain.of)
+      return 0;
+    first.tick = 0;
+    uint64_t group = pack(first) >> (tickBits + 5);
+    auto &entry = warp.certain.entries[group % 8];
+    if (entry.group != group) {
+      entry.group = group;
+      entry.tick = warp.certain.of->leastTick(first.cta, first.agent, 32);
+    }
+    return entry.tick;
   }
 };
 
@@ -319,6 +404,32 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind != Conflict::None)
     reportConflict(*this, at, lane, where, address, conflict, by);
+}
+
+void Context::judgeLanes(const Instruction &at, const Lanes &where,
+                         const uint64_t (&addresses)[32], unsigned bytes,
+                         Manner manner) const {
+  if (!checks || !where.region->shadow)
+    return;
+  // Mbarriers are watched by judge().
+  uint32_t unsure = where.aligned ? 0 : mask;
+  if (where.region->isShared && !cta.mbarriers.empty())
+    for (uint32_t left = mask & ~unsure; left; left &= left - 1) {
+      unsigned lane = unsigned(__builtin_ctz(left));
+      if (cta.holdsMbarrier(where.offsets[lane], bytes))
+        unsure |= 1u << lane;
+    }
+  if (mask & ~unsure) {
+    LanesObserver by(*this, at, manner);
+    unsure |= where.region->shadow->accessLanes(by, where.offsets,
+                                                mask & ~unsure, bytes);
+  }
+  for (; unsure; unsure &= unsure - 1) {
+    unsigned lane = unsigned(__builtin_ctz(unsure));
+    Target t{where.data + where.offsets[lane], where.region,
+             where.offsets[lane], where.region->isShared ? &cta : nullptr};
+    judge(at, lane, t, addresses[lane], bytes, manner);
+  }
 }
 
 void judgeAsync(Context &c, const Instruction &at, unsigned lane,

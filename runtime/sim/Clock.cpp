@@ -11,6 +11,18 @@ bool Knowledge::knows(Epoch e) const {
   return false;
 }
 
+uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
+                              uint32_t count) const {
+  for (const Part &p : parts)
+    if (p.cta == cta) {
+      if (first + count > p.ticks->size())
+        return 0;
+      return *std::min_element(p.ticks->begin() + first,
+                               p.ticks->begin() + first + count);
+    }
+  return 0;
+}
+
 namespace {
 
 using Ticks = std::shared_ptr<const std::vector<uint32_t>>;

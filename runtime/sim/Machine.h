@@ -163,6 +163,14 @@ public:
   std::array<uint32_t, 32> fencedTick{};
   std::array<KnowledgeRef, 32> pendingAcquire, pendingAcquireProxied;
   Joiner joiner;
+  /// What `of` knows for certain of groups of 32 agents, the last asked for.
+  struct Certain {
+    KnowledgeRef of;
+    struct {
+      uint64_t group = ~uint64_t(0);
+      uint32_t tick = 0;
+    } entries[8];
+  } certain;
 
   // ---- asynchronous groups of each lane: committed so far
   std::array<uint64_t, 32> copyGroups{}, bulkGroups{};
@@ -434,6 +442,23 @@ struct Context {
   void checkExit(const Instruction &at) const;
   void judge(const Instruction &at, unsigned lane, const Target &where,
              uint64_t address, uint64_t bytes, Manner manner) const;
+
+  /// Lanes of a weak access that are all well: in one allocation (of this CTA,
+  /// when it is shared memory), in bounds and aligned.
+  struct Lanes {
+    std::byte *data = nullptr; // the allocation's
+    Region *region = nullptr;
+    uint64_t offsets[32]; // 0 for idle lanes
+    bool aligned = false; // offsets are multiples of the size too
+  };
+  /// False when that is not so: then each lane is for resolve(). `bytes`: a
+  /// power of two.
+  bool resolveLanes(ptx::Space space, const uint64_t (&addresses)[32],
+                    unsigned bytes, bool write, Lanes &out) const;
+  /// judge() for all of them.
+  void judgeLanes(const Instruction &at, const Lanes &where,
+                  const uint64_t (&addresses)[32], unsigned bytes,
+                  Manner manner) const;
 
   /// Something that others may wait for has changed.
   void event() const {

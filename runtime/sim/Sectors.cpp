@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Sectors.h"
+#include "runtime/sim/Wide.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -8,6 +9,21 @@ unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
   // So many lanes fill the 128 bytes of a wavefront at best.
   unsigned group = std::max(1u, bytes <= 4 ? 32 : 128 / bytes);
   unsigned words = std::max(1u, bytes / 4), total = 0;
+  if (words == 1) {
+    // Mostly no bank is wanted for two words.
+    uint64_t wanted[32];
+    uint32_t banks = 0;
+    bool once = true;
+    for (unsigned k = 0; k < count; ++k) {
+      uint64_t word = offsets[k] / 4;
+      uint32_t bank = 1u << word % 32;
+      once &= !(banks & bank) || wanted[word % 32] == word;
+      wanted[word % 32] = word;
+      banks |= bank;
+    }
+    if (once)
+      return 1;
+  }
   for (unsigned first = 0; first < count; first += group) {
     uint64_t seen[32][32];
     unsigned seenCount[32] = {}, most = 1;
@@ -24,6 +40,48 @@ unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
     total += most;
   }
   return total;
+}
+
+namespace {
+
+// Whether all lanes' offsets are `step` apart.
+ACT_WIDE bool isRow(const uint64_t (&offsets)[32], uint64_t step) {
+  uint64_t bad = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    bad |= offsets[lane] ^ (offsets[0] + lane * step);
+  return !bad;
+}
+
+} // namespace
+
+void Sectors::count(Counters &counters, const Region &region,
+                    const uint64_t (&offsets)[32], uint32_t mask,
+                    unsigned bytes, bool isStore) {
+  // One place for all, or a row.
+  if (mask == ~0u && (offsets[31] == offsets[0] ||
+                      offsets[31] == offsets[0] + uint64_t(31) * bytes)) {
+    uint64_t step = offsets[31] == offsets[0] ? 0 : bytes;
+    if (isRow(offsets, step)) {
+      if (region.isShared) {
+        (isStore ? counters.sharedStoreWavefronts
+                 : counters.sharedLoadWavefronts) += bytes <= 4 ? 1 : bytes / 4;
+        return;
+      }
+      uint64_t first = reinterpret_cast<uint64_t>(region.data) + offsets[0];
+      (isStore ? counters.globalStoreSectors : counters.globalLoadSectors) +=
+          (first + 31 * step + bytes - 1) / 32 - first / 32 + 1;
+      (isStore ? counters.globalStoreBytes : counters.globalLoadBytes) +=
+          uint64_t(32) * bytes;
+      return;
+    }
+  }
+  Sectors some;
+  some.shared = region.isShared;
+  some.size = bytes;
+  uint64_t base = region.isShared ? 0 : reinterpret_cast<uint64_t>(region.data);
+  for (uint32_t left = mask; left; left &= left - 1)
+    some.at[some.lanes++] = base + offsets[__builtin_ctz(left)];
+  some.count(counters, isStore);
 }
 
 void Sectors::count(Counters &counters, bool isStore) {

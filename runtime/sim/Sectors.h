@@ -22,6 +22,11 @@ public:
   /// Adds what was collected to the counters.
   void count(Counters &counters, bool isStore);
 
+  /// Counts an access by the lanes of `mask`, each at its offset in `region`.
+  static void count(Counters &counters, const Region &region,
+                    const uint64_t (&offsets)[32], uint32_t mask,
+                    unsigned bytes, bool isStore);
+
 private:
   uint64_t at[32];
   unsigned lanes = 0, size = 0;

@@ -17,21 +17,34 @@ bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }
 bool isAsync(uint8_t m) { return m >> 3 & 1; }
 
+// Of packed epochs: the agent, and the group of 32 that it is in.
+uint64_t agentOf(uint64_t epoch) { return epoch >> tickBits; }
+uint64_t groupOf(uint64_t epoch) { return epoch >> (tickBits + 5); }
+uint32_t laneOf(uint64_t epoch) { return agentOf(epoch) & 31; }
+uint64_t ofLane(uint64_t epoch, unsigned lane) {
+  return epoch + (uint64_t(lane) << tickBits);
+}
+uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
+
 } // namespace
 
+// Agents go by groups of 32, as lanes of a warp do: a group's lanes that read
+// alike at the same tick are one reader.
 struct Shadow::Reader {
-  uint64_t epoch;
+  uint64_t epoch; // packed, of the group's first agent
+  uint32_t lanes; // of the group
   uint32_t site;
   uint8_t manner;
 };
 
 struct Shadow::Cell {
   uint64_t write; // packed epoch, 0: never written in this launch
-  uint64_t read;  // packed epoch of the only reader; unused with a list
+  uint64_t read;  // the only reader, 0: none; unused with a list
+  uint32_t readLanes;
   uint32_t writeSite, readSite;
-  uint8_t writeManner, readManner;
   uint32_t list;  // index + 1 into Table::lists
   uint32_t split; // index + 1 into Table::splits
+  uint8_t writeManner, readManner;
 };
 
 struct Shadow::Table {
@@ -85,38 +98,62 @@ struct Shadow::Table {
     dropList(cell);
     cell.split = index;
   }
-  void addReader(Cell &cell, Reader r);
+  // After a write of all four parts.
+  void join(Cell &cell) {
+    uint32_t index = cell.split;
+    cell = splits[index - 1].bytes[0];
+    cell.split = 0;
+    freeSplits.push_back(index);
+  }
+  void addReader(Cell &cell, const Reader &r);
 };
 
-void Shadow::Table::addReader(Cell &cell, Reader r) {
+void Shadow::Table::addReader(Cell &cell, const Reader &r) {
   // The same thread: its later read stands for the earlier, unless that was
   // weak and this one is not.
-  auto replaces = [&](uint64_t epoch, uint8_t manner) {
-    return epoch >> tickBits == r.epoch >> tickBits &&
-           (isStrong(manner) || !isStrong(r.manner));
-  };
+  bool anyManner = !isStrong(r.manner);
   if (!cell.list) {
-    if (!cell.read || replaces(cell.read, cell.readManner)) {
+    if (!cell.read || (groupOf(cell.read) == groupOf(r.epoch) &&
+                       !(cell.readLanes & ~r.lanes) &&
+                       (anyManner || isStrong(cell.readManner)))) {
       cell.read = r.epoch;
+      cell.readLanes = r.lanes;
       cell.readSite = r.site;
       cell.readManner = r.manner;
       return;
     }
+    if (cell.read == r.epoch && cell.readSite == r.site &&
+        cell.readManner == r.manner) {
+      cell.readLanes |= r.lanes;
+      return;
+    }
     cell.list = newList();
     lists[cell.list - 1].readers.push_back(
-        {cell.read, cell.readSite, cell.readManner});
+        {cell.read, cell.readLanes, cell.readSite, cell.readManner});
     cell.read = 0;
   }
   List &list = lists[cell.list - 1];
-  for (Reader &other : list.readers)
-    if (replaces(other.epoch, other.manner)) {
-      other = r;
-      return;
+  Reader *place = nullptr;
+  uint32_t lanes = r.lanes;
+  for (Reader &other : list.readers) {
+    if (groupOf(other.epoch) != groupOf(r.epoch))
+      continue;
+    if (anyManner || isStrong(other.manner)) {
+      if (other.epoch == r.epoch && other.site == r.site &&
+          other.manner == r.manner)
+        lanes |= other.lanes;
+      other.lanes &= ~lanes;
+      if (!other.lanes)
+        place = &other;
     }
-  if (list.readers.size() < maximumReaders)
-    list.readers.push_back(r);
+  }
+  Reader whole = {r.epoch, lanes, r.site, r.manner};
+  if (place)
+    *place = whole;
+  else if (list.readers.size() < maximumReaders)
+    list.readers.push_back(whole);
   else
-    list.readers[list.oldest++ % maximumReaders] = r;
+    list.readers[list.oldest++ % maximumReaders] = whole;
 }
 
 void Shadow::judge(Table &table, Cell &cell, const Observer &by,
@@ -143,15 +180,21 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     race(cell.write, cell.writeSite, cell.writeManner, true);
   uint64_t self = pack(by.self);
   if (!m.write) {
-    table.addReader(cell, {self, by.site, encode(m)});
+    uint32_t lane = laneOf(self);
+    table.addReader(cell, {self - (uint64_t(lane) << tickBits), 1u << lane,
+                           by.site, encode(m)});
     return;
   }
+  auto raceWithReader = [&](const Reader &r) {
+    for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
+      race(ofLane(r.epoch, __builtin_ctz(lanes)), r.site, r.manner, false);
+  };
   if (cell.list) {
     for (const Reader &r : table.lists[cell.list - 1].readers)
-      race(r.epoch, r.site, r.manner, false);
+      raceWithReader(r);
     table.dropList(cell);
   } else if (cell.read) {
-    race(cell.read, cell.readSite, cell.readManner, false);
+    raceWithReader({cell.read, cell.readLanes, cell.readSite, cell.readManner});
   }
   cell.read = 0;
   cell.write = self;
@@ -200,14 +243,139 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
       for (uint64_t b = at; b < next; ++b)
         judge(table, table.splits[split - 1].bytes[b % 4], by, b, conflict);
       // A write of all four makes them one again.
-      if (whole && by.manner.write) {
-        cell = table.splits[split - 1].bytes[0];
-        cell.split = 0;
-        table.freeSplits.push_back(split);
-      }
+      if (whole && by.manner.write)
+        table.join(cell);
     }
     at = next;
   }
+}
+
+// ---- lanes of a warp at once
+
+// What all of some lanes are sure of without looking further: most accesses
+// need no more.
+struct Shadow::Sure {
+  WarpObserver &by;
+  uint64_t self; // of lane 0
+  uint8_t manner;
+  uint64_t group = ~uint64_t(0); // the last one asked for
+  uint32_t tick = 0;             // that is known of all its agents
+
+  bool knows(uint64_t epoch) {
+    if (groupOf(epoch) != group) {
+      group = groupOf(epoch);
+      tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
+    }
+    return tickOf(epoch) <= tick;
+  }
+  // `lanes`: those that access the cell.
+  bool afterWrite(const Cell &cell, uint32_t lanes) {
+    if (!cell.write || knows(cell.write))
+      return true;
+    return groupOf(cell.write) == groupOf(self) &&
+           lanes == 1u << laneOf(cell.write);
+  }
+  bool afterReader(uint64_t epoch, uint32_t readers, uint32_t lanes) {
+    return knows(epoch) ||
+           (groupOf(epoch) == groupOf(self) && !(readers & ~lanes));
+  }
+  // A single lane may write it.
+  bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
+    if (!afterWrite(cell, lane))
+      return false;
+    if (!cell.list)
+      return !cell.read || afterReader(cell.read, cell.readLanes, lane);
+    for (const Reader &r : table.lists[cell.list - 1].readers)
+      if (r.lanes && !afterReader(r.epoch, r.lanes, lane))
+        return false;
+    return true;
+  }
+};
+
+bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
+                          unsigned bytes, uint32_t lanes) {
+  const bool write = sure.by.manner.write;
+  if (write && (lanes & (lanes - 1)))
+    return false;
+  if (!write && !isInitialised(offset, bytes))
+    return false;
+  Cell *const cells = table.cells + offset % stretchBytes / 4;
+  const unsigned first = offset % 4, count = (first + bytes + 3) / 4;
+  const bool whole = bytes % 4 == 0;
+  auto mayGo = [&](const Cell &cell) {
+    return write ? sure.afterAll(table, cell, lanes)
+                 : sure.afterWrite(cell, lanes);
+  };
+  auto go = [&](Cell &cell) {
+    if (!write)
+      return table.addReader(cell,
+                             {sure.self, lanes, sure.by.site, sure.manner});
+    table.dropList(cell);
+    cell.read = 0;
+    cell.write = ofLane(sure.self, unsigned(__builtin_ctz(lanes)));
+    cell.writeSite = sure.by.site;
+    cell.writeManner = sure.manner;
+  };
+  // Bytes of a split cell that are accessed.
+  const unsigned begin = whole ? 0 : first, end = whole ? 4 : first + bytes;
+  for (unsigned i = 0; i < count; ++i) {
+    const Cell &cell = cells[i];
+    if (!cell.split) {
+      if (!mayGo(cell))
+        return false;
+      continue;
+    }
+    for (unsigned b = begin; b < end; ++b)
+      if (!mayGo(table.splits[cell.split - 1].bytes[b]))
+        return false;
+  }
+  if (write)
+    setInitialised(offset, bytes, true);
+  for (unsigned i = 0; i < count; ++i) {
+    Cell &cell = cells[i];
+    if (whole && !cell.split) {
+      go(cell);
+      continue;
+    }
+    if (!cell.split)
+      table.splitUp(cell);
+    uint32_t split = cell.split;
+    for (unsigned b = begin; b < end; ++b)
+      go(table.splits[split - 1].bytes[b]);
+    if (whole && write)
+      table.join(cell);
+  }
+  return true;
+}
+
+uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
+                             uint32_t lanes, unsigned bytes) {
+  Sure sure{by, pack(by.self), encode(by.manner)};
+  uint32_t unsure = 0;
+  uint64_t held = ~uint64_t(0);
+  std::unique_lock<std::mutex> lock;
+  while (lanes) {
+    unsigned lane = unsigned(__builtin_ctz(lanes));
+    uint64_t offset = offsets[lane], index = offset / stretchBytes;
+    uint32_t same = lanes & -lanes;
+    lanes &= lanes - 1;
+    while (lanes && offsets[__builtin_ctz(lanes)] == offset) {
+      same |= lanes & -lanes;
+      lanes &= lanes - 1;
+    }
+    if (index != held) {
+      if (lock)
+        lock.unlock();
+      if (locks)
+        lock = std::unique_lock(locks[index % stripes]);
+      held = index;
+      if (!tables[index])
+        tables[index] = std::make_unique<Table>();
+    }
+    if (!accessSurely(*tables[index], sure, offset, bytes, same))
+      unsure |= same;
+  }
+  return unsure;
 }
 
 Conflict Shadow::access(const Observer &by, uint64_t offset, uint64_t bytes) {

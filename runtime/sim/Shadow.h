@@ -8,7 +8,8 @@
 //
 //     write   epoch of the last write, and how it was made (plain, or atomic
 //             with a scope; through the generic or the async proxy)
-//     reads   the epochs of reads since, one, or a list. Lists keep the last
+//     reads   the epochs of reads since, one, or a list; lanes of a warp that
+//             read at the same tick are one entry. Lists keep the last
 //             maximumReaders: whoever writes after more unordered readers than
 //             that is judged by those.
 //
@@ -53,6 +54,18 @@ public:
   virtual bool inScope(uint32_t cta, Scope scope) const = 0;
 };
 
+/// Lanes of a warp that access memory at once, in one weak manner.
+class WarpObserver {
+public:
+  virtual ~WarpObserver() = default;
+  Epoch self; // of lane 0, an agent of a multiple of 32; lane l's is agent + l
+  uint32_t site = 0;
+  Manner manner;
+  /// `first` is the first of 32 agents: up to which tick every lane knows all
+  /// of them; 0 when that is not easily said.
+  virtual uint32_t knownTick(Epoch first) = 0;
+};
+
 struct Conflict {
   enum Kind : uint8_t {
     None,
@@ -74,6 +87,12 @@ public:
   /// Judges and records the access of [offset, offset + bytes). The first
   /// conflict is returned; the access is recorded all the same.
   Conflict access(const Observer &by, uint64_t offset, uint64_t bytes);
+  /// The same for lanes of a warp, each at its offset, as far as it is plain
+  /// that nothing is wrong. Returns the lanes for which it is not: nothing was
+  /// recorded of them, they want access(). `bytes`: a power of two, at most 32;
+  /// offsets are multiples of it.
+  uint32_t accessLanes(WarpObserver &by, const uint64_t *offsets,
+                       uint32_t lanes, unsigned bytes);
   /// Forgets accesses, keeps what is initialised.
   void forgetAccesses();
   /// Forgets everything: fresh shared memory.
@@ -84,6 +103,7 @@ public:
 private:
   struct Cell;
   struct Reader;
+  struct Sure;
   struct Table; // cells and lists of one stretch, made when first touched
   static constexpr uint64_t stretchBytes = 16384;
   static constexpr size_t maximumReaders = 64;
@@ -92,6 +112,8 @@ private:
   std::vector<uint64_t> initialised;   // a bit per byte
   void accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
                      Conflict &conflict);
+  bool accessSurely(Table &table, Sure &sure, uint64_t offset, unsigned bytes,
+                    uint32_t lanes);
   static void judge(Table &table, Cell &cell, const Observer &by,
                     uint64_t offset, Conflict &conflict);
 };

@@ -9,6 +9,7 @@
 #include "runtime/sim/decode/AddressLanes.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
+#include "runtime/sim/decode/Lanes.h"
 #include <cstring>
 
 namespace act::runtime::sim {
@@ -20,6 +21,9 @@ using ptx::Type;
 namespace {
 
 struct Transfer {
+  /// Moves the elements of all lanes; null where one by one is the only way.
+  void (*move)(const Context &, const Instruction &, unsigned count,
+               const Context::Lanes &) = nullptr;
   Address address;
   unsigned bytes = 4;    // of an element in memory
   unsigned count = 1;    // elements
@@ -56,11 +60,88 @@ void get(Context &c, uint32_t slot, unsigned have, unsigned lane, std::byte *to,
   std::memcpy(to, c.frame.registers + slot + lane * have, bytes);
 }
 
+// All lanes at once; Memory and Register: an element there.
+template <typename Memory, typename Register>
+void loadLanes(const Context &c, const Instruction &i, unsigned count,
+               const Context::Lanes &from) {
+  for (unsigned k = 0; k < count; ++k) {
+    const std::byte *base = from.data + k * sizeof(Memory);
+    Register results[32];
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      Memory value;
+      std::memcpy(&value, base + from.offsets[lane], sizeof value);
+      results[lane] = Register(value);
+    }
+    put(c, i.slots[1 + k], results);
+  }
+}
+
+template <typename Memory, typename Register>
+void storeLanes(const Context &c, const Instruction &i, unsigned count,
+                const Context::Lanes &to) {
+  for (uint32_t left = c.mask; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    for (unsigned k = 0; k < count; ++k) {
+      Memory value = Memory(c.lanes<Register>(i.slots[1 + k])[lane]);
+      std::memcpy(to.data + to.offsets[lane] + k * sizeof value, &value,
+                  sizeof value);
+    }
+  }
+}
+
+/// For elements whose registers are all of a kind; null for others.
+decltype(Transfer::move) moverOf(const Transfer &t, bool isStore) {
+  for (unsigned k = 1; k < t.count; ++k)
+    if (t.registerBytes[k] != t.registerBytes[0])
+      return nullptr;
+  auto choose = [&](auto memory, auto reg) -> decltype(Transfer::move) {
+    using M = decltype(memory);
+    using R = decltype(reg);
+    return isStore ? &storeLanes<M, R> : &loadLanes<M, R>;
+  };
+  unsigned have = t.registerBytes[0];
+  if (t.bytes == have) {
+    switch (have) {
+    case 2:
+      return choose(uint16_t(), uint16_t());
+    case 4:
+      return choose(uint32_t(), uint32_t());
+    case 8:
+      return choose(uint64_t(), uint64_t());
+    }
+  } else if (t.bytes == 1 && have == 2) {
+    return t.isSigned ? choose(int8_t(), int16_t())
+                      : choose(uint8_t(), uint16_t());
+  } else if (t.bytes == 1 && have == 4) {
+    return t.isSigned ? choose(int8_t(), int32_t())
+                      : choose(uint8_t(), uint32_t());
+  } else if (t.bytes == 2 && have == 4) {
+    return t.isSigned ? choose(int16_t(), int32_t())
+                      : choose(uint16_t(), uint32_t());
+  }
+  return nullptr;
+}
+
+void defineAll(const Context &c, const Instruction &i, unsigned count) {
+  for (unsigned k = 0; k < count; ++k)
+    c.define(i.slots[1 + k], c.mask);
+}
+
 Step load(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
+  Context::Lanes all;
+  if (t.move && t.order == Order::Weak &&
+      c.resolveLanes(t.address.space, addresses, total, false, all)) {
+    c.judgeLanes(i, all, addresses, total, {false, true});
+    t.move(c, i, t.count, all);
+    Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
+                   false);
+    defineAll(c, i, t.count);
+    return Step::Next;
+  }
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
@@ -83,8 +164,7 @@ Step load(Context &c, const Instruction &i) {
           t.bytes, t.isSigned);
   }
   sectors.count(*c.warp.counters, false);
-  for (unsigned k = 0; k < t.count; ++k)
-    c.define(i.slots[1 + k], c.mask);
+  defineAll(c, i, t.count);
   return Step::Next;
 }
 
@@ -93,6 +173,19 @@ Step store(Context &c, const Instruction &i) {
   uint64_t addresses[32];
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
+  Context::Lanes all;
+  if (t.move && t.order == Order::Weak &&
+      c.resolveLanes(t.address.space, addresses, total, true, all)) {
+    c.judgeLanes(i, all, addresses, total, {true, false});
+    t.move(c, i, t.count, all);
+    Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
+                   true);
+    if (t.address.space == Space::Shared)
+      c.event();
+    else
+      c.eventGlobal();
+    return Step::Next;
+  }
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
@@ -205,6 +298,7 @@ void decodeTransfer(Decoder &d, bool isStore) {
   }
   if (hint)
     d.source(2, Type::B64);
+  t.move = moverOf(t, isStore);
   d.current().data = d.keep(t);
 }
 
