@@ -2,6 +2,7 @@
 #include "act/Artifact/Convert.h"
 #include "act/Npy/Npy.h"
 #include "tools/act-run/Forward.h"
+#include "tools/act-run/Outputs.h"
 
 using namespace act;
 using namespace act::run;
@@ -40,6 +41,8 @@ static void append(std::vector<uint8_t> &all, const Entity &output,
 }
 
 static Status inferAll(const Options &o) {
+  if (auto s = checkOutputs(o); !s)
+    return s;
   auto f = openForward(o);
   if (!f)
     return f.error();

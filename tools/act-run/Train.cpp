@@ -3,6 +3,7 @@
 #include "tools/act-run/Checkpoint.h"
 #include "tools/act-run/MeasureTable.h"
 #include "tools/act-run/OpenModel.h"
+#include "tools/act-run/Outputs.h"
 #include "tools/act-run/Progress.h"
 #include "tools/act-run/TrainingLog.h"
 #include <cmath>
@@ -262,6 +263,8 @@ Status Training::dumpGradients() {
 }
 
 Status Training::run() {
+  if (auto s = checkOutputs(o); !s)
+    return s;
   if (auto s = load(); !s)
     return s;
   if (auto s = initialise(); !s)
