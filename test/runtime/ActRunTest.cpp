@@ -323,6 +323,12 @@ TEST_F(ActRun, WeightsMustFit) {
   EXPECT_EQ(run(command).code, 0) << "a tied head";
   put({{"lm_head.weight", "F32", {30, 30}, w.data()}});
   EXPECT_EQ(run(command).code, 0) << "only the tied head";
+  put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
+       {"pooler.dense.bias", "F32", {30}, w.data()}});
+  Outcome o = run(command);
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.err.substr(0, o.err.find("1720")),
+            "not needed from init:\n    pooler.dense.bias\n");
   std::vector<float> other(30 * 30, 0.25f);
   put({{"model.embed_tokens.weight", "F32", {30, 30}, w.data()},
        {"lm_head.weight", "F32", {30, 30}, other.data()}});
@@ -357,6 +363,84 @@ TEST_F(ActRun, BadCommandsAreErrors) {
   ASSERT_TRUE(file::writeFile(folder + "cut.act",
                               artifact.substr(0, artifact.size() / 2)));
   expectError("train cut.act --lr 1 --data text --steps 1", "damaged");
+}
+
+// CLI11 alone would take all of these.
+TEST_F(ActRun, NumbersAreReadStrictly) {
+  std::string lr = "train m.act --allow-native --data text --steps 1 --lr ";
+  for (const char *bad :
+       {"nan", "-nan", "inf", "-1", "1e39", "1e999", "1x", "0x1p3", "''"})
+    expectError(lr + bad, "--lr: expected a number from 0 to 3.4e38, found '");
+  std::string all = train + "--data text --steps ";
+  for (const char *bad : {"-1", "0", "1.5", "1e3", "nan", "0x10",
+                          "99999999999999999999", "-18446744073709551615"})
+    expectError(all + bad, "--steps: expected a whole number from 1 to");
+  for (const char *option : {"--threads", "--seed", "--micro-batches",
+                             "--eval-every", "--save-every"})
+    for (const char *bad : {"-1", "nan", "1.5", "99999999999999999999"})
+      expectError(all + "1 " + option + " " + bad,
+                  std::string(option) + ": expected a whole number from ");
+  expectError("train p.act --lr 1 --pack text --steps 1 --pack-length -8",
+              "--pack-length: expected a whole number from 1");
+  std::string text = "generate m.act --allow-native --init w --prompt t ";
+  for (const char *bad : {"nan", "inf", "-0.5"})
+    expectError(text + "--tokens 1 --temperature " + bad, "--temperature: exp");
+  expectError(text + "--tokens -1", "--tokens: expected a whole number");
+  expectError(text + "--tokens 1 --top-k -1", "--top-k: expected a whole");
+  // Ten, not eight.
+  EXPECT_EQ(run(all + "010 --log log").code, 0);
+  std::string log = content("log");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 10);
+}
+
+TEST_F(ActRun, WhatIsNotFiniteIsReported) {
+  std::string far = "train m.act --allow-native --lr 3e38 ";
+  expectError(far + "--data text --steps 9 --save w",
+              "the loss of step 2 is not finite; nothing was saved");
+  EXPECT_FALSE(exists("w"));
+  EXPECT_FALSE(exists("w.state.next"));
+  // One step's loss is of the weights before it.
+  expectError(far + "--data text --steps 1 --save w",
+              "the held-out loss of step 1 is not finite; nothing was saved");
+  std::vector<int32_t> tokens(2 * 8, 4);
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {1, 2, 8}, tokens.data()));
+  std::vector<float> large(30 * 30, 3e38f);
+  ASSERT_TRUE(safetensors::write(
+      folder + "large",
+      {{"model.embed_tokens.weight", "F32", {30, 30}, large.data()}}));
+  expectError(far + "--init large --tokens t.npy --steps 1 --save w",
+              "model.embed_tokens.weight: f32[30,30]' is not finite after "
+              "step 1; nothing was saved");
+  EXPECT_FALSE(exists("w"));
+  EXPECT_FALSE(exists("w.state.next"));
+  std::vector<float> nan(30 * 30, NAN);
+  ASSERT_TRUE(safetensors::write(
+      folder + "nan",
+      {{"model.embed_tokens.weight", "F32", {30, 30}, nan.data()}},
+      {{"vocab", "[\"a\",\"b\"]"}}));
+  expectError("generate m.act --allow-native --init nan --prompt a --tokens 2",
+              "nan: the logits are not finite after 1 characters");
+}
+
+TEST_F(ActRun, SaysWhyThereIsNoValidation) {
+  ASSERT_TRUE(file::writeFile(folder + "few", std::string(100, 'a') + "bc"));
+  Outcome o = run(train + "--data few --steps 1 --eval-every 1 --log log");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_NE(o.err.find("\nno validation: the last tenth of the text has 10 "
+                       "characters, a batch needs 17\n"),
+            std::string::npos)
+      << o.err;
+  EXPECT_EQ(content("log").find("val_loss"), std::string::npos);
+  EXPECT_EQ(run(train + "--data text --steps 1").err.find("no validation"),
+            std::string::npos);
+  artifact::Step step = test::bigramStep({2, 8, 30, false});
+  for (size_t f = 0; f < step.functions.size(); ++f)
+    if (step.functions[f].name == "eval")
+      step.functions.erase(step.functions.begin() + static_cast<long>(f));
+  ASSERT_TRUE(artifact::writeFile(folder + "m.act", step));
+  EXPECT_NE(run(train + "--data text --steps 1")
+                .err.find("no validation: the step has no function 'eval'"),
+            std::string::npos);
 }
 
 TEST_F(ActRun, PacksSamples) {

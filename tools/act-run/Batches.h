@@ -59,6 +59,8 @@ public:
   /// Held-out batches.
   virtual uint64_t evaluationBatches() const { return 0; }
   virtual Batch evaluationBatch(uint64_t) { return {}; }
+  /// Why something is held out but makes no batch; empty otherwise.
+  virtual std::string whyNoEvaluation() const { return ""; }
   virtual const Vocabulary *vocabulary() const { return nullptr; }
   /// Lines about the data, for the user.
   virtual std::string summary() const { return ""; }

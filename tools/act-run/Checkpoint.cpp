@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Checkpoint.h"
+#include "act/Artifact/Convert.h"
 #include "tools/act-run/Weights.h"
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
@@ -58,6 +60,16 @@ Result<uint64_t> number(const safetensors::Metadata &m, const char *key) {
   return Error{std::string("the state has no number '") + key + "'", ""};
 }
 
+bool isFinite(const Entity &p, const std::vector<uint8_t> &bytes) {
+  if (p.type.dtype == ACTRT_DTYPE_NF4) // frozen
+    return true;
+  auto type = static_cast<artifact::DType>(p.type.dtype);
+  for (uint64_t i = 0; i < p.elements(); ++i)
+    if (!std::isfinite(artifact::loadFloat(type, bytes.data(), i)))
+      return false;
+  return true;
+}
+
 std::string metadataOf(const safetensors::File &f, const char *key) {
   auto it = f.metadata().find(key);
   return it == f.metadata().end() ? "" : it->second;
@@ -90,6 +102,11 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
     auto bytes = model.get(ACTRT_PARAMETER, p, p.type.dtype);
     if (!bytes)
       return bytes.error();
+    // The last step's loss was computed before its update.
+    if (!isFinite(p, *bytes))
+      return Error{"parameter '" + describe(p) + "' is not finite after step " +
+                       std::to_string(position.step) + "; nothing was saved",
+                   path};
     hash.add(bytes->data(), bytes->size());
   }
   std::vector<std::vector<uint8_t>> data;

@@ -88,6 +88,11 @@ static Status generateAll(const Options &o) {
     for (size_t t = 0; t < known; ++t)
       row[t] = artifact::loadFloat(type, f->ports->data("logits"),
                                    (n - 1) * classes + t);
+    for (double v : row)
+      if (!std::isfinite(v))
+        return Error{"the logits are not finite after " +
+                         std::to_string(text->size()) + " characters",
+                     o.init};
     text->push_back(sample(row, o, i));
     fputs(vocabulary->character(text->back()).c_str(), stdout);
     fflush(stdout);

@@ -46,6 +46,14 @@ public:
     return b;
   }
 
+  std::string whyNoEvaluation() const override {
+    if (evaluationBatches() > 0)
+      return "";
+    return "the last tenth of the text has " +
+           std::to_string(tokens.size() - training) +
+           " characters, a batch needs " + std::to_string(shape.tokens() + 1);
+  }
+
   const Vocabulary *vocabulary() const override { return &vocab; }
   std::string summary() const override {
     return std::to_string(tokens.size()) + " characters, " +

@@ -36,12 +36,14 @@ private:
   std::unique_ptr<BatchSource> source;
   TrainingPosition position;
   measure::Obtained obtained;
+  uint64_t saved = 0; // the step of this run's last checkpoint
 
   Status load();
   Status initialise();
   Status openData();
   Status loop();
   Status oneStep(uint64_t step);
+  Error notFinite(const char *what, uint64_t step) const;
   Result<std::optional<double>> evaluate(uint64_t step);
   Status save();
   Status dumpGradients();
@@ -136,6 +138,11 @@ Status Training::openData() {
                  o.tokens};
   if (!source->summary().empty())
     fprintf(stderr, "%s\n", source->summary().c_str());
+  std::string why = source->whyNoEvaluation();
+  if (!o.data.empty() && !evaluation)
+    why = "the step has no function 'eval'";
+  if (!why.empty())
+    fprintf(stderr, "no validation: %s\n", why.c_str());
   return ok();
 }
 
@@ -201,6 +208,16 @@ Status Training::save() {
   return saveCheckpoint(*model, o.save, position, v ? v->toJson() : "");
 }
 
+Error Training::notFinite(const char *what, uint64_t step) const {
+  std::string message = std::string("the ") + what + " of step " +
+                        std::to_string(step) + " is not finite; ";
+  if (saved > 0)
+    return {message + "the checkpoint of step " + std::to_string(saved) +
+                " was kept",
+            o.save};
+  return {message + "nothing was saved", ""};
+}
+
 Status Training::loop() {
   TrainingLog log;
   if (auto s = log.open(o.log, position.step,
@@ -236,12 +253,14 @@ Status Training::loop() {
     if (auto s = log.add(step, loss, rate, val); !s)
       return s;
     if (!std::isfinite(loss))
-      return Error{"the loss of step " + std::to_string(step) +
-                       " is not finite; nothing was saved",
-                   ""};
-    if (o.saveEvery > 0 && step % o.saveEvery == 0 && step != o.steps)
+      return notFinite("loss", step);
+    if (val && !std::isfinite(*val))
+      return notFinite("held-out loss", step);
+    if (o.saveEvery > 0 && step % o.saveEvery == 0 && step != o.steps) {
       if (auto s = save(); !s)
         return s;
+      saved = step;
+    }
   }
   return save();
 }

@@ -65,11 +65,11 @@ matchNames(const Model &model, const safetensors::File &file) {
   return best;
 }
 
-static std::string listed(const char *what,
+static std::string listed(const std::string &what,
                           const std::vector<std::string> &names) {
   if (names.empty())
     return "";
-  std::string out = std::string("\n  ") + what + ":";
+  std::string out = what + ":";
   for (size_t i = 0; i < names.size() && i < 20; ++i)
     out += "\n    " + names[i];
   if (names.size() > 20)
@@ -138,10 +138,10 @@ Status run::loadWeights(Model &model, const safetensors::File &file,
         unknown.push_back(name);
     }
   std::string problems =
-      listed("missing in the file", missing) +
-      listed("unknown to the model", unknown) +
-      listed("of another shape or type", misshaped) +
-      listed("tied in the model, not in the file", different);
+      listed("\n  missing in the file", missing) +
+      listed("\n  unknown to the model", unknown) +
+      listed("\n  of another shape or type", misshaped) +
+      listed("\n  tied in the model, not in the file", different);
   if (!problems.empty())
     return Error{"the weights do not fit the model" + problems, path};
   for (const Entity &p : model.parameters) {
@@ -156,7 +156,7 @@ Status run::loadWeights(Model &model, const safetensors::File &file,
       return Error{s.error().message, path};
   }
   if (!skipped.empty())
-    notes.push_back("not needed from " + path + ":" + listed("", skipped));
+    notes.push_back(listed("not needed from " + path, skipped));
   if (!adapters.empty())
     notes.push_back(std::to_string(adapters.size()) +
                     " LoRA matrices are not in " + path +

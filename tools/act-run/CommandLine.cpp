@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/CommandLine.h"
+#include <CLI/CLI.hpp>
+#include <cfloat>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+using namespace act;
+using namespace act::run;
+
+// CLI11 lets "nan" pass, which is below no bound, reads -1 as 2^64 - 1 and 010
+// as 8. Every number is read here first, strictly, and handed on in plain form.
+static std::string expected(const std::string &what, const std::string &found) {
+  return "expected a " + what + ", found '" + found + "'";
+}
+
+static CLI::Validator whole(uint64_t least, uint64_t most) {
+  std::string what = "whole number from " + std::to_string(least) + " to " +
+                     std::to_string(most);
+  return CLI::Validator(
+      [=](std::string &text) {
+        uint64_t v = 0;
+        const char *end = text.data() + text.size();
+        auto r = std::from_chars(text.data(), end, v);
+        if (r.ec != std::errc() || r.ptr != end || v < least || v > most)
+          return expected(what, text);
+        text = std::to_string(v);
+        return std::string();
+      },
+      "");
+}
+
+// What is asked for becomes a number of the step, which is an f32.
+static CLI::Validator finite() {
+  return CLI::Validator(
+      [](std::string &text) {
+        double v = 0;
+        const char *end = text.data() + text.size();
+        auto r = std::from_chars(text.data(), end, v);
+        bool number = r.ec == std::errc() && r.ptr == end;
+        return number && v >= 0 && v <= FLT_MAX
+                   ? std::string()
+                   : expected("number from 0 to 3.4e38", text);
+      },
+      "");
+}
+
+// More steps or tokens than anybody waits for, and far from overflow.
+constexpr uint64_t many = 1'000'000'000'000;
+
+static void addShared(CLI::App &c, Options &o) {
+  c.add_option("FILE", o.file, "an artifact, or a .mlir that is compiled first")
+      ->required();
+  c.add_option("--device", o.device, "host, cuda:N or sim:sm_XX")
+      ->capture_default_str();
+  c.add_option("--threads", o.threads, "threads of the host device (0: all)")
+      ->transform(whole(0, 1024));
+  c.add_option("--init", o.init,
+               "weights under Hugging Face names (.safetensors)");
+  c.add_option("--seed", o.seed, "of initial weights, data order, dropout")
+      ->transform(whole(0, UINT64_MAX));
+  c.add_flag("--allow-native", o.allowNative,
+             "run native code of an artifact made elsewhere");
+  c.add_flag("--debug", o.debug, "fill memory with NaN when a buffer dies");
+}
+
+static void addTrain(CLI::App &c, Options &o) {
+  auto *data = c.add_option("--data", o.data, "a text, by characters");
+  auto *tokens =
+      c.add_option("--tokens", o.tokens, "int32 [steps, b, s] (.npy)");
+  auto *pack = c.add_option("--pack", o.pack,
+                            "samples to pack: JSON lines of {tokens, labels}; "
+                            "labels stand at their own tokens, as in Hugging "
+                            "Face's data sets, and are shifted here");
+  data->excludes(tokens)->excludes(pack);
+  tokens->excludes(pack);
+  c.add_option("--labels", o.labels,
+               "int32 like the tokens, -100 ignored: what is to be predicted "
+               "at each token, so already shifted; default: the tokens shifted")
+      ->needs(tokens);
+  c.add_option("--segments", o.segments, "int32 like the tokens")
+      ->needs(tokens);
+  c.add_option("--pack-length", o.packLength,
+               "cut a packed model's tokens into rows of this length")
+      ->needs(pack)
+      ->transform(whole(1, many));
+  c.add_option("--steps", o.steps, "how many in all, a resumed run's included")
+      ->required()
+      ->transform(whole(1, many));
+  c.add_option("--lr", o.learningRate, "learning rate")
+      ->required()
+      ->check(finite());
+  c.add_option("--optimizer", o.optimizer, "adamw or sgd")
+      ->check(CLI::IsMember({"adamw", "sgd"}));
+  c.add_option("--micro-batches", o.microBatches,
+               "a step adds up the gradients of so many batches")
+      ->transform(whole(1, 4096));
+  c.add_option("--log", o.log, "one JSON object per step");
+  c.add_flag("--log-times", o.logTimes, "put tokens per second into the log");
+  c.add_option("--eval-every", o.evalEvery,
+               "steps between held-out losses (always after the last)")
+      ->transform(whole(0, many));
+  c.add_option("--save", o.save, "checkpoint: FILE and FILE.state");
+  c.add_option("--save-every", o.saveEvery,
+               "steps between checkpoints (always after the last)")
+      ->transform(whole(0, many));
+  auto *resume =
+      c.add_option("--resume", o.resume, "a checkpoint to go on from");
+  resume->excludes("--init");
+  c.add_option("--dump-gradients", o.dumpGradients,
+               "the last step's gradients (.safetensors)");
+  c.add_flag("--measure", o.measure, "predicted beside measured memory");
+  c.add_option("--measure-json", o.measureJson, "the same table as JSON")
+      ->needs("--measure");
+  c.callback([&o] {
+    if (o.data.empty() && o.tokens.empty() && o.pack.empty())
+      throw CLI::RequiredError("--data, --tokens or --pack");
+  });
+}
+
+static void addInfer(CLI::App &c, Options &o) {
+  c.add_option("--tokens", o.tokens, "int32 [b, s] or [n, b, s]")->required();
+  c.add_option("--attention-mask", o.attentionMask,
+               "integers like the tokens, 0 hides");
+  c.add_option("--out", o.out, "the first output (.npy)")->required();
+}
+
+static void addGenerate(CLI::App &c, Options &o) {
+  c.add_option("--prompt", o.prompt, "how the text begins")->required();
+  c.add_option("--tokens", o.count, "how many to add")
+      ->required()
+      ->transform(whole(0, many));
+  c.add_option("--temperature", o.temperature, "0: the likeliest always")
+      ->check(finite());
+  c.add_option("--top-k", o.topK, "only the k likeliest (0: all)")
+      ->transform(whole(0, many));
+}
+
+CommandLine run::readCommandLine(int argc, char **argv) {
+  CommandLine line;
+  Options &o = line.options;
+  CLI::App app("runs compiled training steps");
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App *, int (*)(const Options &)>> commands;
+  auto command = [&](const char *name, const char *what,
+                     void (*add)(CLI::App &, Options &),
+                     int (*run)(const Options &)) {
+    CLI::App *c = app.add_subcommand(name, what);
+    addShared(*c, o);
+    add(*c, o);
+    commands.push_back({c, run});
+  };
+  command("train", "trains a model", addTrain, train);
+  command("infer", "one forward pass", addInfer, infer);
+  command("generate", "writes text", addGenerate, generate);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    // CLI11 numbers its errors from 100; a tool's user expects 1.
+    line.exitCode = app.exit(e) == 0 ? 0 : 1;
+    return line;
+  }
+  for (auto &[parsed, run] : commands)
+    if (*parsed)
+      line.command = run;
+  return line;
+}
