@@ -30,7 +30,8 @@ std::string product(const Gemm &g) {
   std::string form = g.form, a = form.substr(0, 2), b = form.substr(3, 2);
   std::string type = g.type, acc = type == "f64" ? "f64" : "f32";
   bool cast = type != acc;
-  return format(R"(
+  return format(
+      R"(
 func.func @plain(%a: tensor<$A$T>, %b: tensor<$B$T>) -> tensor<$C$U> {
   $BODY
   return %y : tensor<$C$U>
@@ -50,43 +51,40 @@ func.func @fused(%a: tensor<$A$T>, %b: tensor<$B$T>, %bias: tensor<$Nx$U>,
   return %o : tensor<$C$T>
 }
 func.func @accumulate(%a: tensor<$A$T>, %b: tensor<$B$T>,
-                      %c: tensor<$C$U> {act.inplace = 0 : i64}) -> tensor<$C$U> {
-  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> ($LA)>, affine_map<(m, n, k) -> ($LB)>,
-        affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<$A$T>, tensor<$B$T>) outs(%c : tensor<$C$U>) {
-  ^bb0(%p: $T, %q: $T, %acc: $U):
-    $MUL
-  } -> tensor<$C$U>
+                      %f: tensor<$C$U> {act.inplace = 0 : i64}) -> tensor<$C$U> {
+  $SUM
   return %y : tensor<$C$U>
 })",
-                {{"$BODY", R"(%z = arith.constant 0.0 : $U
+      {{"$BODY", R"(%z = arith.constant 0.0 : $U
   %e = tensor.empty() : tensor<$C$U>
   %f = linalg.fill ins(%z : $U) outs(%e : tensor<$C$U>) -> tensor<$C$U>
-  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> ($LA)>, affine_map<(m, n, k) -> ($LB)>,
+  $SUM)"},
+       {"$SUM",
+        R"(%y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> ($LA)>, affine_map<(m, n, k) -> ($LB)>,
         affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<$A$T>, tensor<$B$T>) outs(%f : tensor<$C$U>) {
   ^bb0(%p: $T, %q: $T, %acc: $U):
     $MUL
   } -> tensor<$C$U>)"},
-                 {"$MUL", cast ? R"(%x1 = arith.extf %p : $T to $U
+       {"$MUL", cast ? R"(%x1 = arith.extf %p : $T to $U
     %x2 = arith.extf %q : $T to $U
     %x3 = arith.mulf %x1, %x2 : $U
     %x4 = arith.addf %acc, %x3 : $U
     linalg.yield %x4 : $U)"
-                               : R"(%x3 = arith.mulf %p, %q : $U
+                     : R"(%x3 = arith.mulf %p, %q : $U
     %x4 = arith.addf %acc, %x3 : $U
     linalg.yield %x4 : $U)"},
-                 {"$ROUND", cast ? R"(%3 = arith.truncf %2 : $U to $T
+       {"$ROUND", cast ? R"(%3 = arith.truncf %2 : $U to $T
     linalg.yield %3 : $T)"
-                                 : "linalg.yield %2 : $T"},
-                 {"$LA", list(a)},
-                 {"$LB", list(b)},
-                 {"$A", dims(a, g)},
-                 {"$B", dims(b, g)},
-                 {"$C", dims("mn", g)},
-                 {"$N", std::to_string(g.n)},
-                 {"$T", type},
-                 {"$U", acc}});
+                       : "linalg.yield %2 : $T"},
+       {"$LA", list(a)},
+       {"$LB", list(b)},
+       {"$A", dims(a, g)},
+       {"$B", dims(b, g)},
+       {"$C", dims("mn", g)},
+       {"$N", std::to_string(g.n)},
+       {"$T", type},
+       {"$U", acc}});
 }
 
 class Product : public testing::TestWithParam<Gemm> {};
@@ -160,9 +158,16 @@ TEST_P(Product, HasTheSameBitsOnAnOlderCpu) {
   EXPECT_TRUE(first.results[0] == second.results[0]);
 }
 
+std::string withSums(const std::string &text) {
+  return format(text, {{"$MULTIPLY_ADD", R"(^bb0(%l: f32, %r: f32, %acc: f32):
+    %1 = arith.mulf %l, %r : f32
+    %2 = arith.addf %acc, %1 : f32
+    linalg.yield %2 : f32)"}});
+}
+
 // y[b, s, n] = x[b, s, k] w[n, k], and its weight gradient over b and s.
 TEST(HostProduct, LeadingDimensions) {
-  std::string text = R"(
+  std::string text = withSums(R"(
 func.func @linear(%x: tensor<3x20x48xf32>, %w: tensor<40x48xf32>) -> tensor<3x20x40xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<3x20x40xf32>
@@ -170,10 +175,7 @@ func.func @linear(%x: tensor<3x20x48xf32>, %w: tensor<40x48xf32>) -> tensor<3x20
   %y = linalg.generic {indexing_maps = [affine_map<(b, s, n, k) -> (b, s, k)>, affine_map<(b, s, n, k) -> (n, k)>,
         affine_map<(b, s, n, k) -> (b, s, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%x, %w : tensor<3x20x48xf32>, tensor<40x48xf32>) outs(%f : tensor<3x20x40xf32>) {
-  ^bb0(%p: f32, %q: f32, %acc: f32):
-    %1 = arith.mulf %p, %q : f32
-    %2 = arith.addf %acc, %1 : f32
-    linalg.yield %2 : f32
+  $MULTIPLY_ADD
   } -> tensor<3x20x40xf32>
   return %y : tensor<3x20x40xf32>
 }
@@ -182,13 +184,10 @@ func.func @dw(%dy: tensor<3x20x40xf32>, %x: tensor<3x20x48xf32>,
   %y = linalg.generic {indexing_maps = [affine_map<(n, k, b, s) -> (b, s, n)>, affine_map<(n, k, b, s) -> (b, s, k)>,
         affine_map<(n, k, b, s) -> (n, k)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
       ins(%dy, %x : tensor<3x20x40xf32>, tensor<3x20x48xf32>) outs(%g : tensor<40x48xf32>) {
-  ^bb0(%p: f32, %q: f32, %acc: f32):
-    %1 = arith.mulf %p, %q : f32
-    %2 = arith.addf %acc, %1 : f32
-    linalg.yield %2 : f32
+  $MULTIPLY_ADD
   } -> tensor<40x48xf32>
   return %y : tensor<40x48xf32>
-})";
+})");
   auto runner = KernelRunner::create(text);
   ASSERT_TRUE(runner);
   Operand x = Operand::random("f32", 60 * 48, 1),
@@ -219,7 +218,7 @@ func.func @dw(%dy: tensor<3x20x40xf32>, %x: tensor<3x20x48xf32>,
 
 // Scores of grouped heads: head h reads key head h floordiv 3.
 TEST(HostProduct, GroupedHeads) {
-  std::string text = R"(
+  std::string text = withSums(R"(
 func.func @f(%q: tensor<2x33x6x16xf32>, %k: tensor<2x40x2x16xf32>) -> tensor<2x6x33x40xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2x6x33x40xf32>
@@ -228,13 +227,10 @@ func.func @f(%q: tensor<2x33x6x16xf32>, %k: tensor<2x40x2x16xf32>) -> tensor<2x6
         affine_map<(b, h, s, t, d) -> (b, t, h floordiv 3, d)>, affine_map<(b, h, s, t, d) -> (b, h, s, t)>],
         iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
       ins(%q, %k : tensor<2x33x6x16xf32>, tensor<2x40x2x16xf32>) outs(%f : tensor<2x6x33x40xf32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
-    %1 = arith.mulf %a, %b : f32
-    %2 = arith.addf %acc, %1 : f32
-    linalg.yield %2 : f32
+  $MULTIPLY_ADD
   } -> tensor<2x6x33x40xf32>
   return %y : tensor<2x6x33x40xf32>
-})";
+})");
   Operand q = Operand::random("f32", 2 * 33 * 6 * 16, 1),
           k = Operand::random("f32", 2 * 40 * 2 * 16, 2);
   Call out =
