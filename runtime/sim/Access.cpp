@@ -381,16 +381,27 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
   if (!where.owner || manner.object ||
       !where.owner->holdsMbarrier(where.offset, bytes))
     return;
+  bool used = false;
+  for (uint64_t o = where.offset & ~uint64_t(7); o < where.offset + bytes;
+       o += 8) {
+    if (!where.owner->holdsMbarrier(o, 8))
+      continue;
+    Mbarrier &m = *where.owner->mbarriers.at(o);
+    used |= m.used;
+    if (!manner.write)
+      continue;
+    m.live = false;
+    m.overwritten = true;
+    where.owner->markMbarrier(o, false);
+  }
+  // One that was initialised and then left alone may go: compilers make such.
+  if (!used)
+    return;
   if (address < windowBytes)
     address += sharedWindow;
   c.reportAt(FindingKind::InvalidOperation, at, lane, address,
              manner.write ? "overwrites an mbarrier that was not invalidated"
                           : "reads the bytes of an mbarrier");
-  if (manner.write)
-    for (uint64_t o = where.offset & ~uint64_t(7); o < where.offset + bytes;
-         o += 8)
-      if (where.owner->holdsMbarrier(o, 8))
-        where.owner->mbarriers.at(o)->overwritten = true;
 }
 
 } // namespace

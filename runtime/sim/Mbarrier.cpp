@@ -109,11 +109,8 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
     return bad("operates on an mbarrier that is not initialised");
   Mbarrier &m = *it->second;
   if (!m.live)
-    return bad("operates on an mbarrier that was invalidated");
-  if (m.overwritten) {
-    m.overwritten = false; // said once
-    bad("operates on an mbarrier that was overwritten");
-  }
+    return bad(m.overwritten ? "operates on an mbarrier that was overwritten"
+                             : "operates on an mbarrier that was invalidated");
   // Later operations stand over the init in the shadow, so it is asked here.
   if (c.checks && !c.warp.laneKnows(lane, m.initialised, false)) {
     Finding f = c.finding(FindingKind::Race, at, lane,

@@ -59,7 +59,7 @@ struct Mbarrier {
   bool live = true;     // initialised and not invalidated
   bool used = false;    // since it was initialised
   bool observed = true; // a wait has told somebody that the last phase ended
-  bool overwritten = false; // by something that is no mbarrier operation
+  bool overwritten = false; // and so dead
 
   bool parity() const { return phase & 1; }
   /// What a thread publishes with a releasing arrival: one of its CTA, and one

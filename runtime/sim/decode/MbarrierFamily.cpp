@@ -262,6 +262,9 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
     c.reportAt(FindingKind::InvalidOperation, i, lane, genericOf(address),
                what);
   };
+  // Triton writes 1 as -1.
+  if (parity == ~0u)
+    parity = 1;
   if (parity > 1) {
     bad("waits for parity " + std::to_string(parity) + "; there are 0 and 1");
     return {};
