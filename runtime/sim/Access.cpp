@@ -419,7 +419,7 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
 
 void Context::judgeLanes(const Instruction &at, const Lanes &where,
                          const uint64_t (&addresses)[32], unsigned bytes,
-                         Manner manner) const {
+                         Manner manner, Alike alike) const {
   if (!checks || !where.region->shadow)
     return;
   // Mbarriers are watched by judge().
@@ -435,8 +435,19 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
     unsure |= where.region->shadow->accessLanes(by, where.offsets,
                                                 mask & ~unsure, bytes);
   }
+  auto repeats = [&](unsigned lane) {
+    for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
+      unsigned other = unsigned(__builtin_ctz(left));
+      if (where.offsets[other] == where.offsets[lane] &&
+          alike(*this, at, other, lane))
+        return true;
+    }
+    return false;
+  };
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
+    if (alike && repeats(lane))
+      continue;
     Target t{where.data + where.offsets[lane], where.region,
              where.offsets[lane], where.region->isShared ? &cta : nullptr};
     judge(at, lane, t, addresses[lane], bytes, manner);

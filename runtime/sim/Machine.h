@@ -455,10 +455,15 @@ struct Context {
   /// power of two.
   bool resolveLanes(ptx::Space space, const uint64_t (&addresses)[32],
                     unsigned bytes, bool write, Lanes &out) const;
-  /// judge() for all of them.
+  /// Whether two lanes write the same.
+  using Alike = bool (*)(const Context &, const Instruction &, unsigned,
+                         unsigned);
+  /// judge() for all of them. Lanes of one instruction that write the same
+  /// value to the same place do not race: whichever is last, that is there
+  /// (CUDA's guide says that one of them is).
   void judgeLanes(const Instruction &at, const Lanes &where,
                   const uint64_t (&addresses)[32], unsigned bytes,
-                  Manner manner) const;
+                  Manner manner, Alike alike = nullptr) const;
 
   /// Something that others may wait for has changed.
   void event() const {

@@ -50,8 +50,8 @@ void put(Context &c, uint32_t slot, unsigned have, unsigned lane,
   std::memcpy(c.frame.registers + slot + lane * have, &value, have);
 }
 
-void get(Context &c, uint32_t slot, unsigned have, unsigned lane, std::byte *to,
-         unsigned bytes) {
+void get(const Context &c, uint32_t slot, unsigned have, unsigned lane,
+         std::byte *to, unsigned bytes) {
   if (have == 16) {
     std::memcpy(to, c.lanes<uint64_t>(slot) + lane, 8);
     std::memcpy(to + 8, c.lanes<uint64_t>(slot) + 32 + lane, 8);
@@ -168,6 +168,24 @@ Step load(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+// What a lane of st writes.
+void gather(const Context &c, const Instruction &i, unsigned lane,
+            std::byte (&buffer)[64]) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  for (unsigned k = 0; k < t.count; ++k)
+    get(c, i.slots[1 + k], t.registerBytes[k], lane, buffer + k * t.bytes,
+        t.bytes);
+}
+
+bool writeTheSame(const Context &c, const Instruction &i, unsigned a,
+                  unsigned b) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  std::byte x[64], y[64];
+  gather(c, i, a, x);
+  gather(c, i, b, y);
+  return std::memcmp(x, y, t.bytes * t.count) == 0;
+}
+
 Step store(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
@@ -176,7 +194,7 @@ Step store(Context &c, const Instruction &i) {
   Context::Lanes all;
   if (t.move && t.order == Order::Weak &&
       c.resolveLanes(t.address.space, addresses, total, true, all)) {
-    c.judgeLanes(i, all, addresses, total, {true, false});
+    c.judgeLanes(i, all, addresses, total, {true, false}, writeTheSame);
     t.move(c, i, t.count, all);
     Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
                    true);
@@ -195,11 +213,14 @@ Step store(Context &c, const Instruction &i) {
     if (!to.data)
       continue;
     std::byte buffer[64];
-    for (unsigned k = 0; k < t.count; ++k)
-      get(c, i.slots[1 + k], t.registerBytes[k], lane, buffer + k * t.bytes,
-          t.bytes);
+    gather(c, i, lane, buffer);
     if (t.order == Order::Weak) {
-      c.judge(i, lane, to, addresses[lane], total, {true, false});
+      bool repeats = false;
+      for (unsigned l = 0; l < lane && !repeats; ++l)
+        repeats = c.active(l) && addresses[l] == addresses[lane] &&
+                  writeTheSame(c, i, l, lane);
+      if (!repeats)
+        c.judge(i, lane, to, addresses[lane], total, {true, false});
       std::memcpy(to.data, buffer, total);
     } else {
       storeOrdered(c, i, lane, to, addresses[lane], buffer, total, t.order,
