@@ -10,9 +10,8 @@ constexpr unsigned stripes = 64;
 
 // A Manner in a byte, as cells keep it.
 uint8_t encode(const Manner &m) {
-  // An mbarrier belongs to both proxies.
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
-                 unsigned(m.async || m.object) << 3 | m.write << 4);
+                 (m.async || m.anyProxy || m.object) << 3 | m.write << 4);
 }
 bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }

@@ -37,6 +37,7 @@ struct Manner {
   bool async = false;               // by the async proxy
   bool deferred = false; // by an agent that is not a thread (asynchronous)
   bool object = false;   // an operation on an mbarrier: not on its bytes
+  bool anyProxy = false; // a write that all proxies see without a proxy fence
 };
 
 /// The agent of an access and all it may ask about what came before.

@@ -330,6 +330,14 @@ Step prefetch(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+uint32_t takeSize(Decoder &d, size_t index) {
+  if (d.isImmediate(index) && d.immediate(index) % 16)
+    d.fail("'" + d.tree().spelling() + "' moves " +
+           std::to_string(d.immediate(index)) +
+           " bytes, expected a multiple of 16");
+  return d.source(index, Type::B32);
+}
+
 void decodePrefetch(Decoder &d) {
   d.oneOf({"L2"}, true);
   if (d.take("tensor"))
@@ -338,7 +346,7 @@ void decodePrefetch(Decoder &d) {
   bool hint = d.take("L2::cache_hint");
   d.begin(prefetch, Class::AsyncCopy, flagStrictReads);
   Address(d, d.address(0), Space::Global);
-  d.source(1, Type::B32);
+  takeSize(d, 1);
   if (hint)
     d.source(2, Type::B64);
 }
@@ -432,7 +440,7 @@ void decodeBulk(Decoder &d, bool reduce) {
       Address(d, d.address(0), t.toGlobal ? Space::Global : Space::Shared);
   t.from =
       Address(d, d.address(1), t.fromGlobal ? Space::Global : Space::Shared);
-  t.size = d.source(2, Type::B32);
+  t.size = takeSize(d, 2);
   size_t next = 3;
   if (!t.toGlobal)
     t.landing.barrier = Address(d, d.address(next++), Space::Shared);

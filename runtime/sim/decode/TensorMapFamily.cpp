@@ -142,7 +142,7 @@ Step copyMap(Context &c, const Instruction &i) {
     return Step::Next;
   c.judge(i, lane, source, from[lane], mapBytes, {false, true});
   Manner released;
-  released.write = released.async = true;
+  released.write = released.anyProxy = true;
   c.judge(i, lane, target, to[lane], mapBytes, released);
   std::memcpy(target.data, source.data, mapBytes);
   if (c.checks) {

@@ -109,7 +109,7 @@ TEST(Bulk, ChecksSizesAndAddresses) {
     FindingKind kind;
     const char *why;
   } bad[] = {
-      {"[%r1], [%rd0], 120, [%r2]", FindingKind::InvalidOperation,
+      {"[%r1], [%rd0], %r9, [%r2]", FindingKind::InvalidOperation,
        "120 bytes, expected a multiple of 16"},
       {"[%r1+8], [%rd0], 128, [%r2]", FindingKind::Misaligned, "16"},
       {"[%r1], [%rd0+4], 128, [%r2]", FindingKind::Misaligned, "16"},
@@ -120,8 +120,8 @@ TEST(Bulk, ChecksSizesAndAddresses) {
       {"[%r1], [%rd0], 128, [%r1]", FindingKind::InvalidOperation, "mbarrier"},
   };
   for (auto &b : bad) {
-    Kernel k = loading("@%p0 cp.async.bulk.shared::cluster.global.mbarrier::"
-                       "complete_tx::bytes " +
+    Kernel k = loading("mov.u32 %r9, 120; @%p0 cp.async.bulk.shared::cluster."
+                       "global.mbarrier::complete_tx::bytes " +
                            b.operands + ";",
                        "");
     ASSERT_TRUE(k.run()) << k.error;
@@ -298,7 +298,8 @@ TEST(Bulk, ReductionsOfManyCtas) {
 TEST(Bulk, PrefetchesAreHints) {
   Kernel k = loading("cp.async.bulk.prefetch.L2.global [%rd0], 128;", "");
   EXPECT_TRUE(k.runClean(1)) << k.error;
-  Kernel bad = loading("cp.async.bulk.prefetch.L2.global [%rd0], 100;", "");
+  Kernel bad = loading(
+      "mov.u32 %r9, 100; cp.async.bulk.prefetch.L2.global [%rd0], %r9;", "");
   ASSERT_TRUE(bad.run());
   EXPECT_TRUE(bad.finds(FindingKind::InvalidOperation, "100 bytes"));
 }
@@ -323,6 +324,7 @@ TEST(Bulk, RefusesWhatIsNotThere) {
       {cta + four, "8.5", "PTX 8.6"},
       {cta + ".multicast::cluster [%r1], [%rd1], 16, [%r2], %h0;", "8.8",
        "unknown modifier '.multicast::cluster'"},
+      {in + " [%r1], [%rd1], 100, [%r2];", "8.8", "moves 100 bytes"},
       {in + " [%r1], [%rd1], 16;", "8.8", "expects more than 3 operands"},
       {in + ".bulk_group" + four, "8.8", "unknown modifier '.bulk_group'"},
       {to + ".cp_mask [%rd1], [%r1], 16, %h0;", "8.8",

@@ -203,8 +203,6 @@ TEST(Copy, RefusesWhatIsNotThere) {
       {"cp.async.cg.shared.global [x], [r], 8;", "sm_80", "8.0",
        "copies 8 bytes, expected 16"},
       {copy + "x;", "sm_80", "8.0", "must be an integer constant"},
-      {"cp.async.ca.shared::cta.global [x], [r], 4;", "sm_80", "7.0",
-       "PTX 7.8"},
       {"cp.async.ca.shared.global.L2::64B [x], [r], 4;", "sm_80", "7.0",
        "PTX 7.4"},
       {copy + "4, p;", "sm_80", "7.4", "PTX 7.5"},

@@ -177,6 +177,142 @@ def moves():
                 "mov.pred p, 1;", "mov.b32 x, f;", "mov.u32 x, r;")
 
 
+def copies():
+    for cache in ("ca", "cg", "cs"):
+        for space in ("shared", "shared::cta", "shared::cluster"):
+            word = f"cp.async.{cache}.{space}.global"
+            for rest in ("4", "8", "16", "12", "4, 2", "16, x", "16, p", "8, q",
+                         "16, x, r", "w"):
+                yield f"{word} [x], [r], {rest};"
+            for hint in ("L2::64B", "L2::128B", "L2::256B", "L2::32B"):
+                yield f"{word}.{hint} [x], [r], 16;"
+            for rest in ("16, s", "16, x, s", "16, p, s", "16"):
+                yield f"{word}.L2::cache_hint [x], [r], {rest};"
+                yield f"{word}.L2::cache_hint.L2::128B [x], [r], {rest};"
+    for space in ("", ".shared", ".shared::cta", ".shared::cluster", ".global"):
+        for noinc in ("", ".noinc"):
+            for t in ("", ".b64", ".b32"):
+                yield f"cp.async.mbarrier.arrive{noinc}{space}{t} [r];"
+    yield from ("cp.async.commit_group;", "cp.async.commit_group 0;",
+                "cp.async.wait_group 0;", "cp.async.wait_group 7;",
+                "cp.async.wait_group -1;", "cp.async.wait_group x;",
+                "cp.async.wait_group;", "cp.async.wait_all;",
+                "cp.async.wait_all 0;", "cp.async.bulk.commit_group;",
+                "cp.async.bulk.wait_group 0;", "cp.async.bulk.wait_group 9;",
+                "cp.async.bulk.wait_group.read 1;",
+                "cp.async.bulk.wait_group.write 1;",
+                "cp.async.bulk.wait_group.read x;",
+                "cp.async.bulk.wait_group -1;", "cp.async.bulk.wait_all;")
+    tx = "mbarrier::complete_tx::bytes"
+    spaces = ("global", "shared::cta", "shared::cluster", "shared")
+    for to in spaces:
+        for source in spaces:
+            word = f"cp.async.bulk.{to}.{source}"
+            for end in (f"{tx} [x], [r], y, [z];", f"{tx} [x], [r], 16, [z];",
+                        "bulk_group [r], [x], y;", "bulk_group [r], [x], 20;",
+                        f"{tx}.L2::cache_hint [x], [r], y, [z], s;",
+                        "bulk_group.L2::cache_hint [r], [x], y, s;",
+                        f"{tx}.multicast::cluster [x], [r], y, [z], h;",
+                        f"{tx}.multicast::cluster.L2::cache_hint "
+                        "[x], [r], y, [z], h, s;",
+                        "bulk_group.cp_mask [r], [x], y, h;",
+                        f"{tx} [x], [r], y;", "bulk_group [r], [x], y, [z];",
+                        "[x], [r], y, [z];"):
+                yield f"{word}.{end}" if end[0] != "[" else f"{word} {end}"
+    for op in "and or xor add inc dec min max exch".split():
+        for t in everything[:-1]:
+            for ftz in ("", ".noftz"):
+                if ftz and t not in ("f16", "bf16", "f32"):
+                    continue
+                yield (f"cp.reduce.async.bulk.global.shared::cta.bulk_group."
+                       f"{op}{ftz}.{t} [r], [x], y;")
+                yield (f"cp.reduce.async.bulk.shared::cluster.shared::cta.{tx}."
+                       f"{op}{ftz}.{t} [x], [y], z, [w];")
+    yield from (f"cp.reduce.async.bulk.global.shared::cta.bulk_group."
+                "L2::cache_hint.add.u32 [r], [x], y, s;",
+                f"cp.reduce.async.bulk.shared::cta.global.{tx}.add.u32 "
+                "[x], [r], y, [z];",
+                f"cp.reduce.async.bulk.shared::cluster.global.{tx}.add.u32 "
+                "[x], [r], y, [z];")
+    for m in ("", ".L2::cache_hint"):
+        for rest in ("y", "y, s", "16", "17"):
+            yield f"cp.async.bulk.prefetch.L2.global{m} [r], {rest};"
+    coordinates = ["x", "x, y", "x, y, z", "x, y, z, w", "x, y, z, w, x"]
+    for n, c in enumerate(coordinates, 1):
+        for mode in ("", ".tile"):
+            for to in ("shared::cta", "shared::cluster", "shared"):
+                word = f"cp.async.bulk.tensor.{n}d.{to}.global{mode}.{tx}"
+                yield f"{word} [x], [r, {{{c}}}], [y];"
+                yield f"{word}.L2::cache_hint [x], [r, {{{c}}}], [y], s;"
+                yield f"{word}.multicast::cluster [x], [r, {{{c}}}], [y], h;"
+                yield (f"{word}.multicast::cluster.L2::cache_hint "
+                       f"[x], [r, {{{c}}}], [y], h, s;")
+            word = f"cp.async.bulk.tensor.{n}d.global.shared::cta{mode}"
+            yield f"{word}.bulk_group [r, {{{c}}}], [x];"
+            yield f"{word}.bulk_group.L2::cache_hint [r, {{{c}}}], [x], s;"
+            yield f"{word} [r, {{{c}}}], [x];"
+            yield f"{word}.{tx} [r, {{{c}}}], [x];"
+            word = f"cp.async.bulk.prefetch.tensor.{n}d.L2.global{mode}"
+            yield f"{word} [r, {{{c}}}];"
+            yield f"{word}.L2::cache_hint [r, {{{c}}}], s;"
+            for op in "and or xor add inc dec min max exch".split():
+                word = f"cp.reduce.async.bulk.tensor.{n}d.global.shared::cta"
+                yield f"{word}.{op}{mode}.bulk_group [r, {{{c}}}], [x];"
+        yield (f"cp.async.bulk.tensor.{n % 5 + 1}d.shared::cluster.global.{tx} "
+               f"[x], [r, {{{c}}}], [y];")
+    yield from ("cp.async.bulk.tensor.2d.global.shared::cluster.bulk_group "
+                "[r, {x, y}], [z];",
+                f"cp.async.bulk.tensor.2d.shared::cluster.global.{tx} "
+                "[x], [r], [y];",
+                f"cp.async.bulk.tensor.2d.shared::cluster.global.{tx}.tile "
+                "[x], [r, {y, z}], [w];",
+                f"cp.async.bulk.tensor.2d.{tx}.shared::cluster.global "
+                "[x], [r, {y, z}], [w];",
+                "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.tile "
+                "[r, {x, y}], [z];",
+                f"cp.async.bulk.tensor.2d.shared::cluster.global.{tx}."
+                "cta_group::1 [x], [r, {y, z}], [w];",
+                f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4."
+                f"{tx} [x], [r, {{x, y, z, w, x}}], [w];")
+
+
+def tensor_maps():
+    fields = {"global_address": "b64", "rank": "b32", "box_dim": "b32",
+              "global_dim": "b32", "global_stride": "b64",
+              "element_stride": "b32", "elemtype": "b32",
+              "interleave_layout": "b32", "swizzle_mode": "b32",
+              "swizzle_atomicity": "b32", "fill_mode": "b32"}
+    for field, t in fields.items():
+        for space in ("", ".global", ".shared::cta", ".shared",
+                      ".shared::cluster"):
+            word = f"tensormap.replace.tile.{field}{space}.b1024"
+            v = "s" if t == "b64" else "x"
+            for rest in (v, "1", f"0, {v}", "0, 1"):
+                yield f"{word}.{t} [r], {rest};"
+        word = f"tensormap.replace.tile.{field}.shared::cta.b1024"
+        for rest in (*map(str, range(2, 17)), "-1", f"3, {v}", f"4, {v}",
+                     f"5, {v}", f"-1, {v}", f"x, {v}"):
+            yield f"{word}.{t} [r], {rest};"
+        yield f"{word}.{'b32' if t == 'b64' else 'b64'} [r], 1;"
+        yield f"tensormap.replace.{field}.shared::cta.b1024.{t} [r], 1;"
+    for scope in ("cta", "cluster", "gpu", "sys", ""):
+        end = f".{scope}" if scope else ""
+        for tail in ("", ".sync", ".sync.aligned"):
+            word = ("tensormap.cp_fenceproxy.global.shared::cta.tensormap::"
+                    f"generic.release{end}{tail}")
+            yield f"{word} [r], [x], 128;"
+            yield f"{word} [r], [x], 64;"
+        for order in ("acquire", "release", ""):
+            word = ("fence.proxy.tensormap::generic"
+                    f"{'.' if order else ''}{order}{end}")
+            for rest in ("", " [r], 128", " [r], 64", " [x], 128", " [r]"):
+                yield f"{word}{rest};"
+    for kind in ("alias", "async", "async.global", "async.shared::cta",
+                 "async.shared::cluster", "async.shared", "async.local",
+                 "tensormap"):
+        yield f"fence.proxy.{kind};"
+
+
 def differs(spelling):
     """Where the ISA and ptxas part, or nothing is gained by following."""
     return (
@@ -185,6 +321,9 @@ def differs(spelling):
         or re.match(r"fma\.r[zmp]\.bf16", spelling)
         or re.match(r"rcp\.r[nz]\.ftz\.f64", spelling)
         or re.match(r"cvt\.(f16\.bf16|bf16\.f16) ", spelling)
+        or re.match(r"cp\.async\.(bulk\.)?wait_group -1", spelling)
+        or re.match(r"tensormap\.replace\.tile\.global_stride\S* \[r\], 4",
+                    spelling)
         # Registers of 16 bits stand for 8 bits here as everywhere.
         or re.match(r"cvt\.[a-z.]*(bf16\.[us]8|[us]8\.bf16) ", spelling))
 
@@ -211,7 +350,7 @@ def main():
     arguments = parser.parse_args()
     spellings = list(dict.fromkeys(
         s for family in (arithmetic, bits, comparisons, conversions, exchanges,
-                         moves) for s in family() if not differs(s)))
+                         moves, copies, tensor_maps) for s in family() if not differs(s)))
     masks = [0] * len(spellings)
     for k, (target, version) in enumerate(settings):
         for i, taken in enumerate(judge(arguments.ptxas, target, version,
