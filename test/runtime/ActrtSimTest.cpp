@@ -190,6 +190,33 @@ TEST_F(ActrtSim, TensorMapsMoveTiles) {
   }
 }
 
+// Rows at half the distance: they overlap.
+TEST_F(ActrtSim, TensorMapsTakeStrides) {
+  std::vector<uint16_t> x(32 * 128);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = uint16_t(i + 1);
+  ASSERT_TRUE(npy::write(folder + "x.npy", "u2", {32, 128}, x.data()));
+  auto tile = [&](const std::string &words) {
+    return run("tma-tile",
+               "--block 256 --arg tma:x.npy:bf16:box=8x64:" + words +
+                   " --arg 'out:u16[8,64]:o.npy' --arg u32:0 "
+                   "--arg u32:3");
+  };
+  ASSERT_EQ(tile("strides=128"), 0) << err;
+  auto got = array<uint16_t>("o.npy");
+  for (unsigned r = 0; r < 8; ++r)
+    for (unsigned c = 0; c < 64; ++c)
+      ASSERT_EQ(got[64 * r + c], x[64 * (3 + r) + c]);
+  EXPECT_EQ(tile("strides=272"), 1);
+  EXPECT_NE(err.find("the strides lead out of the array of 8192 bytes"),
+            std::string::npos)
+      << err;
+  EXPECT_EQ(tile("strides=256x16"), 1);
+  EXPECT_NE(err.find("expected one for each but the innermost"),
+            std::string::npos)
+      << err;
+}
+
 TEST(Argument, IsCheckedAsText) {
   const char *const bad[] = {
       "",
@@ -214,6 +241,8 @@ TEST(Argument, IsCheckedAsText) {
       "tma:x.npy:f32:box=1x1x1x1x1x1",
       "tma:x.npy:f32:box=8x8:swizzle=100",
       "tma:x.npy:f32:box=8x8:colour=red",
+      "tma:x.npy:f32:box=8x8:strides=a",
+      "tma:x.npy:f32:box=8x8:strides=1x2x3x4x5",
       "tma::f32:box=8x8",
   };
   for (const char *text : bad) {

@@ -152,6 +152,18 @@ Status parseMapWord(Argument &a, const std::string &word) {
     (key == "box" ? a.box : a.steps) = *list;
     return ok();
   }
+  if (key == "strides") {
+    for (const std::string &stride : split(value, 'x')) {
+      auto n = number(stride);
+      if (!n)
+        return n.error();
+      if (a.strides.size() == 4)
+        return Error{"'" + value + "', expected up to 4 strides like 320x64",
+                     ""};
+      a.strides.push_back(*n);
+    }
+    return ok();
+  }
   if (key == "fill" && (value == "nan" || value == "zero")) {
     a.map.fill = value == "nan";
     return ok();
@@ -170,8 +182,9 @@ Status parseMapWord(Argument &a, const std::string &word) {
         return ok();
       }
   return Error{"'" + word +
-                   "', expected box=64x128, step=1x1, swizzle=0|32|64|128, "
-                   "fill=zero|nan, interleave=0|16|32 or l2=0|64|128|256",
+                   "', expected box=64x128, step=1x1, strides=320, "
+                   "swizzle=0|32|64|128, fill=zero|nan, interleave=0|16|32 or "
+                   "l2=0|64|128|256",
                ""};
 }
 

@@ -9,9 +9,11 @@
 //   i32:N u32: i64: u64: f32:X f64:X
 //   ptr:0                   a null pointer (or any other number)
 //   tma:FILE:DTYPE:box=64x128:swizzle=128[:fill=nan][:step=1x2][:l2=128]
-//       [:interleave=16]    a tensor map over the array of the file, which is
+//       [:interleave=16][:strides=320x64]
+//                           a tensor map over the array of the file, which is
 //                           that of an inout: or out: argument where one names
-//                           the same file; box and step outermost first
+//                           the same file; box, step and strides outermost
+//                           first, strides in bytes and without the innermost
 //
 // NumPy has neither bf16 nor fp8: they travel as uint16 and uint8.
 #ifndef ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
@@ -32,6 +34,7 @@ struct Argument {
   void *address = nullptr;          // In, InOut, Out
   runtime::TiledTensor map;         // Map: all but the tensor itself
   std::vector<uint32_t> box, steps; // Map: outermost first
+  std::vector<uint64_t> strides;    // Map, when given: bytes, outermost first
 };
 
 Result<Argument> parseArgument(const std::string &text);

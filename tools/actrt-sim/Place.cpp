@@ -63,6 +63,12 @@ static Status placeMap(Argument &a, Argument *other,
                      " dimensions, the box " + std::to_string(a.box.size()) +
                      ", expected as many, from 1 to 5",
                  ""};
+  if (!a.strides.empty() && a.strides.size() != rank - 1)
+    return Error{"the array has " + std::to_string(rank) +
+                     " dimensions and the map " +
+                     std::to_string(a.strides.size()) +
+                     " strides, expected one for each but the innermost",
+                 ""};
   t.rank = static_cast<uint32_t>(rank);
   t.address = reinterpret_cast<uint64_t>(other->address);
   uint64_t stride = element;
@@ -72,8 +78,20 @@ static Status placeMap(Argument &a, Argument *other,
     t.box[i] = a.box[outer];
     t.elementStrides[i] = a.steps.empty() ? 1 : a.steps[outer];
     if (i > 0)
-      t.strides[i - 1] = stride;
+      t.strides[i - 1] = a.strides.empty() ? stride : a.strides[outer];
     stride *= t.sizes[i];
+  }
+  // With strides of one's own the last element may lie anywhere.
+  uint64_t end = element, step = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    bool over = t.sizes[i] == 0 ||
+                __builtin_mul_overflow(t.sizes[i] - 1,
+                                       i ? t.strides[i - 1] : element, &step) ||
+                __builtin_add_overflow(end, step, &end);
+    if (!a.strides.empty() && (over || end > array.bytes.size()))
+      return Error{"the strides lead out of the array of " +
+                       std::to_string(array.bytes.size()) + " bytes",
+                   ""};
   }
   auto map = encodeTensorMap(t);
   if (!map)
