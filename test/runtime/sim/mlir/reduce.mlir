@@ -1,10 +1,10 @@
 // RUN: mlir-opt %s --gpu-lower-to-nvvm-pipeline="cubin-chip=sm_80 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run-gpu | FileCheck %s
 
-// Every thread of a warp of 8 × 4 has a value, x² − 3·y; the sum, the largest value
-// and the exclusive or of all by gpu.all_reduce, beside the same
-// values taken on the CPU. Then whole warps by redux.sync, and a sum over blocks by
-// atomics.
+// Every thread of a block of 11 × 9 has a value, x² − 3·y: four warps, the last of
+// three lanes. The sum, the largest value and the exclusive or of all by
+// gpu.all_reduce, beside the same values taken on the CPU. Then whole warps by
+// redux.sync, and a sum over blocks by atomics.
 
 // CHECK: [[[SUM:-?[0-9]+]], [[MAX:-?[0-9]+]], [[XOR:-?[0-9]+]]]
 // CHECK: [[[SUM]], [[MAX]], [[XOR]]]
@@ -14,7 +14,8 @@ func.func @main() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %c11 = arith.constant 11 : index
   %c32 = arith.constant 32 : index
   %c4 = arith.constant 4 : index
   %zero = arith.constant 0 : i32
@@ -33,7 +34,7 @@ func.func @main() {
   gpu.host_register %sum_any : memref<*xf32>
 
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
-             threads(%tx, %ty, %tz) in (%sx = %c8, %sy = %c4, %sz = %c1) {
+             threads(%tx, %ty, %tz) in (%sx = %c11, %sy = %c9, %sz = %c1) {
     %square = arith.muli %tx, %tx : index
     %c3 = arith.constant 3 : index
     %less = arith.muli %ty, %c3 : index
@@ -47,10 +48,11 @@ func.func @main() {
       gpu.yield %ab : i32
     } : (i32) -> i32
     // All threads have the results: the last one writes them.
-    %c7 = arith.constant 7 : index
-    %at7 = arith.cmpi eq, %tx, %c7 : index
-    %at3 = arith.cmpi eq, %ty, %c3 : index
-    %last = arith.andi %at7, %at3 : i1
+    %c8 = arith.constant 8 : index
+    %c10 = arith.constant 10 : index
+    %at10 = arith.cmpi eq, %tx, %c10 : index
+    %at8 = arith.cmpi eq, %ty, %c8 : index
+    %last = arith.andi %at10, %at8 : i1
     scf.if %last {
       memref.store %s, %got[%c0] : memref<3xi32>
       memref.store %m, %got[%c1] : memref<3xi32>
@@ -84,9 +86,9 @@ func.func @main() {
 
   // The same as the first kernel, one value after another.
   %expected = memref.alloc() : memref<3xi32>
-  %s, %m, %x = scf.for %i = %c0 to %c8 step %c1
+  %s, %m, %x = scf.for %i = %c0 to %c11 step %c1
       iter_args(%si = %zero, %mi = %lowest, %xi = %zero) -> (i32, i32, i32) {
-    %rs, %rm, %rx = scf.for %j = %c0 to %c4 step %c1
+    %rs, %rm, %rx = scf.for %j = %c0 to %c9 step %c1
         iter_args(%sj = %si, %mj = %mi, %xj = %xi) -> (i32, i32, i32) {
       %i32 = arith.index_cast %i : index to i32
       %j32 = arith.index_cast %j : index to i32
