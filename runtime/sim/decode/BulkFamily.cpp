@@ -185,11 +185,12 @@ public:
   const Bulk *plan = nullptr;
 
   void read() override {
-    values.resize(size_t(bytes));
-    if (from)
-      std::memcpy(values.data(), from, values.size());
+    if (from) // else reported; there may be no end to `bytes`
+      values.assign(from, from + bytes);
   }
   void write() override {
+    if (!from)
+      return;
     if (global)
       put(global);
     for (Landing &l : landings)

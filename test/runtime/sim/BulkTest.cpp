@@ -116,11 +116,13 @@ TEST(Bulk, ChecksSizesAndAddresses) {
       {"[%r1+496], [%rd0], 128, [%r2]", FindingKind::OutOfBounds,
        "shared memory"},
       {"[%r1], [%rd0+400], 128, [%r2]", FindingKind::OutOfBounds, ""},
+      {"[%r1], [%rd0], %r8, [%r2]", FindingKind::OutOfBounds, "4294967280"},
       {"[%r1], [%rd1], 128, [%r2]", FindingKind::Uninitialised, ""},
       {"[%r1], [%rd0], 128, [%r1]", FindingKind::InvalidOperation, "mbarrier"},
   };
   for (auto &b : bad) {
-    Kernel k = loading("mov.u32 %r9, 120; @%p0 cp.async.bulk.shared::cluster."
+    Kernel k = loading("mov.u32 %r9, 120; mov.u32 %r8, -16; @%p0 "
+                       "cp.async.bulk.shared::cluster."
                        "global.mbarrier::complete_tx::bytes " +
                            b.operands + ";",
                        "");
