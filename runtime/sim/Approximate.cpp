@@ -57,6 +57,15 @@ template <class F> double valueOf(typename F::Bits bits) {
 
 } // namespace
 
+/// A power of two is exact on every card, and nvcc's library relies on it: its
+/// exp and erf in double precision scale by ex2.approx of an integer.
+static bool isPowerOfTwo(Approximation function, double input) {
+  return (function == Approximation::Ex2 ||
+          function == Approximation::Ex2Half ||
+          function == Approximation::Ex2BFloat) &&
+         input == std::trunc(input);
+}
+
 Bound boundOf(Approximation function, double input, double exact) {
   double a = std::fabs(input);
   switch (function) {
@@ -113,7 +122,7 @@ typename F::Bits approximate(Approximation function, double input, double exact,
                              Random &random) {
   typename F::Bits nearest = narrowDouble<F>(exact);
   if (random.isQuiet() || !std::isfinite(exact) || exact == 0 || input == 0 ||
-      std::isinf(input))
+      std::isinf(input) || isPowerOfTwo(function, input))
     return nearest;
   Bound bound = boundOf(function, input, exact);
   double most = bound.measure == Bound::Ulp ? bound.amount * ulpOf<F>(exact)

@@ -43,7 +43,8 @@ Bound boundOf(Approximation function, double input, double exact);
 double exactValue(Approximation function, double input);
 
 /// exact in format F: rounded to nearest when `random` is quiet, else with an
-/// error within the bound. Special values (zero, infinity, NaN) are exact.
+/// error within the bound. Special values (zero, infinity, NaN) are exact, and
+/// so is ex2 of an integer.
 template <class F>
 typename F::Bits approximate(Approximation function, double input, double exact,
                              Random &random);

@@ -9,8 +9,9 @@ namespace act::runtime::sim {
 
 namespace {
 
-constexpr uint32_t turn = 512;       // instructions of a warp at a time
-constexpr unsigned idleRounds = 64;  // of nothing but looking, then it waits
+constexpr uint32_t turn = 512;      // instructions of a warp at a time
+constexpr unsigned idleRounds = 64; // of nothing but looking, then it waits
+constexpr unsigned patientRounds = 4096; // when there is nobody else to run
 constexpr uint32_t lookRange = 2048; // instructions between looks of one loop
 
 } // namespace
@@ -90,7 +91,7 @@ bool Cta::advanceOne(Random &random) {
   return false;
 }
 
-Cluster::Outcome Cluster::run() {
+Cluster::Outcome Cluster::run(bool patient) {
   std::vector<Warp *> live;
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
@@ -148,7 +149,7 @@ Cluster::Outcome Cluster::run() {
     bool advanced = false;
     for (auto &cta : ctas)
       advanced |= cta->advanceOne(random);
-    if (!advanced && ++idle >= idleRounds)
+    if (!advanced && ++idle >= (patient ? patientRounds : idleRounds))
       return Outcome::Waiting;
   }
   for (auto &cta : ctas)

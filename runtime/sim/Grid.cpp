@@ -26,6 +26,12 @@ bool Grid::inScope(uint32_t cta, uint32_t other, Scope scope) const {
   return true;
 }
 
+Scope Grid::distance(uint32_t cta, uint32_t other) const {
+  return cta == other                         ? Scope::Cta
+         : clusterOf(cta) == clusterOf(other) ? Scope::Cluster
+                                              : Scope::Gpu;
+}
+
 uint32_t Grid::clusterOf(uint32_t cta) const {
   uint32_t x = cta % gridDim[0], y = cta / gridDim[0] % gridDim[1],
            z = cta / gridDim[0] / gridDim[1];
@@ -204,7 +210,7 @@ Result<LaunchReport> Grid::run() {
       }
       ++active;
       lock.unlock();
-      Cluster::Outcome outcome = cluster->run();
+      Cluster::Outcome outcome = cluster->run(/*patient=*/tries > 0);
       lock.lock();
       --active;
       result.counters.add(cluster->counters);
@@ -235,9 +241,7 @@ Result<LaunchReport> Grid::run() {
                      "' needs more local memory than a thread has",
                  ""};
   if (stop)
-    return Error{"kernel '" + kernel->name + "' was stopped after " +
-                     std::to_string(instructions.load()) + " warp instructions",
-                 ""};
+    result.stoppedAfter = instructions.load();
   std::sort(
       findings.begin(), findings.end(), [](const Finding &a, const Finding &b) {
         return std::tie(a.kind, a.site.ptxLine, a.otherSite.ptxLine,

@@ -88,6 +88,10 @@ struct Fragment {
   const Mbarrier *mbarrier = nullptr;
   uint64_t mbarrierPhase = 0;
   uint64_t steps = 0; // since it was chosen
+  // The last instruction since it left the rest of its warp that did anything
+  // but jump.
+  const FunctionCode *didIn = nullptr;
+  uint32_t did = 0;
 };
 
 /// A CTA barrier (bar.sync 0 ... 15).
@@ -140,6 +144,16 @@ public:
   uint32_t liveLanes = 0; // not exited
   std::vector<Fragment> fragments;
   uint32_t current = 0;
+  /// Lanes that exited apart from the others, after having done something
+  /// apart from them. Whoever then executes an instruction that the whole warp
+  /// must execute, from which control could have gone to what they did, was
+  /// left behind in a branch: it did not only exit later.
+  struct Left {
+    uint32_t lanes;
+    const FunctionCode *in;
+    uint32_t did;
+  };
+  std::vector<Left> left;
   uint32_t polls = 0;  // in this turn: looks at something that did not change
   uint32_t events = 0; // in this turn: changes that others may wait for
   uint32_t sinceLook = ~0u / 2; // instructions since its last turn of nothing
@@ -158,10 +172,14 @@ public:
   /// Own accesses by the generic proxy (threads, cp.async) up to these ticks
   /// have a proxy fence behind them.
   std::array<std::array<uint32_t, 32>, 2> proxiedOwn{};
-  std::array<KnowledgeRef, 32> fenced,
-      fencedProxied; // published by later relaxed writes
-  std::array<uint32_t, 32> fencedTick{};
-  std::array<KnowledgeRef, 32> pendingAcquire, pendingAcquireProxied;
+  /// What a fence leaves to later relaxed writes, and takes from earlier
+  /// relaxed reads; by how far the other thread is at most (Scope: its CTA, its
+  /// cluster, its GPU). A fence of a narrow scope means nothing farther away.
+  struct Told {
+    KnowledgeRef seen, proxied;
+  };
+  static constexpr unsigned distances = 3;
+  std::array<std::array<Told, 32>, distances> fenced, pendingAcquire;
   Joiner joiner;
   /// What `of` knows for certain of groups of 32 agents, the last asked for.
   struct Certain {
@@ -174,6 +192,13 @@ public:
 
   // ---- asynchronous groups of each lane: committed so far
   std::array<uint64_t, 32> copyGroups{}, bulkGroups{};
+  /// Each cp.async.mbarrier.arrive of a lane, as the groups committed before
+  /// it: its cp.async tick there too.
+  std::array<std::vector<uint64_t>, 32> copyArrivals;
+  /// The tick of a lane's cp.async when `groups` of its groups are complete.
+  uint32_t copyTick(unsigned lane, uint64_t groups) const;
+  /// The group of a lane's last bulk copy that reads shared memory; 0: none.
+  std::array<uint64_t, 32> bulkReads{};
   uint64_t wgmmaGroups = 0;
   bool wgmmaUncommitted = false;
 
@@ -196,13 +221,6 @@ public:
   /// Null when the stack is too deep.
   FrameRef newFrame(const FunctionCode &function, const FrameRef &caller);
 
-  /// Each cp.async.mbarrier.arrive of a lane, as the groups committed before
-  /// it: its cp.async tick there too.
-  std::array<std::vector<uint64_t>, 32> copyArrivals;
-  /// The tick of a lane's cp.async when `groups` of its groups are complete.
-  uint32_t copyTick(unsigned lane, uint64_t groups) const;
-  /// The group of a lane's last bulk copy that reads shared memory; 0: none.
-  std::array<uint64_t, 32> bulkReads{};
   /// Splits `lanes` off the current fragment to `pc`; all of it just moves.
   void jump(Fragment &fragment, uint32_t lanes, uint32_t pc);
   /// Lanes end. The fragment is gone when it has none left.
@@ -245,6 +263,14 @@ public:
       mbarriers; // by offset in its shared memory (Mbarrier.h)
   uint32_t nextMbarrierAgent = 0;
   std::vector<uint64_t> mbarrierWords; // a bit per 8 bytes: a live mbarrier
+  /// The last fence.proxy.tensormap::generic.acquire of each map and warp, with
+  /// what its lanes knew (decode/TensorMapFamily.cpp).
+  struct TensorMapAcquire {
+    uint64_t address = 0;
+    uint32_t warp = 0, lanes = 0, tick = 0;
+    KnowledgeRef known;
+  };
+  std::vector<TensorMapAcquire> tensorMapAcquires;
   uint32_t threads = 0;
   uint32_t liveWarps = 0;
   /// Registers that setmaxnreg may hand out.
@@ -272,14 +298,6 @@ public:
         live ? mbarrierWords[k / 64] | bit : mbarrierWords[k / 64] & ~bit;
   }
   /// Gives the operation a random time to happen, or all of it now.
-  /// The last fence.proxy.tensormap::generic.acquire of each map and warp, with
-  /// what its lanes knew (decode/TensorMapFamily.cpp).
-  struct TensorMapAcquire {
-    uint64_t address = 0;
-    uint32_t warp = 0, lanes = 0, tick = 0;
-    KnowledgeRef known;
-  };
-  std::vector<TensorMapAcquire> tensorMapAcquires;
   void issue(std::unique_ptr<AsyncOperation> operation);
   /// Finishes those for which `which` is true, oldest first.
   void finish(const std::function<bool(AsyncOperation &)> &which);
@@ -306,17 +324,22 @@ public:
 
   enum class Outcome : uint8_t { Finished, Waiting, Stopped };
   /// Runs until it is finished, or can only wait for another cluster.
-  Outcome run();
+  /// `patient`: looks for longer before it says that it waits.
+  Outcome run(bool patient);
   uint64_t seenEvents = 0; // Grid::events when it began to wait
   /// A finding for each warp that waits (deadlock).
   void reportWaiting(FindingKind kind) const;
 };
 
-/// A word of memory through which threads synchronise: what was released to it.
+/// A word of memory through which threads synchronise: what was released to it,
+/// by threads of which CTA, for whom.
 struct Release {
-  KnowledgeRef seen, proxied;
-  Scope scope = Scope::System;
-  uint32_t cta = 0;
+  struct Part {
+    uint32_t cta;
+    Scope scope; // Cta, Cluster or Gpu
+    Warp::Told told;
+  };
+  std::vector<Part> parts; // of all that tell the GPU, one with the last's CTA
 };
 
 class Grid {
@@ -342,6 +365,8 @@ public:
   std::string describe(const Cta &cta, uint64_t address) const;
   /// Whether CTA `other` is within `scope` of CTA `cta`.
   bool inScope(uint32_t cta, uint32_t other, Scope scope) const;
+  /// The narrowest scope that holds both.
+  Scope distance(uint32_t cta, uint32_t other) const;
   uint32_t clusterOf(uint32_t cta) const; // linear index of its cluster
 
   /// Thread-safe; findings of the same kind and places are counted together.
@@ -415,6 +440,9 @@ struct Context {
   /// Reports registers that the instruction touches while a wgmma uses them
   /// (decode/WgmmaFamily.cpp).
   void checkInflight(const Instruction &at) const;
+  /// Reports lanes that exit while bulk copies of theirs may still read shared
+  /// memory (decode/BulkFamily.cpp).
+  void checkExit(const Instruction &at) const;
 
   // ---- findings
   Finding finding(FindingKind kind, const Instruction &at, unsigned lane,
@@ -437,9 +465,6 @@ struct Context {
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
   /// Judges an access by the lane itself that happens now.
-  /// Reports lanes that exit while bulk copies of theirs may still read shared
-  /// memory (decode/BulkFamily.cpp).
-  void checkExit(const Instruction &at) const;
   void judge(const Instruction &at, unsigned lane, const Target &where,
              uint64_t address, uint64_t bytes, Manner manner) const;
 

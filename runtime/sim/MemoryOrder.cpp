@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/MemoryOrder.h"
+#include <algorithm>
 #include <cstring>
 
 namespace act::runtime::sim {
@@ -17,34 +18,58 @@ void take(Context &c, unsigned lane, const Release &message, Order order,
           Scope scope) {
   const Grid &g = c.grid;
   uint32_t self = c.cta.linear;
-  if (!message.seen || !g.inScope(message.cta, self, message.scope) ||
-      !g.inScope(self, message.cta, scope))
-    return;
   Warp &w = c.warp;
-  if (isAcquire(order)) {
-    w.learn(lane, message.seen, message.proxied);
-  } else {
-    w.pendingAcquire[lane] = w.joiner(w.pendingAcquire[lane], message.seen);
-    w.pendingAcquireProxied[lane] =
-        w.joiner(w.pendingAcquireProxied[lane], message.proxied);
+  for (const Release::Part &part : message.parts) {
+    if (!g.inScope(part.cta, self, part.scope) ||
+        !g.inScope(self, part.cta, scope))
+      continue;
+    if (isAcquire(order)) {
+      w.learn(lane, part.told.seen, part.told.proxied);
+      continue;
+    }
+    Warp::Told &pending =
+        w.pendingAcquire[unsigned(g.distance(part.cta, self))][lane];
+    pending.seen = w.joiner(pending.seen, part.told.seen);
+    pending.proxied = w.joiner(pending.proxied, part.told.proxied);
   }
 }
 
-// What lane leaves when it writes in this order; null: nothing.
+// What lane leaves when it writes in this order; empty: nothing.
 Release leave(Context &c, unsigned lane, Order order, Scope scope) {
   Release r;
-  r.scope = scope;
-  r.cta = c.cta.linear;
+  Scope widest = std::min(scope, Scope::Gpu);
   if (isRelease(order)) {
     Gathering seen, proxied;
     c.warp.publish(lane, seen, proxied);
-    r.seen = seen.freeze();
-    r.proxied = proxied.freeze();
-  } else {
-    r.seen = c.warp.fenced[lane];
-    r.proxied = c.warp.fencedProxied[lane];
+    r.parts.push_back(
+        {c.cta.linear, widest, {seen.freeze(), proxied.freeze()}});
+    return r;
+  }
+  // A fence of a wide scope tells the near as well.
+  KnowledgeRef told;
+  for (unsigned d = unsigned(widest) + 1; d-- > 0;) {
+    const Warp::Told &t = c.warp.fenced[d][lane];
+    if (t.seen && t.seen != told)
+      r.parts.push_back({c.cta.linear, Scope(d), t});
+    told = t.seen;
   }
   return r;
+}
+
+void add(Context &c, Release &to, Release &&more) {
+  for (Release::Part &part : more.parts) {
+    auto same = std::find_if(to.parts.begin(), to.parts.end(), [&](auto &p) {
+      return p.scope == part.scope &&
+             c.grid.inScope(p.cta, part.cta, part.scope);
+    });
+    if (same == to.parts.end()) {
+      to.parts.push_back(std::move(part));
+      continue;
+    }
+    same->cta = part.cta;
+    same->told.seen = c.warp.joiner(same->told.seen, part.told.seen);
+    same->told.proxied = c.warp.joiner(same->told.proxied, part.told.proxied);
+  }
 }
 
 } // namespace
@@ -72,10 +97,10 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
   if (c.checks) {
     c.judge(at, lane, to, address, bytes, {true, false, true, scope});
     Release r = leave(c, lane, order, scope);
-    if (r.seen)
-      table.words[keyOf(c, to, address)] = std::move(r);
-    else
+    if (r.parts.empty())
       table.words.erase(keyOf(c, to, address));
+    else
+      table.words[keyOf(c, to, address)] = std::move(r);
   }
   std::memcpy(to.data, value, bytes);
   c.eventGlobal();
@@ -96,19 +121,8 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
   bool changed = change(where.data);
   if (c.checks && changed) {
     Release r = leave(c, lane, order, scope);
-    if (r.seen) {
-      Release &there = table.words[keyOf(c, where, address)];
-      // A wider scope stands for both; what is weaker is then taken for more
-      // than it is only by those who are in the narrower one anyway.
-      if (!there.seen) {
-        there = std::move(r);
-      } else {
-        there.seen = c.warp.joiner(there.seen, r.seen);
-        there.proxied = c.warp.joiner(there.proxied, r.proxied);
-        there.scope = std::min(there.scope, r.scope);
-        there.cta = r.cta;
-      }
-    }
+    if (!r.parts.empty())
+      add(c, table.words[keyOf(c, where, address)], std::move(r));
   }
   if (changed)
     c.eventGlobal();
@@ -116,19 +130,26 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
     c.poll(address, "a word of memory to change");
 }
 
-void fence(Context &c) {
+void fence(Context &c, Order order, Scope scope) {
   if (!c.checks)
     return;
   Warp &w = c.warp;
+  unsigned reach = unsigned(std::min(scope, Scope::Gpu));
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
       continue;
-    w.learn(lane, w.pendingAcquire[lane], w.pendingAcquireProxied[lane]);
-    w.pendingAcquire[lane] = w.pendingAcquireProxied[lane] = nullptr;
+    for (unsigned d = 0; isAcquire(order) && d <= reach; ++d) {
+      Warp::Told &pending = w.pendingAcquire[d][lane];
+      w.learn(lane, pending.seen, pending.proxied);
+      pending = {};
+    }
+    if (!isRelease(order))
+      continue;
     Gathering seen, proxied;
     w.publish(lane, seen, proxied);
-    w.fenced[lane] = seen.freeze();
-    w.fencedProxied[lane] = proxied.freeze();
+    Warp::Told told{seen.freeze(), proxied.freeze()};
+    for (unsigned d = 0; d <= reach; ++d)
+      w.fenced[d][lane] = told;
   }
   w.ticked();
 }

@@ -7,6 +7,7 @@
 // scope. A relaxed write leaves what the thread's last fence published; a
 // relaxed read keeps the message until the thread's next fence takes it. A
 // read-modify-write adds to the message that it finds; a plain store ends it.
+// A fence, too, orders only what is in its scope on both sides.
 #ifndef ACT_RUNTIME_SIM_MEMORYORDER_H
 #define ACT_RUNTIME_SIM_MEMORYORDER_H
 #include "runtime/sim/Machine.h"
@@ -35,8 +36,8 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
                    const std::function<bool(std::byte *)> &change);
-/// fence{.acq_rel, .sc}.scope for the active lanes.
-void fence(Context &c);
+/// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
+void fence(Context &c, Order order, Scope scope);
 /// fence.proxy.async for the active lanes.
 void fenceProxy(Context &c);
 

@@ -114,7 +114,10 @@ public:
     auto report = device.simulator.launch(k.module, k.name, request);
     if (!report)
       return report.error();
-    return device.keep(report->findings);
+    auto s = device.keep(report->findings);
+    if (s && report->stoppedAfter)
+      return sim::stopped(k.name, report->stoppedAfter);
+    return s;
   }
   Status record(Event &event) override {
     return static_cast<ImmediateEvent &>(event).record();

@@ -242,4 +242,10 @@ void Simulator::markInitialised(const void *address, uint64_t bytes) {
   space.markInitialised(address, bytes);
 }
 
+Error stopped(const std::string &kernel, uint64_t warpInstructions) {
+  return {"kernel '" + kernel + "' was stopped after " +
+              std::to_string(warpInstructions) + " warp instructions",
+          ""};
+}
+
 } // namespace act::runtime::sim

@@ -80,7 +80,12 @@ struct LaunchRequest {
 struct LaunchReport {
   std::vector<Finding> findings; // of this launch, most severe class first
   Counters counters;
+  /// Warp instructions after which it was stopped (Options); 0: it ended.
+  uint64_t stoppedAfter = 0;
 };
+
+/// That a launch was stopped, in words.
+Error stopped(const std::string &kernel, uint64_t warpInstructions);
 
 class Program; // a decoded module
 class LoadedModule {

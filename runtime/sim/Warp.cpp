@@ -2,6 +2,7 @@
 //
 // A warp's fragments: which one runs, how they split, meet and merge.
 #include "runtime/sim/Machine.h"
+#include "runtime/sim/decode/ControlFlow.h"
 #include "runtime/sim/decode/Specials.h"
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,8 @@ namespace {
 
 // A fragment that has run so many steps lets others run as many.
 constexpr unsigned turnShift = 11;
+// So many looks in vain end a warp's turn.
+constexpr uint32_t looksOfATurn = 8;
 
 unsigned laneStride(unsigned bytes) { return bytes < 8 ? bytes : 8; }
 
@@ -114,6 +117,10 @@ void Warp::merge(uint32_t index) {
         f.arrived)
       continue;
     f.mask |= o.mask;
+    if (fragments.size() == 2)
+      f.didIn = nullptr;
+    else if (!f.didIn)
+      f.didIn = o.didIn, f.did = o.did;
     f.steps = std::min(f.steps, o.steps);
     f.blocked = false;
     fragments.erase(fragments.begin() + i);
@@ -237,6 +244,8 @@ void Warp::finishMeeting(const Instruction &at) {
 void Warp::exit(uint32_t lanes) {
   liveLanes &= ~lanes;
   Fragment &f = fragments[current];
+  if (cta->grid->checks && f.didIn && liveLanes && f.mask == lanes)
+    left.push_back({lanes, f.didIn, f.did});
   f.mask &= ~lanes;
   if (!f.mask)
     fragments.erase(fragments.begin() + current);
@@ -266,6 +275,22 @@ void propagate(Context &c, const Instruction &i) {
   }
 }
 
+// `i` is to be executed by the whole warp, and is, but for lanes that went
+// around it and then exited.
+void checkLeft(Context &c, const Instruction &i) {
+  for (const Warp::Left &l : c.warp.left)
+    if (l.in == c.fragment.frame->function) {
+      const Program &program = *c.grid.program;
+      const ptx::Function &tree =
+          program.tree->functions[size_t(l.in - program.functions.data())];
+      if (reaches(tree, c.fragment.pc, l.did))
+        c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(l.lanes),
+                 "did not execute an instruction that its whole warp must "
+                 "execute together, went on without and exited");
+    }
+  c.warp.left.clear();
+}
+
 } // namespace
 
 Warp::Outcome Warp::run(uint32_t budget) {
@@ -273,10 +298,12 @@ Warp::Outcome Warp::run(uint32_t budget) {
     f.blocked = false;
   const bool checks = cta->grid->checks;
   bool moved = false; // a step that only waits is none
+  const uint32_t enough =
+      looksOfATurn * uint32_t(__builtin_popcount(liveLanes));
   for (uint32_t ran = 0; ran < budget; ++ran) {
     if (fragments.empty())
       return Outcome::Finished;
-    if (!choose())
+    if (polls >= enough || !choose())
       break;
     Fragment &f = fragments[current];
     const Instruction &i = f.frame->function->code[f.pc];
@@ -316,11 +343,14 @@ Warp::Outcome Warp::run(uint32_t budget) {
       }
     }
     if (checks) {
+      if (i.flags & flagAligned && !left.empty())
+        checkLeft(c, i);
       if (i.flags & flagStrictReads)
         checkReads(c, i);
       if (!f.frame->inflight.empty())
         c.checkInflight(i);
     }
+    size_t fragmentCount = fragments.size();
     Step step = i.run(c, i);
     if (step == Step::Blocked) {
       f.blocked = true;
@@ -335,6 +365,10 @@ Warp::Outcome Warp::run(uint32_t budget) {
       if (!met.empty())
         finishMeeting(i);
       Fragment &again = fragments[current];
+      if (fragments.size() > 1) {
+        again.didIn = again.frame->function;
+        again.did = again.pc;
+      }
       ++again.pc;
       ++again.steps;
       again.arrived = false;
@@ -342,6 +376,11 @@ Warp::Outcome Warp::run(uint32_t budget) {
       again.waitingFor = nullptr;
     } else if (step == Step::Jumped) {
       ++fragments[current].steps;
+      if (fragments.size() > fragmentCount) {
+        fragments[current].didIn = nullptr;
+        for (size_t k = fragmentCount; k < fragments.size(); ++k)
+          fragments[k].didIn = nullptr;
+      }
     } else {
       if (checks)
         c.checkExit(i);

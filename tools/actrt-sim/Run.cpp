@@ -155,13 +155,21 @@ int simtool::run(const CommandLine &o) {
   auto report = simulator.launch(**module, kernel->name, *request);
   if (!report)
     return fail(report.error());
+  auto tellFindings = [&] {
+    for (const Finding &f : report->findings)
+      fprintf(stderr, "%s\n", f.str().c_str());
+    return report->findings.empty() ? 0 : 2;
+  };
+  if (report->stoppedAfter) { // results are not written
+    int found = tellFindings();
+    int failed = fail(stopped(kernel->name, report->stoppedAfter));
+    return found ? found : failed;
+  }
   if (auto s = writeBack(arguments); !s)
     return fail(s.error());
   Profile profile{*target, *kernel, *request, *report};
   std::string text = o.json ? json(profile) : table(profile);
   fflush(stdout);
   fputs(text.c_str(), stdout);
-  for (const Finding &f : report->findings)
-    fprintf(stderr, "%s\n", f.str().c_str());
-  return report->findings.empty() ? 0 : 2;
+  return tellFindings();
 }

@@ -158,9 +158,14 @@ void decodeRed(Decoder &d) {
 
 // ---- fences
 
-Step fenceStep(Context &c, const Instruction &) {
-  fence(c);
+Step fenceStep(Context &c, const Instruction &i) {
+  fence(c, Order(i.options & 0xff), Scope(i.options >> 8));
   return Step::Next;
+}
+
+void decodedFence(Decoder &d, Order order, Scope scope) {
+  d.begin(fenceStep, Class::Barrier);
+  d.current().options = uint32_t(order) | uint32_t(scope) << 8;
 }
 
 Step proxyStep(Context &c, const Instruction &) {
@@ -176,8 +181,7 @@ void decodeFence(Decoder &d) {
     d.require(90, 80);
     d.oneOf({"release"}, true);
     d.oneOf({"cluster"}, true);
-    d.begin(fenceStep, Class::Barrier);
-    return;
+    return decodedFence(d, Order::Release, Scope::Cluster);
   }
   if (d.take("proxy")) {
     d.require(70, 75);
@@ -197,10 +201,14 @@ void decodeFence(Decoder &d) {
     return d.begin(kind == 1 ? proxyStep : nothing, Class::Barrier);
   }
   d.require(70, 60);
-  d.oneOf({"sc", "acq_rel", "acquire", "release"});
-  d.scope(Scope::System);
+  int order = d.oneOf({"sc", "acq_rel", "acquire", "release"});
+  Scope scope = d.scope(Scope::System);
   d.oneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  d.begin(fenceStep, Class::Barrier);
+  decodedFence(d,
+               order == 2   ? Order::Acquire
+               : order == 3 ? Order::Release
+                            : Order::AcquireRelease,
+               scope);
 }
 
 void decodeMembar(Decoder &d) {
@@ -209,8 +217,11 @@ void decodeMembar(Decoder &d) {
     d.begin(nothing, Class::Barrier);
     return;
   }
-  d.oneOf({"cta", "gl", "sys"}, true);
-  d.begin(fenceStep, Class::Barrier);
+  int scope = d.oneOf({"cta", "gl", "sys"}, true);
+  decodedFence(d, Order::AcquireRelease,
+               scope == 0   ? Scope::Cta
+               : scope == 1 ? Scope::Gpu
+                            : Scope::System);
 }
 
 } // namespace

@@ -152,8 +152,10 @@ Step clusterArrive(Context &c, const Instruction &i) {
       if (c.active(lane) && i.options & 1) {
         c.warp.publish(lane, k.clusterSeen, k.clusterProxied);
       } else if (c.active(lane)) {
-        k.clusterSeen.add(c.warp.fenced[lane]);
-        k.clusterProxied.add(c.warp.fencedProxied[lane]);
+        const Warp::Told &told =
+            c.warp.fenced[unsigned(Scope::Cluster)][lane];
+        k.clusterSeen.add(told.seen);
+        k.clusterProxied.add(told.proxied);
       }
     if (i.options & 1)
       c.warp.ticked();

@@ -145,8 +145,10 @@ void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
     c.warp.publish(lane, seen, proxied);
     return;
   }
-  seen.add(c.warp.fenced[lane]);
-  proxied.add(c.warp.fencedProxied[lane]);
+  const Warp::Told &told =
+      c.warp.fenced[unsigned(own ? Scope::Cta : Scope::Cluster)][lane];
+  seen.add(told.seen);
+  proxied.add(told.proxied);
 }
 
 // expect_tx, alone or of an arrival.
@@ -286,19 +288,20 @@ void acquire(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
   m.observed = true;
   if (!c.checks)
     return;
-  auto take = [&](const KnowledgeRef &seen, const KnowledgeRef &proxied) {
+  auto take = [&](Scope distance, const KnowledgeRef &seen,
+                  const KnowledgeRef &proxied) {
     Warp &w = c.warp;
     if (isAcquire(t.order)) {
       w.learn(lane, seen, proxied);
     } else {
-      w.pendingAcquire[lane] = w.joiner(w.pendingAcquire[lane], seen);
-      w.pendingAcquireProxied[lane] =
-          w.joiner(w.pendingAcquireProxied[lane], proxied);
+      Warp::Told &pending = w.pendingAcquire[unsigned(distance)][lane];
+      pending.seen = w.joiner(pending.seen, seen);
+      pending.proxied = w.joiner(pending.proxied, proxied);
     }
   };
-  take(m.endedSeen, m.endedProxied);
+  take(Scope::Cta, m.endedSeen, m.endedProxied);
   if (t.scope >= Scope::Cluster)
-    take(m.endedRemoteSeen, m.endedRemoteProxied);
+    take(Scope::Cluster, m.endedRemoteSeen, m.endedRemoteProxied);
 }
 
 // Whether a fragment that finds nothing goes on waiting: try_wait suspends for

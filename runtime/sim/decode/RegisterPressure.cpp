@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/decode/RegisterPressure.h"
+#include "runtime/sim/decode/ControlFlow.h"
 #include <algorithm>
 #include <set>
 
@@ -14,24 +15,6 @@ struct Block {
   std::vector<uint32_t> next;
   Bits live; // at its begin
 };
-
-// Where control may go from an instruction, and whether it may go on.
-std::vector<uint32_t> targets(const ptx::Function &f, uint32_t index,
-                              bool &goesOn) {
-  const ptx::Instruction &i = f.instructions[index];
-  goesOn = true;
-  std::vector<uint32_t> out;
-  if (i.root == "bra" && !i.operands.empty()) {
-    out.push_back(i.operands[0].symbol.index);
-    goesOn = i.guard >= 0;
-  } else if (i.root == "brx" && i.operands.size() > 1) {
-    out = f.branchTargets[i.operands[1].symbol.index];
-    goesOn = i.guard >= 0;
-  } else if (i.root == "ret" || i.root == "exit" || i.root == "trap") {
-    goesOn = i.guard >= 0;
-  }
-  return out;
-}
 
 // Backwards over the instructions of a block; visit sees what is live before
 // each.
@@ -59,10 +42,9 @@ uint32_t registerPressure(const ptx::Function &f, const FunctionCode &code) {
   uint32_t count = uint32_t(f.instructions.size());
   std::set<uint32_t> starts = {0};
   for (uint32_t k = 0; k < count; ++k) {
-    bool goesOn;
-    std::vector<uint32_t> to = targets(f, k, goesOn);
-    starts.insert(to.begin(), to.end());
-    if (!to.empty() || !goesOn)
+    Successors s = successors(f, k);
+    starts.insert(s.targets.begin(), s.targets.end());
+    if (!s.targets.empty() || !s.goesOn)
       starts.insert(k + 1);
   }
   std::vector<Block> blocks;
@@ -75,11 +57,11 @@ uint32_t registerPressure(const ptx::Function &f, const FunctionCode &code) {
     blocks.push_back({*it, end, {}, Bits(words)});
   }
   for (Block &b : blocks) {
-    bool goesOn;
-    for (uint32_t to : targets(f, b.end - 1, goesOn))
+    Successors s = successors(f, b.end - 1);
+    for (uint32_t to : s.targets)
       if (to < count)
         b.next.push_back(blockAt[to]);
-    if (goesOn && b.end < count)
+    if (s.goesOn && b.end < count)
       b.next.push_back(blockAt[b.end]);
   }
   for (bool changed = true; changed;) {

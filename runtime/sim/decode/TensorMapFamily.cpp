@@ -151,7 +151,7 @@ Step copyMap(Context &c, const Instruction &i) {
     for (unsigned l = 0; l < 32; ++l)
       if (c.active(l))
         c.warp.learn(l, done.freeze(), none.freeze());
-    fence(c);
+    fence(c, Order::Release, Scope(i.options));
   }
   c.eventGlobal();
   return Step::Next;
@@ -162,8 +162,9 @@ void decodeCopyMap(Decoder &d) {
   for (const char *word : {"global", "shared::cta", "tensormap::generic",
                            "release", "sync", "aligned"})
     d.oneOf({word}, true);
-  d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
+  int scope = d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
   d.begin(copyMap, Class::Other, flagStrictReads | flagAligned);
+  d.current().options = uint32_t(std::max(0, scope));
   CopyMap t;
   t.to = Address(d, d.address(0), Space::Global);
   t.from = Address(d, d.address(1), Space::Shared);
@@ -182,9 +183,9 @@ void decodeTensorMap(Decoder &d) {
 
 // ---- fence.proxy.tensormap
 
-Step release(Context &c, const Instruction &) {
+Step release(Context &c, const Instruction &i) {
   fenceProxy(c);
-  fence(c);
+  fence(c, Order::Release, Scope(i.options));
   return Step::Next;
 }
 
@@ -192,7 +193,7 @@ Step acquire(Context &c, const Instruction &i) {
   const Address &a = *static_cast<const Address *>(i.data);
   uint64_t at[32];
   a.lanes(c, at);
-  fence(c);
+  fence(c, Order::Acquire, Scope(i.options));
   if (!c.checks)
     return Step::Next;
   for (uint32_t left = c.mask; left;) {
@@ -281,8 +282,9 @@ void judgeTensorMap(Context &c, const Instruction &at, unsigned lane,
 
 void decodeTensorMapFence(Decoder &d, bool acquires) {
   d.require(90, 83);
-  d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
+  int scope = d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
   d.begin(acquires ? acquire : release, Class::Barrier, flagStrictReads);
+  d.current().options = uint32_t(std::max(0, scope));
   if (!acquires)
     return;
   d.current().data = d.keep(Address(d, d.address(0), Space::Generic));

@@ -76,6 +76,8 @@ bool Kernel::run() {
   auto report = sim.launch(**module, "k", request);
   if (!report)
     return refuse(report.error());
+  if (report->stoppedAfter)
+    return refuse(stopped("k", report->stoppedAfter));
   findings = report->findings;
   counters = report->counters;
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -30,6 +30,8 @@ bool Snippet::run() {
   auto report = sim.launch(**module, "snippet", request);
   if (!report)
     return refuse(report.error().str());
+  if (report->stoppedAfter)
+    return refuse(stopped("snippet", report->stoppedAfter).str());
   findings = report->findings;
   counters = report->counters;
   offset = 0;

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small kernels that are wrong, each beside one that is right: the wrong one
+// has the finding it should have, whatever the order that the seed draws, and
+// the right one has none.
+#include "runtime/sim/Program.h"
+#include "runtime/sim/Simulator.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace act::runtime::sim;
+
+namespace {
+
+struct Shape {
+  uint32_t grid = 1, block = 64;
+  bool cooperative = false;
+  const char *target = "sm_80";
+};
+
+struct Case {
+  const char *name;
+  const char *expected; // nameOf a kind, or "" for a kernel without fault
+  const char *body;
+  Shape shape;
+};
+
+// x: 4096 zero bytes, y: 256 bytes never written. %t, %b: thread, block; %p to
+// %r are predicates, %i to %n 32-bit and %x to %z 64-bit registers; %a is x and
+// %c is x + 4 * thread. buffer: 1024 bytes of shared memory, %s its address.
+std::string kernelOf(const Case &c) {
+  std::string version = std::string(c.shape.target) == "sm_80" ? "7.0" : "8.0";
+  return ".version " + version + "\n.target " + c.shape.target +
+         "\n.address_size 64\n"
+         ".visible .global .align 4 .u32 flag = 0;\n"
+         ".extern .func (.param .b64 result) malloc (.param .b64 size);\n"
+         ".extern .func free (.param .b64 address);\n"
+         ".visible .entry k(.param .u64 px, .param .u64 py) {\n"
+         ".shared .align 16 .b8 buffer[1024];\n"
+         ".reg .pred %p, %q, %r; .reg .b32 %t, %b, %i, %j, %k, %l, %m, %n, %s;"
+         ".reg .b64 %a, %c, %d, %x, %y, %z; .reg .f32 %f;\n"
+         "ld.param.u64 %a, [px]; ld.param.u64 %d, [py];\n"
+         "mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %s, buffer;\n"
+         "mul.wide.u32 %c, %t, 4; add.s64 %c, %c, %a;\n" +
+         std::string(c.body) + "\nret;\n}\n";
+}
+
+const Case cases[] = {
+    // ---- races in shared memory
+    {"shared exchange without a barrier",
+     "race",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "xor.b32 %j, %t, 32; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
+     {}},
+    {"shared exchange with a barrier",
+     "",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "bar.sync 0;"
+     "xor.b32 %j, %t, 32; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
+     {}},
+    {"barrier before the next round is missing",
+     "race",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "xor.b32 %j, %t, 32; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "bar.sync 0; ld.shared.u32 %k, [%j]; st.shared.u32 [%i], %k;",
+     {}},
+    {"lanes exchange without bar.warp.sync",
+     "race",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "xor.b32 %j, %t, 1; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
+     {1, 32}},
+    {"lanes exchange with bar.warp.sync",
+     "",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "bar.warp.sync 0xffffffff;"
+     "xor.b32 %j, %t, 1; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
+     {1, 32}},
+    {"bar.warp.sync of half a warp",
+     "race",
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "setp.lt.u32 %p, %t, 16; @%p bar.warp.sync 0xffff;"
+     "@!%p bar.warp.sync 0xffff0000;"
+     "xor.b32 %j, %t, 16; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
+     "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
+     {1, 32}},
+    {"neighbouring bytes",
+     "",
+     "add.s32 %i, %t, %s; st.shared.u8 [%i], %t; bar.sync 0;"
+     "xor.b32 %j, %t, 32; add.s32 %j, %j, %s; ld.shared.u8 %k, [%j];"
+     "st.global.u32 [%c], %k;",
+     {}},
+    {"bytes that overlap a word",
+     "race",
+     "setp.eq.u32 %p, %t, 0; setp.eq.u32 %q, %t, 35;"
+     "@%p st.shared.u32 [%s], %t; @%q st.shared.u8 [%s+3], %t;",
+     {}},
+    {"producer and consumer by bar.arrive",
+     "",
+     "setp.lt.u32 %p, %t, 32; @!%p bra consume;"
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "bar.arrive 1, 64; bra done;"
+     "consume: bar.sync 1, 64; and.b32 %i, %t, 31; shl.b32 %i, %i, 2;"
+     "add.s32 %i, %i, %s; ld.shared.u32 %k, [%i]; st.global.u32 [%c], %k;"
+     "done:",
+     {}},
+    {"consumer reads before the barrier",
+     "race",
+     "setp.lt.u32 %p, %t, 32; @!%p bra consume;"
+     "shl.b32 %i, %t, 2; add.s32 %i, %i, %s; bar.arrive 1, 64;"
+     "st.shared.u32 [%i], %t; bra done;"
+     "consume: bar.sync 1, 64; and.b32 %i, %t, 31; shl.b32 %i, %i, 2;"
+     "add.s32 %i, %i, %s; st.shared.u32 [%i], %t;"
+     "done:",
+     {}},
+    // ---- races in global memory
+    {"blocks write one word", "race", "st.global.u32 [%a], %b;", {2, 1}},
+    {"blocks add to one word", "", "red.global.add.u32 [%a], 1;", {8, 64}},
+    {"a plain read beside an addition",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p red.global.add.u32 [%a], 1;"
+     "@!%p ld.global.u32 %i, [%a]; @!%p st.global.u32 [%a+64], %i;",
+     {2, 1}},
+    {"a message by release and acquire",
+     "",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; ld.global.u32 %k, [%a]; st.global.u32 [%a+64], %k;"
+     "bra done;"
+     "send: st.global.u32 [%a], 7; st.release.gpu.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"the message is released relaxed",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; ld.global.u32 %k, [%a]; st.global.u32 [%a+64], %k;"
+     "bra done;"
+     "send: st.global.u32 [%a], 7; st.relaxed.gpu.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"the message is read relaxed",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.relaxed.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; ld.global.u32 %k, [%a]; st.global.u32 [%a+64], %k;"
+     "bra done;"
+     "send: st.global.u32 [%a], 7; st.release.gpu.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"the message is released to the block only",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; ld.global.u32 %k, [%a]; st.global.u32 [%a+64], %k;"
+     "bra done;"
+     "send: st.global.u32 [%a], 7; st.release.cta.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"a message by fences",
+     "",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.relaxed.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; fence.acq_rel.gpu; ld.global.u32 %k, [%a];"
+     "st.global.u32 [%a+64], %k; bra done;"
+     "send: st.global.u32 [%a], 7; membar.gl;"
+     "st.volatile.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"the receiver's fence is missing",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.relaxed.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; ld.global.u32 %k, [%a];"
+     "st.global.u32 [%a+64], %k; bra done;"
+     "send: st.global.u32 [%a], 7; membar.gl;"
+     "st.volatile.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"a fence of the block between blocks",
+     "race",
+     "setp.eq.u32 %p, %b, 0; @%p bra send;"
+     "wait: ld.relaxed.gpu.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; fence.acq_rel.gpu; ld.global.u32 %k, [%a];"
+     "st.global.u32 [%a+64], %k; bra done;"
+     "send: st.global.u32 [%a], 7; membar.cta;"
+     "st.relaxed.gpu.global.u32 [flag], 1;"
+     "done:",
+     {2, 1, true}},
+    {"a lock",
+     "",
+     "again: atom.acquire.gpu.global.cas.b32 %i, [flag], 0, 1;"
+     "setp.ne.u32 %p, %i, 0; @%p bra again;"
+     "ld.global.u32 %k, [%a]; add.s32 %k, %k, 1; st.global.u32 [%a], %k;"
+     "st.release.gpu.global.u32 [flag], 0;",
+     {4, 1, true}},
+    {"a lock that is given back relaxed",
+     "race",
+     "again: atom.acquire.gpu.global.cas.b32 %i, [flag], 0, 1;"
+     "setp.ne.u32 %p, %i, 0; @%p bra again;"
+     "ld.global.u32 %k, [%a]; add.s32 %k, %k, 1; st.global.u32 [%a], %k;"
+     "st.relaxed.gpu.global.u32 [flag], 0;",
+     {4, 1, true}},
+    {"the last of the blocks",
+     "",
+     "shl.b32 %i, %b, 2; cvt.u64.u32 %x, %i; add.s64 %x, %x, %a;"
+     "st.global.u32 [%x+64], %b;"
+     "atom.acq_rel.gpu.global.add.u32 %j, [flag], 1;"
+     "setp.ne.u32 %p, %j, 3; @%p bra done;"
+     "ld.global.v4.u32 {%k, %l, %m, %n}, [%a+64]; st.global.u32 [%a], %m;"
+     "done:",
+     {4, 1}},
+    {"the last of the blocks without order",
+     "race",
+     "shl.b32 %i, %b, 2; cvt.u64.u32 %x, %i; add.s64 %x, %x, %a;"
+     "st.global.u32 [%x+64], %b;"
+     "atom.relaxed.gpu.global.add.u32 %j, [flag], 1;"
+     "setp.ne.u32 %p, %j, 3; @%p bra done;"
+     "ld.global.v4.u32 {%k, %l, %m, %n}, [%a+64]; st.global.u32 [%a], %m;"
+     "done:",
+     {4, 1}},
+    // ---- addresses
+    {"behind an allocation",
+     "out-of-bounds",
+     "st.global.u32 [%a+4096], %t;",
+     {1, 1}},
+    {"before an allocation",
+     "out-of-bounds",
+     "st.global.u32 [%a+-4], %t;",
+     {1, 1}},
+    {"the last word", "", "st.global.u32 [%a+4092], %t;", {1, 1}},
+    {"behind shared memory",
+     "out-of-bounds",
+     "st.shared.u32 [%s+1024], %t;",
+     {1, 1}},
+    {"the null pointer",
+     "out-of-bounds",
+     "mov.u64 %x, 0; st.global.u32 [%x], %t;",
+     {1, 1}},
+    {"a shared address taken for a global one",
+     "out-of-bounds",
+     "cvt.u64.u32 %x, %s; st.global.u32 [%x], %t;",
+     {1, 1}},
+    {"a shared address made generic",
+     "",
+     "cvt.u64.u32 %x, %s; cvta.shared.u64 %x, %x; st.u32 [%x], %t;",
+     {1, 1}},
+    {"a word at an odd address",
+     "misaligned",
+     "st.global.u32 [%a+2], %t;",
+     {1, 1}},
+    {"a vector at half its size",
+     "misaligned",
+     "ld.global.v4.u32 {%i, %j, %k, %l}, [%a+8];",
+     {1, 1}},
+    // ---- what was never written
+    {"global memory never written",
+     "uninitialised",
+     "ld.global.u32 %i, [%d]; st.global.u32 [%a], %i;",
+     {1, 1}},
+    {"shared memory never written",
+     "uninitialised",
+     "ld.shared.u32 %i, [%s+8]; st.global.u32 [%a], %i;",
+     {1, 1}},
+    {"half a word written",
+     "uninitialised",
+     "st.shared.u16 [%s+8], 1; ld.shared.u32 %i, [%s+8];"
+     "st.global.u32 [%a], %i;",
+     {1, 1}},
+    {"a register never written is stored",
+     "uninitialised",
+     "st.global.u32 [%a], %i;",
+     {1, 1}},
+    {"a register never written decides",
+     "uninitialised",
+     "setp.eq.u32 %p, %i, 0; @%p bra done; st.global.u32 [%a], 1; done:",
+     {1, 1}},
+    {"a register written in one branch",
+     "uninitialised",
+     "setp.lt.u32 %p, %t, 5; @%p mov.u32 %i, 3; st.global.u32 [%c], %i;",
+     {1, 32}},
+    {"a register never written, selected away",
+     "",
+     "setp.lt.u32 %p, %t, 5; @%p mov.u32 %i, 3; @%p st.global.u32 [%c], %i;",
+     {1, 32}},
+    // ---- barriers
+    {"a guarded barrier",
+     "divergent",
+     "setp.lt.u32 %p, %t, 16; @%p bar.sync 0;",
+     {1, 32}},
+    {"a barrier in a branch",
+     "divergent",
+     "setp.ge.u32 %p, %t, 16; @%p bra skip; bar.sync 0;"
+     "skip: st.global.u32 [%c], 1;",
+     {1, 32}},
+    {"a loop of more rounds for some lanes",
+     "divergent",
+     "and.b32 %i, %t, 1; add.s32 %i, %i, 2;"
+     "loop: bar.sync 0; sub.s32 %i, %i, 1; setp.ne.u32 %p, %i, 0;"
+     "@%p bra loop; st.global.u32 [%c], 1;",
+     {1, 32}},
+    {"lanes that exit before the barrier",
+     "",
+     "setp.ge.u32 %p, %t, 16; @%p ret; bar.sync 0; st.global.u32 [%c], 1;",
+     {1, 32}},
+    {"lanes that exit in a branch before the barrier",
+     "",
+     "setp.ge.u32 %p, %t, 16; @%p bra out; bar.sync 0; st.global.u32 [%c], 1;"
+     "out:",
+     {1, 32}},
+    {"other counts at one barrier",
+     "divergent",
+     "setp.lt.u32 %p, %t, 32; @%p bra one; bar.sync 1, 96; bra done;"
+     "one: bar.sync 1, 64; done:",
+     {1, 96}},
+    {"the other warp waits elsewhere",
+     "deadlock",
+     "setp.lt.u32 %p, %t, 32; @%p bra one; bar.sync 1, 64; bra done;"
+     "one: bar.sync 2, 64; done:",
+     {}},
+    {"too few threads for the barrier", "deadlock", "bar.sync 1, 96;", {}},
+    {"a member of a shuffle that does not come",
+     "deadlock",
+     "setp.lt.u32 %p, %t, 16; @!%p bra wait;"
+     "shfl.sync.bfly.b32 %i, %t, 1, 31, 0xffffffff;"
+     "wait: bar.warp.sync 0xffffffff;",
+     {1, 32}},
+    {"nobody sets the flag",
+     "deadlock",
+     "wait: ld.volatile.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
+     "@%p bra wait;",
+     {1, 32}},
+    {"a block waits for a later one",
+     "relies-on-cta-order",
+     "setp.eq.u32 %p, %b, 9999; @%p st.release.gpu.global.u32 [flag], 1;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
+     "@%p bra wait;",
+     {10000, 1}},
+    {"blocks that are all resident wait",
+     "",
+     "setp.eq.u32 %p, %b, 99; @%p st.release.gpu.global.u32 [flag], 1;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
+     "@%p bra wait;",
+     {100, 1, true}},
+    // ---- the rest
+    {"a barrier of no such number",
+     "invalid-operation",
+     "mov.u32 %i, 16; bar.sync %i, 64;",
+     {}},
+    {"a trap", "invalid-operation", "setp.eq.u32 %p, %t, 3; @%p trap;", {}},
+    {"memory that is not freed",
+     "leak",
+     "{ .param .b64 size; .param .b64 result; st.param.b64 [size], 64;"
+     "call (result), malloc, (size); ld.param.b64 %x, [result]; }"
+     "st.u32 [%x], 1;",
+     {1, 1}},
+    {"memory that is freed",
+     "",
+     "{ .param .b64 size; .param .b64 result; st.param.b64 [size], 64;"
+     "call (result), malloc, (size); ld.param.b64 %x, [result]; }"
+     "st.u32 [%x], 1;"
+     "{ .param .b64 address; st.param.b64 [address], %x;"
+     "call free, (address); }",
+     {1, 1}},
+    {"memory used after it was freed",
+     "out-of-bounds",
+     "{ .param .b64 size; .param .b64 result; st.param.b64 [size], 64;"
+     "call (result), malloc, (size); ld.param.b64 %x, [result]; }"
+     "{ .param .b64 address; st.param.b64 [address], %x;"
+     "call free, (address); }"
+     "st.u32 [%x], 1;",
+     {1, 1}},
+};
+
+class Findings : public testing::TestWithParam<Case> {};
+
+TEST_P(Findings, AreThoseOfTheKernel) {
+  const Case &c = GetParam();
+  auto target = targetNamed(c.shape.target);
+  ASSERT_TRUE(target) << target.error().str();
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Options options;
+    options.seed = seed;
+    options.maximumInstructions = 20'000'000;
+    Simulator simulator(*target, options);
+    auto module = simulator.load(kernelOf(c), "test.ptx");
+    ASSERT_TRUE(module) << module.error().str();
+    void *x = *simulator.allocate(4096, "x"), *y = *simulator.allocate(256);
+    simulator.markInitialised(x, 4096);
+    LaunchRequest request;
+    request.grid[0] = c.shape.grid;
+    request.block[0] = c.shape.block;
+    request.cooperative = c.shape.cooperative;
+    request.parameters.resize(16);
+    std::memcpy(request.parameters.data(), &x, 8);
+    std::memcpy(request.parameters.data() + 8, &y, 8);
+    auto report = simulator.launch(**module, "k", request);
+    ASSERT_TRUE(report) << report.error().str();
+    EXPECT_EQ(report->stoppedAfter, 0u);
+    std::string all;
+    bool found = false;
+    for (const Finding &f : report->findings) {
+      all += f.str() + "\n";
+      found |= std::string(nameOf(f.kind)) == c.expected;
+      EXPECT_GT(f.site.ptxLine, 0u) << f.str();
+    }
+    if (*c.expected)
+      EXPECT_TRUE(found) << "seed " << seed << ": no " << c.expected << "\n"
+                         << all;
+    else
+      EXPECT_EQ(all, "") << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Findings, testing::ValuesIn(cases),
+                         [](auto &info) {
+                           std::string name;
+                           for (const char *p = info.param.name; *p; ++p)
+                             name += isalnum(static_cast<unsigned char>(*p))
+                                         ? *p
+                                         : '_';
+                           return name;
+                         });
+
+} // namespace
