@@ -66,8 +66,10 @@ public:
 
   LogicalResult run() {
     auto grad = module.lookupSymbol<func::FuncOp>(gradName);
-    SmallVector<SavedPair> pairs = findSavedPairs(grad);
-    for (SavedPair &pair : pairs) {
+    auto pairs = findSavedPairs(grad);
+    if (failed(pairs))
+      return failure();
+    for (SavedPair &pair : *pairs) {
       if (policy == Policy::Segments) {
         if (failed(cutIntoSegments(pair)))
           return failure();

@@ -14,17 +14,91 @@ static bool runs(Operation *op) {
                      costed.getCostClass() != CostClass::Reference);
 }
 
-SmallVector<SavedPair> findSavedPairs(func::FuncOp grad) {
+static InFlightDiagnostic refuse(RepeatOp repeat) {
+  return repeat.emitOpError() << "saves values in a way that --remat cannot change: ";
+}
+
+// Verifies that
+// - the stacks go to one repeat, all, in order, and nowhere else;
+// - that runs as many layers from the same one on, in the opposite order, and
+//   takes no other stacks;
+// - the forward repeat takes none;
+// - the last shared values of the backward one are those of the forward one;
+// - the layer's index, if the forward layer has it, goes to the backward layer.
+static FailureOr<SavedPair> pairOf(RepeatOp forward, SymbolTable &symbols) {
+  RepeatOp backward;
+  for (auto [i, stack] : llvm::enumerate(forward.getStacks())) {
+    if (!stack.hasOneUse())
+      return refuse(forward) << "stack " << i << " has " << std::distance(stack.use_begin(), stack.use_end())
+                             << " uses, expected 1";
+    OpOperand &use = *stack.use_begin();
+    auto user = dyn_cast<RepeatOp>(use.getOwner());
+    unsigned whole = user ? user.getCarried().size() + user.getShared().size() : 0;
+    if (!user || (backward && user != backward) || use.getOperandNumber() != whole + i)
+      return refuse(forward) << "stack " << i << " is not stacked operand " << i
+                             << (i ? " of the repeat that takes the others" : " of a repeat");
+    backward = user;
+  }
+  if (backward.getStacked().size() != forward.getStacks().size())
+    return refuse(backward) << "it takes " << backward.getStacked().size()
+                            << " stacks, expected the " << forward.getStacks().size()
+                            << " of one repeat";
+  if (backward.getCount() != forward.getCount() || backward.getFrom() != forward.getFrom() ||
+      backward.getReverse() == forward.getReverse())
+    return refuse(backward) << "it does not run the layers of the repeat that saves, in the "
+                               "opposite order";
+  if (!forward.getStacked().empty())
+    return refuse(forward) << "it takes stacks itself";
+  ValueRange shared = forward.getShared(), others = backward.getShared();
+  if (others.size() < shared.size() || others.take_back(shared.size()) != shared)
+    return refuse(backward) << "its last shared values are not those of the repeat that saves";
+  auto indexed = [&](RepeatOp repeat) {
+    return symbols.lookup<func::FuncOp>(repeat.getCallee()).getNumArguments() >
+           repeat.getNumOperands();
+  };
+  if (indexed(forward) && !indexed(backward))
+    return refuse(backward) << "@" << backward.getCallee() << " takes no index of the layer, which @"
+                            << forward.getCallee() << " does";
+  return SavedPair{forward, backward};
+}
+
+// The functions of pairs are rewritten, so nothing else may call them.
+static LogicalResult checkCallers(ArrayRef<SavedPair> pairs, ModuleOp module,
+                                  SymbolTable &symbols) {
+  for (SavedPair pair : pairs)
+    for (RepeatOp repeat : {pair.forward, pair.backward}) {
+      bool forward = repeat == pair.forward;
+      Operation *callee = symbols.lookup(repeat.getCallee());
+      auto uses = SymbolTable::getSymbolUses(callee, module);
+      for (SymbolTable::SymbolUse use : *uses) {
+        bool known = llvm::any_of(pairs, [&](SavedPair p) {
+          return (forward ? p.forward : p.backward) == use.getUser();
+        });
+        if (known)
+          continue;
+        InFlightDiagnostic error = refuse(repeat) << "@" << repeat.getCallee()
+                                                  << " is called elsewhere, too";
+        error.attachNote(use.getUser()->getLoc()) << "here";
+        return failure();
+      }
+    }
+  return success();
+}
+
+FailureOr<SmallVector<SavedPair>> findSavedPairs(func::FuncOp grad) {
+  auto module = grad->getParentOfType<ModuleOp>();
+  SymbolTable symbols(module);
   SmallVector<SavedPair> pairs;
   for (auto forward : grad.getBody().getOps<RepeatOp>()) {
     if (forward.getStacks().empty())
       continue;
-    for (Operation *user : forward.getStacks()[0].getUsers())
-      if (auto backward = dyn_cast<RepeatOp>(user)) {
-        pairs.push_back({forward, backward});
-        break;
-      }
+    auto pair = pairOf(forward, symbols);
+    if (failed(pair))
+      return failure();
+    pairs.push_back(*pair);
   }
+  if (failed(checkCallers(pairs, module, symbols)))
+    return failure();
   return pairs;
 }
 

@@ -19,8 +19,9 @@ struct SavedPair {
 };
 
 /// The forward repeats of `grad` with the backward repeats that take their
-/// stacks.
-llvm::SmallVector<SavedPair> findSavedPairs(mlir::func::FuncOp grad);
+/// stacks. An error where stacks are used in another way, as differentiation does
+/// not write it but a person may: what is saved cannot be changed there.
+mlir::FailureOr<llvm::SmallVector<SavedPair>> findSavedPairs(mlir::func::FuncOp grad);
 
 /// Changes what one pair of layer functions saves.
 class LayerRewriter {
