@@ -17,18 +17,18 @@ CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
 int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
 CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
 
-int64_t LinearCrossEntropyOp::getFlops() {
-  int64_t vocabulary = getWeight().getType().getDimSize(0);
-  int64_t width = getWeight().getType().getDimSize(1);
-  int64_t logits = flopsProduct({elementCount(getLabels().getType()), vocabulary});
-  return flopsProduct({logits, flopsSum({flopsProduct({2, width}), 4})});
+// Of the product, the bias and the loss, per element of the logits: `products`
+// of them, and `sums`.
+template <typename Op> static int64_t headFlops(Op op, int64_t products, int64_t sums) {
+  auto weight = op.getWeight().getType();
+  int64_t logits = flopsProduct({elementCount(op.getLabels().getType()), weight.getDimSize(0)});
+  int64_t each = flopsProduct({2, products, weight.getDimSize(1)});
+  return flopsProduct({logits, flopsSum({each, sums, 4})});
 }
+int64_t LinearCrossEntropyOp::getFlops() { return headFlops(*this, 1, getBias() ? 1 : 0); }
 CostClass LinearCrossEntropyOp::getCostClass() { return CostClass::Loss; }
 int64_t LinearCrossEntropyGradOp::getFlops() {
-  int64_t vocabulary = getWeight().getType().getDimSize(0);
-  int64_t width = getWeight().getType().getDimSize(1);
-  int64_t logits = flopsProduct({elementCount(getLabels().getType()), vocabulary});
-  return flopsProduct({logits, flopsSum({flopsProduct({getDWeight() ? 6 : 4, width}), 4})});
+  return headFlops(*this, getDWeight() ? 3 : 2, (getBias() ? 1 : 0) + (getDBias() ? 1 : 0));
 }
 CostClass LinearCrossEntropyGradOp::getCostClass() { return CostClass::Loss; }
 
@@ -73,7 +73,7 @@ Operation *LinearCrossEntropyOp::withStatistics(OpBuilder &b) {
   return LinearCrossEntropyOp::create(
       b, getLoc(), getLoss().getType(),
       lseType(getLabels().getType(), getInput().getType().getElementType()),
-      getInput(), getWeight(), getLabels(), getIgnoreAttr(), getReductionAttr(),
+      getInput(), getWeight(), getBias(), getLabels(), getIgnoreAttr(), getReductionAttr(),
       getChunkAttr());
 }
 
@@ -84,26 +84,37 @@ LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
     return emitOpError("has no gradient for its log-sum-exp");
   if (!dy[0])
     return success();
+  // What is not needed of weight and bias is not computed: nothing uses it.
+  SmallVector<Type> parameters;
+  if (needed[1] || (getBias() && needed[2]))
+    parameters.push_back(getWeight().getType());
+  if (getBias() && !parameters.empty())
+    parameters.push_back(getBias().getType());
   auto grad = LinearCrossEntropyGradOp::create(
-      b, getLoc(), getInput().getType(),
-      needed[1] ? getWeight().getType() : Type(), dy[0], getInput(), getWeight(),
-      getLabels(), getLse(), getIgnoreAttr(), getReductionAttr(), getChunkAttr());
+      b, getLoc(), getInput().getType(), parameters, dy[0], getInput(), getWeight(),
+      getBias(), getLabels(), getLse(), getIgnoreAttr(), getReductionAttr(), getChunkAttr());
   dx[0] = grad.getDInput();
   if (needed[1])
     dx[1] = grad.getDWeight();
+  if (getBias() && needed[2])
+    dx[2] = grad.getDBias();
   return success();
 }
 
-LogicalResult LinearCrossEntropyOp::decompose(OpBuilder &b,
-                                              SmallVectorImpl<Value> &results) {
+Value LinearCrossEntropyOp::buildLogits(OpBuilder &b) {
   auto input = getInput().getType();
   SmallVector<int64_t> shape(input.getShape());
   shape.back() = getWeight().getType().getDimSize(0);
   auto names = dimNames(input);
   names.back() = dimNames(getWeight().getType())[0];
-  Value logits = LinearOp::create(
+  return LinearOp::create(
       b, getLoc(), namedTensor(shape, input.getElementType(), names, getContext()),
-      getInput(), getWeight());
+      getInput(), getWeight(), getBias());
+}
+
+LogicalResult LinearCrossEntropyOp::decompose(OpBuilder &b,
+                                              SmallVectorImpl<Value> &results) {
+  Value logits = buildLogits(b);
   SmallVector<Type> types((*this)->getResultTypes());
   auto loss = CrossEntropyOp::create(b, getLoc(), getLoss().getType(),
                                      types.size() > 1 ? types[1] : Type(), logits,

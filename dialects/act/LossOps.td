@@ -89,8 +89,8 @@ def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, Lowerab
 def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, DifferentiableWithStatistics, Decomposable]> {
   let summary = "linear layer and cross entropy without the logits in memory";
   let description = [{
-    cross_entropy(input W^T, labels), computed for `chunk` tokens at a time: only
-    chunk * vocabulary logits exist at once. A chunk begins at a multiple of 64
+    cross_entropy(input W^T + bias, labels), computed for `chunk` tokens at a
+    time: only chunk * vocabulary logits exist at once. A chunk begins at a multiple of 64
     bytes in every tensor of tokens, so `chunk` is rounded down (but not to 0) to
     such a number of tokens; and down to a divisor of all tokens if one of at
     least half the size is there, else the last chunk is smaller. W is
@@ -102,22 +102,28 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
     %0 = act.linear_cross_entropy %x, %w, %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, Act_IndexTensor:$labels,
+  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight,
+    Optional<Act_FloatTensor>:$bias, Act_IndexTensor:$labels,
     I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
   let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
   let assemblyFormat = [{
-    $input `,` $weight `,` $labels `ignore` $ignore `reduction` `` $reduction `chunk` $chunk
-    attr-dict `:` functional-type(operands, results)
+    $input `,` $weight (`bias` `(` $bias^ `)`)? `,` $labels `ignore` $ignore
+    `reduction` `` $reduction `chunk` $chunk attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// All logits: input W^T + bias, in the input's type.
+    ::mlir::Value buildLogits(::mlir::OpBuilder &builder);
+  }];
 }
 
 def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Costed]> {
   let summary = "gradients of linear_cross_entropy";
   let description = [{
-    The gradients of the input and, when there is a second result, of the
-    weight, chunk by chunk: logits again, their gradient as in
-    `act.cross_entropy_grad`, then two products.
+    Chunk by chunk: the logits again, their gradient d_logits as in
+    `act.cross_entropy_grad`, d_input = d_logits W. Further results, if there are
+    any, are the gradients of the weight, d_logits^T input, and of the bias, the
+    sum of d_logits over the tokens.
 
     Example:
     ```mlir
@@ -125,14 +131,23 @@ def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Co
     ```
   }];
   let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$input, Act_FloatTensor:$weight,
-    Act_IndexTensor:$labels, Act_FloatTensor:$lse, I64Attr:$ignore,
-    Act_ReductionAttr:$reduction, I64Attr:$chunk);
-  let results = (outs Act_FloatTensor:$d_input, Optional<Act_FloatTensor>:$d_weight);
+    Optional<Act_FloatTensor>:$bias, Act_IndexTensor:$labels, Act_FloatTensor:$lse,
+    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
+  let results = (outs Act_FloatTensor:$d_input, Variadic<Act_FloatTensor>:$d_parameters);
   let assemblyFormat = [{
-    $grad `,` $input `,` $weight `,` $labels `,` $lse `ignore` $ignore `reduction` `` $reduction
-    `chunk` $chunk attr-dict `:` functional-type(operands, results)
+    $grad `,` $input `,` $weight (`bias` `(` $bias^ `)`)? `,` $labels `,` $lse `ignore` $ignore
+    `reduction` `` $reduction `chunk` $chunk attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The gradients of weight and bias, or null.
+    ::mlir::Value getDWeight() {
+      return getDParameters().empty() ? ::mlir::Value() : getDParameters()[0];
+    }
+    ::mlir::Value getDBias() {
+      return getDParameters().size() < 2 ? ::mlir::Value() : getDParameters()[1];
+    }
+  }];
 }
 
 def Act_LabelCountOp : Act_Op<"label_count", [Pure, Costed, LowerableToLinalg]> {

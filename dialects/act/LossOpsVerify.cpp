@@ -115,9 +115,10 @@ LogicalResult CrossEntropyGradOp::verify() {
 // Verifies that
 // - the input has the shape of the labels and a last dimension;
 // - the weight is a matrix with as many columns, of the input's element type;
+// - the bias has one element per row of the weight, of that type;
 // - chunk is positive.
 static LogicalResult verifyHead(Operation *op, RankedTensorType input,
-                                RankedTensorType weight,
+                                RankedTensorType weight, Value bias,
                                 RankedTensorType labels, int64_t chunk) {
   if (failed(verifyLogits(op, "input", input, labels)) ||
       failed(checkRank(op, "weight", weight, 2, "for a linear layer")))
@@ -130,17 +131,25 @@ static LogicalResult verifyHead(Operation *op, RankedTensorType input,
            << shapeText(weight);
   if (chunk < 1)
     return op->emitOpError() << "chunk is " << chunk << ", expected 1 or more";
-  return checkElement(op, "weight", weight, input.getElementType(),
-                      "as in input");
+  if (failed(checkElement(op, "weight", weight, input.getElementType(),
+                          "as in input")))
+    return failure();
+  if (!bias)
+    return success();
+  auto type = cast<RankedTensorType>(bias.getType());
+  if (failed(checkShape(op, "bias", type, {dimsOf(weight)[0]},
+                        "for weight of shape " + shapeText(weight))))
+    return failure();
+  return checkElement(op, "bias", type, input.getElementType(), "as in input");
 }
 
 // Verifies that
-// - input, weight, labels and chunk fit together;
+// - input, weight, bias, labels and chunk fit together;
 // - loss and lse fit the labels and the reduction.
 LogicalResult LinearCrossEntropyOp::verify() {
   RankedTensorType input = getInput().getType(), labels = getLabels().getType();
-  if (failed(
-          verifyHead(*this, input, getWeight().getType(), labels, getChunk())))
+  if (failed(verifyHead(*this, input, getWeight().getType(), getBias(), labels,
+                        getChunk())))
     return failure();
   return verifyLoss(*this, "loss", getLoss().getType(), getLse(), labels,
                     getReduction(), input.getElementType());
@@ -148,19 +157,34 @@ LogicalResult LinearCrossEntropyOp::verify() {
 
 // Verifies that
 // - as in linear_cross_entropy, grad standing for the loss;
-// - d_input is like input and d_weight like weight.
+// - d_input is like input;
+// - the other results, if there are any, are like weight and, if there is one,
+//   bias.
 LogicalResult LinearCrossEntropyGradOp::verify() {
   RankedTensorType input = getInput().getType(), labels = getLabels().getType();
-  if (failed(verifyHead(*this, input, getWeight().getType(), labels,
+  if (failed(verifyHead(*this, input, getWeight().getType(), getBias(), labels,
                         getChunk())) ||
       failed(verifyLoss(*this, "grad", getGrad().getType(), getLse(), labels,
                         getReduction(), input.getElementType())) ||
       failed(
           checkLike(*this, "d_input", getDInput().getType(), "input", input)))
     return failure();
-  return getDWeight() ? checkLike(*this, "d_weight", getDWeight().getType(),
-                                  "weight", getWeight().getType())
-                      : success();
+  size_t parameters = getBias() ? 2 : 1, has = getDParameters().size();
+  if (has == 0)
+    return success();
+  if (has != parameters)
+    return emitOpError() << "has " << 1 + has << " results, expected 1 or "
+                         << 1 + parameters
+                         << (getBias() ? " with a bias" : " without a bias");
+  if (failed(checkLike(*this, "d_weight",
+                       cast<RankedTensorType>(getDWeight().getType()), "weight",
+                       getWeight().getType())))
+    return failure();
+  return getBias()
+             ? checkLike(*this, "d_bias",
+                         cast<RankedTensorType>(getDBias().getType()), "bias",
+                         getBias().getType())
+             : success();
 }
 
 // Verifies that

@@ -52,7 +52,8 @@ def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
     (`lora` `(` $lora_a^ `,` $lora_b `,` custom<Number>($lora_scale) `)`)? (`in_out` $in_out^)?
     attr-dict `:` functional-type(operands, results)
   }];
-  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight,
+                                 CArg<"::mlir::Value", "{}">:$bias)>];
   let hasVerifier = 1;
 }
 

@@ -220,7 +220,7 @@ void TransposeOp::build(OpBuilder &b, OperationState &state, Value input,
 }
 
 void LinearOp::build(OpBuilder &b, OperationState &state, Type result,
-                     Value input, Value weight) {
-  build(b, state, result, input, weight, /*bias=*/Value(), /*lora_a=*/Value(),
+                     Value input, Value weight, Value bias) {
+  build(b, state, result, input, weight, bias, /*lora_a=*/Value(),
         /*lora_b=*/Value(), /*lora_scale=*/FloatAttr(), /*in_out=*/UnitAttr());
 }

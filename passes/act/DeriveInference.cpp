@@ -71,14 +71,7 @@ LogicalResult deriveInference(ModuleOp module) {
     logits = ce.getLogits();
   } else if (auto fused = dyn_cast_or_null<LinearCrossEntropyOp>(def)) {
     OpBuilder b(fused);
-    auto input = fused.getInput().getType();
-    SmallVector<int64_t> shape(input.getShape());
-    shape.back() = fused.getWeight().getType().getDimSize(0);
-    auto names = dimNames(input);
-    names.back() = dimNames(fused.getWeight().getType())[0];
-    logits = LinearOp::create(b, fused.getLoc(),
-                              namedTensor(shape, input.getElementType(), names, b.getContext()),
-                              fused.getInput(), fused.getWeight());
+    logits = fused.buildLogits(b);
   }
   if (!logits)
     return success();

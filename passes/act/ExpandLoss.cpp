@@ -34,25 +34,46 @@ struct ChunkFunction {
   }
 };
 
-/// The weight inside a chunk function: read again if it is a parameter, else
+/// The linear layer before the loss.
+struct Head {
+  Value weight, bias; // bias: or null
+};
+
+/// The head inside a chunk function: a parameter is read again, anything else is
 /// a shared argument.
-struct Weight {
-  Value outside;
-  ParamOp param;
-  Weight(Value v) : outside(v), param(v.getDefiningOp<ParamOp>()) {}
-  SmallVector<Value> shared() const { return param ? SmallVector<Value>{} : SmallVector<Value>{outside}; }
-  Value inside(OpBuilder &b, Value argument) {
-    return param ? Value(ParamOp::create(b, outside.getLoc(), outside.getType(), param.getNameAttr()))
-                 : argument;
+struct OutsideHead {
+  Head outside;
+  template <typename Op> OutsideHead(Op op) : outside{op.getWeight(), op.getBias()} {}
+
+  SmallVector<Value> shared() const {
+    SmallVector<Value> list;
+    for (Value v : {outside.weight, outside.bias})
+      if (v && !v.getDefiningOp<ParamOp>())
+        list.push_back(v);
+    return list;
+  }
+  /// `arguments` begins with those of shared().
+  Head inside(OpBuilder &b, ValueRange arguments) const {
+    auto one = [&](Value v) -> Value {
+      if (!v)
+        return v;
+      if (auto param = v.getDefiningOp<ParamOp>())
+        return ParamOp::create(b, v.getLoc(), v.getType(), param.getNameAttr());
+      Value argument = arguments.front();
+      arguments = arguments.drop_front();
+      return argument;
+    };
+    Value weight = one(outside.weight);
+    return {weight, one(outside.bias)};
   }
 };
 
-Value chunkLogits(OpBuilder &b, Location loc, Value x, Value w) {
+Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
   auto names = dimNames(typeOf(x));
-  auto type = namedTensor({typeOf(x).getDimSize(0), typeOf(w).getDimSize(0)},
+  auto type = namedTensor({typeOf(x).getDimSize(0), typeOf(head.weight).getDimSize(0)},
                           typeOf(x).getElementType(),
-                          {names[0], dimNames(typeOf(w))[0]}, b.getContext());
-  return LinearOp::create(b, loc, type, x, w);
+                          {names[0], dimNames(typeOf(head.weight))[0]}, b.getContext());
+  return LinearOp::create(b, loc, type, x, head.weight, head.bias);
 }
 
 /// `chunks` of `chunk` tokens each, and fewer that are left over at the end.
@@ -133,8 +154,9 @@ template <typename Op> ReductionAttr chunkReduction(Op op) {
 }
 
 /// The loss of some tokens: of each, or their sum; and their log-sum-exps.
-CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x, Value w, Value labels) {
-  Value logits = chunkLogits(b, op.getLoc(), x, w);
+CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x, const Head &head,
+                      Value labels) {
+  Value logits = chunkLogits(b, op.getLoc(), x, head);
   auto lossType = op.getLoss().getType();
   auto type = op.getReduction() == Reduction::None
                   ? withElement(typeOf(labels), lossType.getElementType())
@@ -152,18 +174,18 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   auto lossType = op.getLoss().getType();
   Type sumType = RankedTensorType::get({}, lossType.getElementType());
   bool none = op.getReduction() == Reduction::None;
-  Weight weight(op.getWeight());
+  OutsideHead head(op);
+  SmallVector<Value> shared = head.shared();
 
   SmallVector<Type> arguments;
   if (!none)
     arguments.push_back(sumType);
-  for (Value v : weight.shared())
-    arguments.push_back(v.getType());
+  llvm::append_range(arguments, ValueRange(shared).getTypes());
   arguments.append({dropFront(typeOf(x.chunks), 1), dropFront(typeOf(labels.chunks), 1)});
   ChunkFunction f(symbols, op, "loss.chunk", arguments);
   auto slices = f.body->getArguments().take_back(2);
-  Value w = weight.inside(f.b, weight.param ? Value() : f.body->getArgument(!none));
-  CrossEntropyOp part = lossOf(f.b, op, slices[0], w, slices[1]);
+  Head inside = head.inside(f.b, f.body->getArguments().drop_front(!none));
+  CrossEntropyOp part = lossOf(f.b, op, slices[0], inside, slices[1]);
   auto stackOf = [&](Value v) { return prepend(typeOf(v), c.chunks, std::to_string(c.chunks)); };
   SmallVector<Value> results, carry;
   SmallVector<Type> types;
@@ -181,10 +203,10 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   }
   f.finish(results);
   auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
-                              weight.shared(), ValueRange{x.chunks, labels.chunks});
+                              shared, ValueRange{x.chunks, labels.chunks});
   CrossEntropyOp rest;
   if (c.rest)
-    rest = lossOf(b, op, x.rest, op.getWeight(), labels.rest);
+    rest = lossOf(b, op, x.rest, head.outside, labels.rest);
   Value loss = run.getResult(0);
   if (none)
     loss = joined(b, loss, rest ? rest.getLoss() : Value(), lossType);
@@ -201,22 +223,60 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   op.erase();
 }
 
-/// The gradients of some tokens' part of the loss.
+/// The gradients of some tokens' part of the loss; null where nothing reads it.
 struct PartGradient {
-  Value input, weight;
+  Value input, weight, bias;
 };
-PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad, Value x, Value w,
-                        Value labels, Value lse) {
+PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad, Value x,
+                        const Head &head, Value labels, Value lse) {
   Location loc = op.getLoc();
-  Value logits = chunkLogits(b, loc, x, w);
+  Value logits = chunkLogits(b, loc, x, head);
   Value dLogits = CrossEntropyGradOp::create(b, loc, logits.getType(), grad, logits, labels, lse,
                                              op.getIgnoreAttr(), chunkReduction(op));
   PartGradient out;
-  if (op.getDWeight())
-    out.weight = MatmulOp::create(b, loc, op.getDWeight().getType(), dLogits, x, true, false);
-  out.input = MatmulOp::create(b, loc, x.getType(), dLogits, w, false, false);
+  if (Value dw = op.getDWeight(); dw && !dw.use_empty())
+    out.weight = MatmulOp::create(b, loc, dw.getType(), dLogits, x, true, false);
+  if (Value db = op.getDBias(); db && !db.use_empty())
+    out.bias = sumToType(b, dLogits, typeOf(db));
+  out.input = MatmulOp::create(b, loc, x.getType(), dLogits, head.weight, false, false);
   return out;
 }
+
+/// The gradient of weight or bias, added up over the chunks: straight into the
+/// parameter's gradient if that is all it is for, else in a carried sum.
+struct Total {
+  Value PartGradient::*part;
+  Value value; // of the op; null if nothing reads it
+  AccumulateOp accumulate;
+  Value sum;
+
+  Total(Value v, Value PartGradient::*part) : part(part) {
+    if (!v || v.use_empty())
+      return;
+    value = v;
+    if (v.hasOneUse())
+      accumulate = dyn_cast<AccumulateOp>(*v.user_begin());
+  }
+  bool carried() const { return value && !accumulate; }
+  /// Adds a part, just after it is made; returns the new sum if there is one.
+  Value add(OpBuilder &b, const PartGradient &gradient, Value sum) {
+    Value v = gradient.*part;
+    if (!value)
+      return {};
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(v.getDefiningOp());
+    if (!accumulate)
+      return AddOp::create(b, v.getLoc(), value.getType(), sum, v);
+    AccumulateOp::create(b, v.getLoc(), accumulate.getNameAttr(), v);
+    return {};
+  }
+  void finish() {
+    if (accumulate)
+      accumulate.erase();
+    else if (value)
+      value.replaceAllUsesWith(sum);
+  }
+};
 
 // The labels are counted again: the number would be one more value to keep from
 // forward to backward, for what costs one pass over the labels.
@@ -233,8 +293,8 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
     Value count = LabelCountOp::create(b, loc, grad.getType(), op.getLabels(), op.getIgnoreAttr());
     grad = DivOp::create(b, loc, grad.getType(), grad, count);
   }
-  Weight weight(op.getWeight());
-  SmallVector<Value> shared = weight.shared();
+  OutsideHead head(op);
+  SmallVector<Value> shared = head.shared();
   if (none) {
     each = cut(b, grad, c, 0);
     slices.push_back(each.chunks);
@@ -242,14 +302,11 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
     shared.push_back(grad);
   }
 
-  // Added straight into the parameter's gradient if that is all it is for.
-  AccumulateOp accumulate;
-  Value dw = op.getDWeight();
-  if (dw && dw.hasOneUse())
-    accumulate = dyn_cast<AccumulateOp>(*dw.user_begin());
+  Total totals[] = {{op.getDWeight(), &PartGradient::weight}, {op.getDBias(), &PartGradient::bias}};
   SmallVector<Value> carry;
-  if (dw && !accumulate)
-    carry.push_back(ConstantOp::create(b, loc, typeOf(dw), 0.0));
+  for (Total &t : totals)
+    if (t.carried())
+      carry.push_back(ConstantOp::create(b, loc, typeOf(t.value), 0.0));
 
   SmallVector<Type> arguments(ValueRange(carry).getTypes());
   llvm::append_range(arguments, ValueRange(shared).getTypes());
@@ -259,21 +316,13 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   auto args = f.body->getArguments();
   auto sliceArgs = args.take_back(slices.size());
   auto sharedArgs = args.drop_front(carry.size()).take_front(shared.size());
-  Value w = weight.inside(f.b, weight.param ? Value() : sharedArgs[0]);
+  Head inside = head.inside(f.b, sharedArgs);
   Value gradIn = none ? Value(sliceArgs[3]) : Value(sharedArgs.back());
   PartGradient part =
-      gradientOf(f.b, op, gradIn, sliceArgs[0], w, sliceArgs[1], sliceArgs[2]);
+      gradientOf(f.b, op, gradIn, sliceArgs[0], inside, sliceArgs[1], sliceArgs[2]);
   SmallVector<Value> results;
-  auto add = [&](OpBuilder &b, const PartGradient &part, Value sum) -> Value {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfter(part.weight.getDefiningOp());
-    if (!accumulate)
-      return AddOp::create(b, loc, dw.getType(), sum, part.weight);
-    AccumulateOp::create(b, loc, accumulate.getNameAttr(), part.weight);
-    return {};
-  };
-  if (dw)
-    if (Value sum = add(f.b, part, accumulate ? Value() : args[0]))
+  for (Total &t : totals)
+    if (Value sum = t.add(f.b, part, t.carried() ? Value(args[results.size()]) : Value()))
       results.push_back(sum);
   results.push_back(part.input);
   f.finish(results);
@@ -282,20 +331,22 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   types.push_back(x.chunks.getType());
   auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
                               shared, slices);
-  Value sum = carry.empty() ? Value() : run.getResult(0), rest;
+  unsigned sums = 0;
+  for (Total &t : totals)
+    if (t.carried())
+      t.sum = run.getResult(sums++);
+  Value rest;
   if (c.rest) {
-    PartGradient last = gradientOf(b, op, none ? each.rest : grad, x.rest, op.getWeight(),
+    PartGradient last = gradientOf(b, op, none ? each.rest : grad, x.rest, head.outside,
                                    labels.rest, lse.rest);
     rest = last.input;
-    if (dw)
-      sum = add(b, last, sum);
+    for (Total &t : totals)
+      t.sum = t.add(b, last, t.sum);
   }
   op.getDInput().replaceAllUsesWith(
       joined(b, run->getResults().back(), rest, op.getDInput().getType()));
-  if (accumulate)
-    accumulate.erase();
-  else if (dw)
-    dw.replaceAllUsesWith(sum);
+  for (Total &t : totals)
+    t.finish();
   op.erase();
 }
 

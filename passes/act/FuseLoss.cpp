@@ -8,10 +8,10 @@ using namespace mlir;
 namespace act {
 namespace {
 
-// input W^T, W of shape [vocabulary, in].
+// input W^T + bias, W of shape [vocabulary, in].
 struct Head {
   Operation *op;
-  Value input, weight;
+  Value input, weight, bias; // bias: or null
 };
 
 // The matrix of which `weight` is the transpose.
@@ -25,12 +25,12 @@ Value transposedMatrix(Value weight) {
 
 std::optional<Head> headOf(Operation *op) {
   if (auto linear = dyn_cast_or_null<LinearOp>(op)) {
-    if (linear.getBias() || linear.getLoraA() ||
+    if (linear.getLoraA() ||
         !isa<FloatType>(linear.getWeight().getType().getElementType()))
       return std::nullopt;
     Value weight = linear.getInOut() ? transposedMatrix(linear.getWeight())
                                      : linear.getWeight();
-    return weight ? std::optional<Head>({op, linear.getInput(), weight})
+    return weight ? std::optional<Head>({op, linear.getInput(), weight, linear.getBias()})
                   : std::nullopt;
   }
   auto matmul = dyn_cast_or_null<MatmulOp>(op);
@@ -39,7 +39,7 @@ std::optional<Head> headOf(Operation *op) {
     return std::nullopt;
   Value weight = matmul.getTransposeRhs() ? matmul.getRhs()
                                           : transposedMatrix(matmul.getRhs());
-  return weight ? std::optional<Head>({op, matmul.getLhs(), weight})
+  return weight ? std::optional<Head>({op, matmul.getLhs(), weight, Value()})
                 : std::nullopt;
 }
 
@@ -48,6 +48,33 @@ bool onlyFlattensTokens(ReshapeOp op) {
   RankedTensorType from = op.getInput().getType(), to = op.getType();
   return from.getRank() > 0 && to.getRank() > 0 &&
          dimsOf(from).back() == dimsOf(to).back();
+}
+
+// The operand of `add` that has one element per column of the other.
+OpOperand *biasOf(AddOp add) {
+  for (OpOperand &operand : add->getOpOperands()) {
+    auto bias = cast<RankedTensorType>(operand.get().getType());
+    Value other = add->getOperand(1 - operand.getOperandNumber());
+    auto logits = cast<RankedTensorType>(other.getType());
+    if (bias.getRank() == 1 && logits.getRank() > 1 && dimsOf(logits).back() == dimsOf(bias)[0] &&
+        other.getType() == add.getType() && bias.getElementType() == logits.getElementType())
+      return &operand;
+  }
+  return nullptr;
+}
+
+// A product and a bias that is added to it.
+std::optional<Head> biasedHeadOf(AddOp add) {
+  OpOperand *bias = biasOf(add);
+  if (!bias)
+    return std::nullopt;
+  Value product = add->getOperand(1 - bias->getOperandNumber());
+  std::optional<Head> head =
+      product.hasOneUse() ? headOf(product.getDefiningOp()) : std::nullopt;
+  if (!head || head->bias)
+    return std::nullopt;
+  head->bias = bias->get();
+  return head;
 }
 
 // Back from the logits, through what nothing else reads.
@@ -62,6 +89,8 @@ std::optional<Head> findHead(Value logits) {
              isa<Float32Type, Float64Type>(cast.getType().getElementType()) &&
              isa<FloatType>(cast.getInput().getType().getElementType()))
       logits = cast.getInput();
+    else if (auto add = dyn_cast_or_null<AddOp>(op))
+      return biasedHeadOf(add);
     else
       return headOf(op);
   }
@@ -105,7 +134,7 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   Location loc = b.getFusedLoc({head->op->getLoc(), loss.getLoc()});
   auto fused = LinearCrossEntropyOp::create(
       b, loc, loss.getLoss().getType(), Type(), rows, head->weight,
-      loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
+      head->bias, loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
       b.getI64IntegerAttr(labels.hasStaticShape()
                               ? chunkOf(labels.getNumElements(), chunk)
                               : chunk));

@@ -14,7 +14,7 @@ def FuseAttentionPass : Pass<"fuse-attention", "::mlir::ModuleOp"> {
     along another axis, probabilities that are used elsewhere, a mask after the
     softmax.
 
-    A linear layer without bias whose only use is `act.cross_entropy` becomes
+    A linear layer, with its bias, whose only use is `act.cross_entropy` becomes
     `act.linear_cross_entropy`, so that the logits are never whole in memory.
 
     The result may differ in the last bits: the order of summation changes.

@@ -351,11 +351,14 @@ def weighted_by_label_count(p, x):
 op_case("label_count", [(2, 3, 7)], weighted_by_label_count)
 
 
-def head(p, x, w, reduction, kind, chunk):
+def head(p, x, w, reduction, kind, chunk, bias=None):
     labels, ignore = labels_of(p, x.shape[:-1], w.shape[0], kind)
-    return p.apply("act.linear_cross_entropy", [x, w, labels],
-                   labels.shape if reduction == "none" else (),
-                   options=f"ignore {ignore} reduction {reduction} chunk {chunk}")
+    with_bias, types = (f" bias({bias})", f"{bias.type}, ") if bias else ("", "")
+    shape = labels.shape if reduction == "none" else ()
+    result = "".join(f"{n}x" for n in shape)
+    return p.op(f"act.linear_cross_entropy {x}, {w}{with_bias}, {labels} ignore {ignore} "
+                f"reduction {reduction} chunk {chunk} : ({x.type}, {w.type}, {types}"
+                f"{labels.type}) -> tensor<{result}f64>", shape)
 
 
 for reduction in ("mean", "sum", "none"):
@@ -367,6 +370,9 @@ for reduction in ("mean", "sum", "none"):
     # Two chunks of 16, and 5 tokens that are left over.
     op_case(f"linear_cross_entropy-{reduction}-prime", [(37, 5), (7, 5)],
             lambda p, x, w, r=reduction: head(p, x, w, r, "ignored", 16))
+    for chunk in (16, 1024):
+        op_case(f"linear_cross_entropy-{reduction}-bias-chunk{chunk}", [(37, 5), (7, 5), (7,)],
+                lambda p, x, w, b, r=reduction, c=chunk: head(p, x, w, r, "ignored", c, b))
 op_case("linear_cross_entropy-2d", [(6, 5), (7, 5)],
         lambda p, x, w: head(p, x, w, "mean", "ignored", 6))
 op_case("linear_cross_entropy-large", [(2, 32, 20), (150, 20)],

@@ -69,3 +69,21 @@ func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %labels: tensor<2x4xi3
   %0:2 = act.linear_cross_entropy %x, %w, %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>) -> (tensor<f32>, tensor<f32>)
   return
 }
+
+// -----
+
+// the bias's shape
+func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<8xf32>, %labels: tensor<2x4xi32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy' op bias has shape [8], expected [16] for weight of shape [16, 8]}}
+  %0 = act.linear_cross_entropy %x, %w bias(%b), %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<2x4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// the bias's element type
+func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xbf16>, %labels: tensor<2x4xi32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy' op bias has elements of type 'bf16', expected 'f32' as in input}}
+  %0 = act.linear_cross_entropy %x, %w bias(%b), %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xbf16>, tensor<2x4xi32>) -> tensor<f32>
+  return
+}

@@ -21,3 +21,10 @@ func.func @none(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %labels: tensor<2x4
   %0 = act.linear_cross_entropy %x, %w, %labels ignore -100 reduction none chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// CHECK-LABEL: @bias
+// CHECK: act.linear_cross_entropy %{{.+}}, %{{.+}} bias(%{{.+}}), %{{.+}} ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<2x4xi32>) -> tensor<f32>
+func.func @bias(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>, %labels: tensor<2x4xi32>) -> tensor<f32> {
+  %0 = act.linear_cross_entropy %x, %w bias(%b), %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<2x4xi32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}

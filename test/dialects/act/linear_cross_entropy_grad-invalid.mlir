@@ -51,3 +51,30 @@ func.func @f(%dl: tensor<f32>, %x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %lab
   %0:2 = act.linear_cross_entropy_grad %dl, %x, %w, %labels, %lse ignore -100 reduction mean chunk 4 : (tensor<f32>, tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>)
   return
 }
+
+// -----
+
+// the bias's gradient without the weight's
+func.func @f(%dl: tensor<f32>, %x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>, %labels: tensor<2x4xi32>, %lse: tensor<2x4xf32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy_grad' op has 2 results, expected 1 or 3 with a bias}}
+  %0:2 = act.linear_cross_entropy_grad %dl, %x, %w bias(%b), %labels, %lse ignore -100 reduction mean chunk 4 : (tensor<f32>, tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4x8xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+// a gradient of no bias
+func.func @f(%dl: tensor<f32>, %x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %labels: tensor<2x4xi32>, %lse: tensor<2x4xf32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy_grad' op has 3 results, expected 1 or 2 without a bias}}
+  %0:3 = act.linear_cross_entropy_grad %dl, %x, %w, %labels, %lse ignore -100 reduction mean chunk 4 : (tensor<f32>, tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+// d_bias's shape
+func.func @f(%dl: tensor<f32>, %x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>, %labels: tensor<2x4xi32>, %lse: tensor<2x4xf32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy_grad' op d_bias has shape [8], expected [16] as in bias}}
+  %0:3 = act.linear_cross_entropy_grad %dl, %x, %w bias(%b), %labels, %lse ignore -100 reduction mean chunk 4 : (tensor<f32>, tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<8xf32>)
+  return
+}

@@ -80,10 +80,32 @@ func.func @per_token(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %y: tensor<6xi32
 
 // A head with a bias.
 // CHECK-LABEL: func.func @bias
-// CHECK-NOT: act.linear_cross_entropy
-// CHECK: act.cross_entropy
+// CHECK: act.linear_cross_entropy %arg0, %arg1 bias(%arg2), %arg3
+// CHECK-NEXT: return
 func.func @bias(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>, %y: tensor<6xi32>) -> tensor<f32> {
   %l = act.linear %x, %w bias(%b) : (tensor<6x8xf32>, tensor<16x8xf32>, tensor<16xf32>) -> tensor<6x16xf32>
+  %z = act.cross_entropy %l, %y ignore -100 reduction mean : (tensor<6x16xf32>, tensor<6xi32>) -> tensor<f32>
+  return %z : tensor<f32>
+}
+
+// A bias that is added to a product, in either order.
+// CHECK-LABEL: func.func @added_bias
+// CHECK: act.linear_cross_entropy %arg0, %arg1 bias(%arg2), %arg3
+// CHECK-NEXT: return
+func.func @added_bias(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>, %y: tensor<6xi32>) -> tensor<f32> {
+  %m = act.matmul %x, %w transpose_rhs : (tensor<6x8xf32>, tensor<16x8xf32>) -> tensor<6x16xf32>
+  %l = act.add %b, %m : (tensor<16xf32>, tensor<6x16xf32>) -> tensor<6x16xf32>
+  %z = act.cross_entropy %l, %y ignore -100 reduction mean : (tensor<6x16xf32>, tensor<6xi32>) -> tensor<f32>
+  return %z : tensor<f32>
+}
+
+// What is added has a row for every token: no bias.
+// CHECK-LABEL: func.func @added_rows
+// CHECK-NOT: act.linear_cross_entropy
+// CHECK: act.cross_entropy
+func.func @added_rows(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %b: tensor<6x16xf32>, %y: tensor<6xi32>) -> tensor<f32> {
+  %m = act.linear %x, %w : (tensor<6x8xf32>, tensor<16x8xf32>) -> tensor<6x16xf32>
+  %l = act.add %m, %b : (tensor<6x16xf32>, tensor<6x16xf32>) -> tensor<6x16xf32>
   %z = act.cross_entropy %l, %y ignore -100 reduction mean : (tensor<6x16xf32>, tensor<6xi32>) -> tensor<f32>
   return %z : tensor<f32>
 }
