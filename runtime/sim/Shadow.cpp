@@ -54,9 +54,31 @@ struct Shadow::Table {
   };
   std::vector<Split> splits;
   std::vector<uint32_t> freeSplits;
+  // Few readers are the rule: those take no memory of their own.
   struct List {
-    std::vector<Reader> readers;
-    size_t oldest = 0;
+    static constexpr size_t few = 4;
+    Reader first[few];
+    std::vector<Reader> more;
+    size_t count = 0, oldest = 0;
+    Reader &at(size_t i) { return i < few ? first[i] : more[i - few]; }
+    const Reader &at(size_t i) const {
+      return i < few ? first[i] : more[i - few];
+    }
+    void add(const Reader &r) {
+      if (count >= maximumReaders) {
+        at(oldest++ % maximumReaders) = r;
+        return;
+      }
+      if (count < few)
+        first[count] = r;
+      else
+        more.push_back(r);
+      ++count;
+    }
+    void clear() {
+      more.clear();
+      count = oldest = 0;
+    }
   };
   std::vector<List> lists;
   std::vector<uint32_t> freeLists;
@@ -73,8 +95,7 @@ struct Shadow::Table {
   void dropList(Cell &cell) {
     if (!cell.list)
       return;
-    lists[cell.list - 1].readers.clear();
-    lists[cell.list - 1].oldest = 0;
+    lists[cell.list - 1].clear();
     freeLists.push_back(cell.list);
     cell.list = 0;
   }
@@ -128,14 +149,15 @@ void Shadow::Table::addReader(Cell &cell, const Reader &r) {
       return;
     }
     cell.list = newList();
-    lists[cell.list - 1].readers.push_back(
+    lists[cell.list - 1].add(
         {cell.read, cell.readLanes, cell.readSite, cell.readManner});
     cell.read = 0;
   }
   List &list = lists[cell.list - 1];
   Reader *place = nullptr;
   uint32_t lanes = r.lanes;
-  for (Reader &other : list.readers) {
+  for (size_t i = 0; i < list.count; ++i) {
+    Reader &other = list.at(i);
     if (groupOf(other.epoch) != groupOf(r.epoch))
       continue;
     if (anyManner || isStrong(other.manner)) {
@@ -150,10 +172,8 @@ void Shadow::Table::addReader(Cell &cell, const Reader &r) {
   Reader whole = {r.epoch, lanes, r.site, r.manner};
   if (place)
     *place = whole;
-  else if (list.readers.size() < maximumReaders)
-    list.readers.push_back(whole);
   else
-    list.readers[list.oldest++ % maximumReaders] = whole;
+    list.add(whole);
 }
 
 void Shadow::judge(Table &table, Cell &cell, const Observer &by,
@@ -190,8 +210,9 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
       race(ofLane(r.epoch, __builtin_ctz(lanes)), r.site, r.manner, false);
   };
   if (cell.list) {
-    for (const Reader &r : table.lists[cell.list - 1].readers)
-      raceWithReader(r);
+    const Table::List &list = table.lists[cell.list - 1];
+    for (size_t i = 0; i < list.count; ++i)
+      raceWithReader(list.at(i));
     table.dropList(cell);
   } else if (cell.read) {
     raceWithReader({cell.read, cell.readLanes, cell.readSite, cell.readManner});
@@ -285,9 +306,12 @@ struct Shadow::Sure {
       return false;
     if (!cell.list)
       return !cell.read || afterReader(cell.read, cell.readLanes, lane);
-    for (const Reader &r : table.lists[cell.list - 1].readers)
+    const Table::List &list = table.lists[cell.list - 1];
+    for (size_t i = 0; i < list.count; ++i) {
+      const Reader &r = list.at(i);
       if (r.lanes && !afterReader(r.epoch, r.lanes, lane))
         return false;
+    }
     return true;
   }
 };

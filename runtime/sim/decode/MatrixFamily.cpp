@@ -3,6 +3,7 @@
 // ldmatrix, stmatrix, movmatrix: 8 × 8 matrices of 16-bit elements between
 // shared memory and the registers that mma wants. Lane 8 i + r gives the
 // address of row r of matrix i.
+#include "runtime/sim/decode/Lanes.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
 
@@ -23,6 +24,45 @@ uint64_t addressOf(const Context &c, const Instruction &at, const Rows &r,
   uint64_t base = r.base.bytes == 4 ? c.lanes<uint32_t>(slot)[lane]
                                     : c.lanes<uint64_t>(slot)[lane];
   return base + uint64_t(r.base.offset);
+}
+
+/// All rows at once, when nothing is wrong with any.
+bool findAllRows(Context &c, const Instruction &at, const Rows &r,
+                 Manner manner, uint64_t &wavefronts, std::byte *(&rows)[32]) {
+  Context some = c;
+  some.mask = r.count == 4 ? ~0u : (1u << 8 * r.count) - 1;
+  if ((c.mask & some.mask) != some.mask)
+    return false;
+  uint64_t addresses[32];
+  for (unsigned lane = 0; lane < 32; ++lane)
+    addresses[lane] = addressOf(c, at, r, lane);
+  Context::Lanes all;
+  if (!some.resolveLanes(r.space, addresses, 16, manner.write, all) ||
+      !all.region->isShared)
+    return false;
+  some.judgeLanes(at, all, addresses, 16, manner);
+  for (unsigned i = 0; i < r.count; ++i) {
+    uint32_t banks = 0; // of 16 bytes
+    for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
+      rows[lane] = all.data + all.offsets[lane];
+      banks |= 1u << all.offsets[lane] / 16 % 8;
+    }
+    unsigned worst = 1;
+    if (banks != 0xff) {
+      uint64_t chunks[8];
+      unsigned perBank[8] = {}, distinct = 0;
+      for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
+        uint64_t chunk = all.offsets[lane] / 16;
+        if (std::find(chunks, chunks + distinct, chunk) != chunks + distinct)
+          continue; // the same row is read once
+        chunks[distinct++] = chunk;
+        worst = std::max(worst, ++perBank[chunk % 8]);
+      }
+    }
+    wavefronts += worst;
+    c.warp.counters->sharedConflicts += worst - 1;
+  }
+  return true;
 }
 
 /// The rows' places; null where the address is bad (reported). Counts bank
@@ -46,6 +86,8 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
   uint64_t &wavefronts = write ? c.warp.counters->sharedStoreWavefronts
                                : c.warp.counters->sharedLoadWavefronts;
   std::fill(std::begin(rows), std::end(rows), nullptr);
+  if (findAllRows(c, at, r, manner, wavefronts, rows))
+    return;
   for (unsigned i = 0; i < r.count; ++i) {
     uint64_t chunks[8];
     unsigned perBank[8] = {}, worst = 0, distinct = 0;
@@ -83,14 +125,14 @@ Step loadMatrix(Context &c, const Instruction &at) {
     for (unsigned row = 0; row < 8; ++row)
       if (const std::byte *p = rows[8 * i + row])
         std::memcpy(m[row], p, 16);
-    uint32_t *d = c.lanes<uint32_t>(at.slots[1 + i]);
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      unsigned g = lane / 4, t = lane % 4 * 2;
-      uint32_t low = r.transposed ? m[t][g] : m[g][t];
-      uint32_t high = r.transposed ? m[t + 1][g] : m[g][t + 1];
-      if (c.active(lane))
-        d[lane] = low | high << 16;
-    }
+    uint32_t words[32];
+    for (unsigned g = 0; g < 8; ++g)
+      for (unsigned t = 0; t < 4; ++t) {
+        uint32_t low = r.transposed ? m[2 * t][g] : m[g][2 * t];
+        uint32_t high = r.transposed ? m[2 * t + 1][g] : m[g][2 * t + 1];
+        words[4 * g + t] = low | high << 16;
+      }
+    put(c, at.slots[1 + i], words);
     c.define(at.slots[1 + i], c.mask);
   }
   return Step::Next;

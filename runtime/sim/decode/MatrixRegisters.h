@@ -25,6 +25,9 @@ struct RegisterElement {
 /// 32 along K.
 struct RegisterMatrix {
   std::vector<RegisterElement> elements;
+  /// Of 16- and 32-bit elements: by register and lane, the index in `elements`
+  /// of what is in the word, low half first. Words are read in order then.
+  std::vector<uint16_t> inWords;
   unsigned bits = 32;
   unsigned registers = 0;
 
@@ -43,6 +46,7 @@ struct RegisterMatrix {
             {uint16_t(p.lane * width + bit / 8), p.reg, uint8_t(bit % 8)});
         r.registers = std::max<unsigned>(r.registers, p.reg + 1u);
       }
+    r.indexWords();
     return r;
   }
 
@@ -53,6 +57,8 @@ struct RegisterMatrix {
   /// Codes, zero-extended to T.
   template <typename T>
   void gather(const Frame &f, const uint32_t *slots, T *out) const {
+    if (!inWords.empty())
+      return gatherWords(f, slots, out);
     if (bits == 16)
       return gatherAs<uint16_t>(f, slots, out);
     if (bits == 64)
@@ -90,6 +96,38 @@ struct RegisterMatrix {
   }
 
 private:
+  /// Unless a register or a half is in no element, or in two.
+  void indexWords() {
+    size_t per = bits == 16 ? 2 : 1, count = registers * 32 * per;
+    if ((bits != 16 && bits != 32) || elements.size() != count)
+      return;
+    inWords.assign(count, uint16_t(count));
+    for (size_t i = 0; i < count; ++i) {
+      const RegisterElement &e = elements[i];
+      inWords[(e.reg * 32 + e.byte / 4) * per + e.byte % 4 / 2] = uint16_t(i);
+    }
+    for (uint16_t i : inWords)
+      if (i == count)
+        return inWords.clear();
+  }
+  template <typename T>
+  void gatherWords(const Frame &f, const uint32_t *slots, T *out) const {
+    const uint16_t *index = inWords.data();
+    for (unsigned r = 0; r < registers; ++r) {
+      uint32_t words[32];
+      std::memcpy(words, f.registers + slots[r], sizeof words);
+      if (bits == 32) {
+        for (uint32_t word : words)
+          out[*index++] = T(word);
+        continue;
+      }
+      for (uint32_t word : words) {
+        out[index[0]] = T(word & 0xffff);
+        out[index[1]] = T(word >> 16);
+        index += 2;
+      }
+    }
+  }
   template <typename Raw, typename T>
   void gatherAs(const Frame &f, const uint32_t *slots, T *out) const {
     for (const RegisterElement &e : elements) {

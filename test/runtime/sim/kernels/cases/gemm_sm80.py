@@ -34,3 +34,17 @@ def attention(rng, causal, length):
                             absolute=spread * 2.0 ** -9 + 1e-5), "f32"),
             Out((most + np.log2(total))[:, 0], Within("f32 sums and lg2", absolute=2e-5), "f32"),
             I32(length), F32(float(scale)), I32(causal)]
+
+
+@case("attention_bf16", grid=2, block=128)
+def attention_bf16(rng):
+    q, k, v = (random_bits(rng, (128, 64), "bf16") for _ in range(3))
+    x, y, z = (to_float(t, "bf16") for t in (q, k, v))
+    scale = np.float32(np.log2(np.e) / 8)
+    s = x @ y.T * float(scale)
+    p = np.exp2(s - s.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    return [In(q), In(k), In(v),
+            Out(p @ z, Within("P is rounded to bf16 (2⁻⁸, twice that with its rescaling)",
+                              absolute=p @ np.abs(z) * 2.0 ** -6 + 1e-5), "f32"),
+            I32(128), F32(float(scale))]
