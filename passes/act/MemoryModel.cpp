@@ -302,7 +302,8 @@ void Describer::graph() {
   };
   for (unsigned t = 0; t < program.launches.size(); ++t) {
     const FlatLaunch &launch = program.launches[t];
-    if (launch.layer != 0 || out.timeline[t].phase == report::Phase::Update)
+    if (launch.layer != 0 || out.timeline[t].phase == report::Phase::Update ||
+        (launch.inputs.empty() && launch.results.empty())) // sets gradients to zero
       continue;
     std::string id = "n" + std::to_string(t);
     node(id, launch.group.getName().str(), out.timeline[t].phase, launch.recomputed);

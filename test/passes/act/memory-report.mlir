@@ -7,6 +7,7 @@
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: act-opt %S/Inputs/three-layers.mlir --memory-report="format=html file=%t.html" -o /dev/null
 // RUN: FileCheck %s --check-prefix=HTML < %t.html
+// RUN: FileCheck %s --check-prefix=GRAPH < %t.json
 // RUN: act-opt %s --memory-report="dims=b=2 file=-" -o /dev/null | FileCheck %s --check-prefix=DIMS
 // RUN: act-opt %s --memory-report="dims=b=6 file=-" -o /dev/null | FileCheck %s --check-prefix=MORE
 
@@ -24,6 +25,11 @@
 // JSON-DAG: "retained_bytes": 312
 // JSON-DAG: "parameters_bytes": 240
 // JSON-DAG: "variant": "layer"
+
+// In the graph of a layer is what reads or makes values: no zeroed gradients.
+// GRAPH: "graphs": [
+// GRAPH-NOT: "label": "zero_grad
+// GRAPH: "label": "linear
 
 // HTML: {{<!(doctype|DOCTYPE) html>}}
 // HTML-NOT: src="http
