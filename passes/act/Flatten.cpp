@@ -80,7 +80,10 @@ private:
   LogicalResult group(GroupOp op, Environment &env, int layer, bool recomputed);
   LogicalResult repeat(RepeatOp op, Environment &env, int layer, bool recomputed);
   FailureOr<unsigned> parameter(Operation *at, StringRef name, int layer);
-  unsigned newBuffer(Value origin, StringRef name, int layer);
+  unsigned newBuffer(Value origin, StringRef name, int layer) {
+    return newBuffer(origin, cast<RankedTensorType>(origin.getType()), name, layer);
+  }
+  unsigned newBuffer(Value origin, RankedTensorType type, StringRef name, int layer);
   void adoptNames(const Place &place, RankedTensorType type);
   void settle();
 
@@ -100,8 +103,7 @@ private:
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
 
-unsigned Flattener::newBuffer(Value origin, StringRef name, int layer) {
-  auto type = cast<RankedTensorType>(origin.getType());
+unsigned Flattener::newBuffer(Value origin, RankedTensorType type, StringRef name, int layer) {
   FlatBuffer b(origin);
   b.name = name.str();
   b.type = type;
@@ -187,6 +189,13 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     Place place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
     launch.results.push_back(place);
     env[v] = Slot{place, {}, false, 0};
+  }
+  if (int64_t bytes = op.getWorkspace()) {
+    auto type = RankedTensorType::get({bytes}, IntegerType::get(op.getContext(), 8));
+    unsigned b = newBuffer(Value(), type, "workspace", layer);
+    program.buffers[b].recomputed = launch.recomputed;
+    program.buffers[b].workspaceOf = op;
+    launch.workspace = Place{Place::Buffer, b, 0, bytes, 0};
   }
   LogicalResult ok = success();
   op.getBody().walk([&](Operation *inner) {

@@ -43,8 +43,13 @@ struct FlatBuffer {
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
-  mlir::Value origin; // the result of a group, or the stack, that it holds
+  mlir::Value origin; // the result of a group, or the stack, that it holds, or
+  mlir::Operation *workspaceOf = nullptr; // the group whose workspace it is
   FlatBuffer(mlir::Value origin) : origin(origin) {}
+  /// The same for all that one part of the IR makes.
+  const void *source() const {
+    return workspaceOf ? workspaceOf : origin.getAsOpaquePointer();
+  }
 };
 
 /// One tensor of a parameter: of a layer, or of the whole model.
@@ -63,6 +68,7 @@ struct FlatLaunch {
   mutable GroupOp group; // a handle; its accessors are not const
   int layer = -1;
   std::vector<Place> inputs, results;
+  std::optional<Place> workspace;
   /// Parameters whose persistent buffers the group's effects touch, in the
   /// order of its AccumulateOp, AdamWOp, ... .
   std::vector<unsigned> effects;

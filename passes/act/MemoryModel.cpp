@@ -159,7 +159,8 @@ void Describer::buffers() {
     buffer.first = b.first;
     buffer.last = b.last + 1;
     buffer.offset = plan.offsets[r];
-    buffer.category = crosses(b)                    ? report::Category::Saved
+    buffer.category = b.workspaceOf                 ? report::Category::Workspace
+                      : crosses(b)                  ? report::Category::Saved
                       : b.backward && !b.recomputed ? report::Category::Gradient
                                                     : report::Category::Temporary;
     if (crosses(b)) {
@@ -196,14 +197,14 @@ void Describer::timeline() {
 /// A sum in letters. Equal values of several layers count once per layer: L
 /// times if all layers have one, L - 1 times if one lacks it.
 Polynomial Describer::sumOf(ArrayRef<const FlatBuffer *> list) const {
-  llvm::MapVector<Value, std::pair<int64_t, const FlatBuffer *>> kinds;
+  llvm::MapVector<const void *, std::pair<int64_t, const FlatBuffer *>> kinds;
   Polynomial sum;
   for (const FlatBuffer *b : list) {
     if (b->layer < 0) {
       sum += bytesOf(b->type);
       continue;
     }
-    auto &[count, sample] = kinds[b->origin];
+    auto &[count, sample] = kinds[b->source()];
     ++count;
     sample = b;
   }

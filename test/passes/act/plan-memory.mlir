@@ -53,3 +53,28 @@ module {
     return %6 : tensor<3x3xf32>
   }
 }
+
+// -----
+
+// Workspace has a place while its kernel runs, beside what that reads and makes:
+// 64 + 64 + 1024, at a multiple of 64 bytes. Before and after, its memory is free.
+// CHECK: module attributes {act.plan = {arena_bytes = 1152 : i64, buffers = [
+// CHECK-SAME: {bytes = 1000 : i64, first = 1 : i64, last = 1 : i64, name = "workspace", offset = {{0|64|128}} : i64}
+// CHECK-SAME: lower_bound_bytes = 1152 : i64
+module {
+  func.func @forward(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = act.group "first" (%a = %x : tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %s = act.softmax %a axis 1 : tensor<4x4xf32>
+      act.yield %s : tensor<4x4xf32>
+    }
+    %1 = act.group "split" (%a = %0 : tensor<4x4xf32>) workspace(1000) -> tensor<4x4xf32> {
+      %s = act.softmax %a axis 0 : tensor<4x4xf32>
+      act.yield %s : tensor<4x4xf32>
+    }
+    %2 = act.group "last" (%a = %1 : tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %s = act.softmax %a axis 1 : tensor<4x4xf32>
+      act.yield %s : tensor<4x4xf32>
+    }
+    return %2 : tensor<4x4xf32>
+  }
+}
