@@ -6,6 +6,7 @@
 #include "act/Npy/Npy.h"
 #include "tools/actrt-sim/Arguments.h"
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -32,9 +33,11 @@ protected:
   }
   /// The exit status of `actrt-sim ptx/NAME.ptx ARGUMENTS` in the folder.
   int run(const std::string &name, const std::string &arguments) {
-    std::string command = "cd '" + folder +
-                          "' && '" ACT_SIM "' '" ACT_TEST_PTX "/" + name +
-                          ".ptx' " + arguments + " >out 2>err";
+    return runFile(ACT_TEST_PTX "/" + name + ".ptx", arguments);
+  }
+  int runFile(const std::string &file, const std::string &arguments) {
+    std::string command = "cd '" + folder + "' && '" ACT_SIM "' '" + file +
+                          "' " + arguments + " >out 2>err";
     int status = system(command.c_str());
     out = read("out");
     err = read("err");
@@ -106,6 +109,38 @@ TEST_F(ActrtSim, FindingsAreTwo) {
                                "--arg 'out:i32[4]:o.npy' --checks=none"),
             0)
       << err;
+}
+
+// One product of 2 * 16 * 8 * 16 operations and one row stored: 2048 operations
+// and 128 bytes a clock of 1.41 GHz on one SM of sm_80.
+TEST_F(ActrtSim, BoundsAreByUnit) {
+  std::ofstream(folder + "bounds.ptx") << R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %r<4>;
+  .reg .f32 %f<8>;
+  .shared .align 128 .b8 s[128];
+  mov.u32 %r0, %tid.x;
+  shl.b32 %r1, %r0, 2;
+  mov.u32 %r2, s;
+  add.u32 %r1, %r1, %r2;
+  st.shared.u32 [%r1], %r0;
+  mov.u32 %r3, 0;
+  mov.f32 %f0, 0f00000000;
+  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f4, %f5, %f6, %f7},
+    {%r3, %r3, %r3, %r3}, {%r3, %r3}, {%f0, %f0, %f0, %f0};
+  ex2.approx.f32 %f1, %f0;
+  ret;
+})";
+  EXPECT_EQ(runFile(folder + "bounds.ptx", "--block 32 --json"), 0) << err;
+  auto j = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_FALSE(j.is_discarded()) << out;
+  const auto &least = j["least_microseconds"];
+  EXPECT_NEAR(least["tensor_cores"].get<double>(), 2 / 1.41e3, 1e-6);
+  EXPECT_NEAR(least["shared_memory"].get<double>(), 1 / 1.41e3, 1e-6);
+  EXPECT_NEAR(least["special_functions"].get<double>(), 2 / 1.41e3, 1e-6);
+  EXPECT_FALSE(least.contains("f32"));
 }
 
 TEST_F(ActrtSim, MistakesAreOne) {

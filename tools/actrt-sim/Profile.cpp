@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/actrt-sim/Profile.h"
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace act;
@@ -36,6 +38,58 @@ Occupancy simtool::occupancy(const Profile &p) {
   return o;
 }
 
+// Rates of tensor-core kinds beside bf16: NVIDIA's white papers on A100, GA102,
+// Ada and H100 (dense).
+//
+// Instructions are PTX's, of which ptxas makes others: it fuses mul.f32 with
+// add.f32 (not .rn), and moves, addresses and issue slots say too little to be
+// bounds. Nor are global sectors, which L1 may serve. What wgmma and bulk
+// copies move within shared memory is in no wavefront.
+std::vector<Bound> simtool::bounds(const Profile &p) {
+  const Counters &c = p.report.counters;
+  const Target &t = p.target;
+  const double sms = double(std::min<uint64_t>(t.processors, c.ctas));
+  if (!sms)
+    return {};
+  std::vector<Bound> result;
+  auto add = [&](const char *unit, double clocks) {
+    if (clocks > 0)
+      result.push_back({unit, clocks / sms / (t.clockGHz * 1e3)});
+  };
+  // Their tensor cores go at half their rate with f32 accumulators.
+  const bool geForce = t.sm == 86 || t.sm == 89;
+  double tensor = 0; // as bf16 with f32 accumulators
+  for (unsigned i = 0; i < unsigned(Tensor::Count); ++i) {
+    double flops = double(c.tensorFlops[i]);
+    switch (static_cast<Tensor>(i)) {
+    case Tensor::TF32:
+      tensor += flops * 2;
+      break;
+    case Tensor::F64:
+      tensor += flops * (geForce ? t.tensorFlops / 4 : 16);
+      break;
+    case Tensor::BF16:
+      tensor += flops;
+      break;
+    case Tensor::F16: // may have f16 accumulators
+      tensor += geForce ? flops / 2 : flops;
+      break;
+    default: // 8 bits
+      tensor += flops / (geForce ? 4 : 2);
+    }
+  }
+  auto warps = [&](Class kind) {
+    return double(c.warpInstructions[unsigned(kind)]);
+  };
+  add("tensor_cores", tensor / t.tensorFlops);
+  add("f32", warps(Class::Float) * 64 / t.f32Flops);
+  add("special_functions", warps(Class::Special) * 32 / t.exp2PerClock);
+  add("shared_memory",
+      double(c.sharedLoadWavefronts + c.sharedStoreWavefronts) * 128 /
+          t.sharedBytesPerClock);
+  return result;
+}
+
 using Json = nlohmann::ordered_json;
 
 static Json counters(const Counters &c) {
@@ -62,6 +116,13 @@ static Json counters(const Counters &c) {
   j["barrier_waits"] = c.barrierWaits;
   j["ctas"] = c.ctas;
   j["warps"] = c.warps;
+  return j;
+}
+
+static Json leastTimes(const Profile &p) {
+  Json j = Json::object();
+  for (const Bound &b : bounds(p))
+    j[b.unit] = std::round(b.microseconds * 1e6) / 1e6;
   return j;
 }
 
@@ -95,6 +156,7 @@ std::string simtool::json(const Profile &p) {
                     {"warps_per_sm", o.warps},
                     {"limit", o.limit}};
   j["counters"] = counters(p.report.counters);
+  j["least_microseconds"] = leastTimes(p);
   Json &findings = j["findings"] = Json::array();
   for (const Finding &f : p.report.findings) {
     Json one;
@@ -150,5 +212,8 @@ std::string simtool::table(const Profile &p) {
   j["limited by"] = o.limit;
   lines(out, j, "  ");
   lines(out, counters(p.report.counters), "  ");
+  Json least;
+  least["least microseconds, by unit"] = leastTimes(p);
+  lines(out, least, "  ");
   return out;
 }

@@ -4,6 +4,7 @@
 #ifndef ACT_TOOLS_ACTRTSIM_PROFILE_H
 #define ACT_TOOLS_ACTRTSIM_PROFILE_H
 #include "runtime/sim/Simulator.h"
+#include <vector>
 
 namespace act::simtool {
 
@@ -22,6 +23,15 @@ struct Occupancy {
   const char *limit = "";
 };
 Occupancy occupancy(const Profile &profile);
+
+/// The least time that a unit of the target's common card needs for the work
+/// that was counted, were it never kept waiting. No prediction: which of them
+/// overlap is not known from counts.
+struct Bound {
+  const char *unit;
+  double microseconds;
+};
+std::vector<Bound> bounds(const Profile &profile);
 
 } // namespace act::simtool
 #endif
