@@ -206,6 +206,10 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     return;
   }
   auto raceWithReader = [&](const Reader &r) {
+    // The writer's warp read it as one: Triton loads with all lanes and writes
+    // back with one. A load is served for all its lanes before what follows.
+    if (groupOf(r.epoch) == groupOf(self) && r.lanes >> laneOf(self) & 1)
+      return;
     for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
       race(ofLane(r.epoch, __builtin_ctz(lanes)), r.site, r.manner, false);
   };

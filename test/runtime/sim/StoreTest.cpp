@@ -66,6 +66,17 @@ TEST(Store, WarpsMayNot) {
   EXPECT_TRUE(two.finds(FindingKind::Race, "what another writes"));
 }
 
+// A warp's load of one address, written back by one of its lanes.
+TEST(Store, OneLaneWritesWhatItsWarpRead) {
+  const char *body = "ld.global.u32 %r1, [%rd0]; add.u32 %r1, %r1, 1;"
+                     "setp.eq.u32 %p0, %r0, 3; @%p0 st.global.u32 [%rd0], %r1;";
+  Kernel one = kernel(body);
+  EXPECT_TRUE(one.runClean()) << one.error;
+  Kernel two = kernel(body, 64);
+  ASSERT_TRUE(two.run()) << two.error;
+  EXPECT_FALSE(two.findings.empty());
+}
+
 // A reader still has to wait for whoever wrote.
 TEST(Store, ReadersWait) {
   Kernel k = kernel("mov.u32 %r1, 7; st.shared.u32 [s], %r1;"
