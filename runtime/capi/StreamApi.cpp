@@ -6,22 +6,45 @@
 using namespace act;
 using namespace act::runtime;
 
-actrt_status actrt_stream_create(actrt_device device, actrt_stream *stream) {
+// Makes a stream or an event of a device and hands out its handle.
+template <typename Object, typename Handle, typename Part>
+static actrt_status create(actrt_device device, Kind kind, Handle *handle,
+                           const char *isNull,
+                           Result<std::unique_ptr<Part>> (Executor::*make)(),
+                           std::unique_ptr<Part> Object::*part) {
   return guarded([&]() -> actrt_status {
     auto d = findDevice(device);
     if (!d)
       return ACTRT_INVALID_HANDLE;
-    if (!stream)
-      return invalid("the stream's handle is null");
-    auto created = d->createStream();
+    if (!handle)
+      return invalid(isNull);
+    auto created = (d.get()->*make)();
     if (!created)
       return fail(ACTRT_FAILED, created.error().str());
-    auto object = std::make_shared<StreamObject>();
+    auto object = std::make_shared<Object>();
     object->device = d;
-    object->stream = std::move(*created);
-    *stream = static_cast<actrt_stream>(addHandle(Kind::Stream, object));
+    object.get()->*part = std::move(*created);
+    *handle = static_cast<Handle>(addHandle(kind, object));
     return ACTRT_SUCCESS;
   });
+}
+
+// Runs `body` on a stream and an event, which must be of one device.
+template <typename Body>
+static actrt_status onBoth(actrt_stream stream, actrt_event event, Body body) {
+  return onStream(stream, [&](StreamObject &s) -> actrt_status {
+    auto e = find<EventObject>(Kind::Event, event);
+    if (!e)
+      return ACTRT_INVALID_HANDLE;
+    if (e->device != s.device)
+      return invalid("the event and the stream are of different devices");
+    return finish(body(*s.stream, *e->event));
+  });
+}
+
+actrt_status actrt_stream_create(actrt_device device, actrt_stream *stream) {
+  return create(device, Kind::Stream, stream, "the stream's handle is null",
+                &Executor::createStream, &StreamObject::stream);
 }
 
 actrt_status actrt_stream_release(actrt_stream stream) {
@@ -34,14 +57,7 @@ actrt_status actrt_stream_synchronize(actrt_stream stream) {
 }
 
 actrt_status actrt_stream_wait(actrt_stream stream, actrt_event event) {
-  return onStream(stream, [&](StreamObject &s) -> actrt_status {
-    auto e = find<EventObject>(Kind::Event, event);
-    if (!e)
-      return ACTRT_INVALID_HANDLE;
-    if (e->device != s.device)
-      return invalid("the event and the stream are of different devices");
-    return finish(s.stream->wait(*e->event));
-  });
+  return onBoth(stream, event, [](Stream &s, Event &e) { return s.wait(e); });
 }
 
 actrt_status actrt_copy(actrt_stream stream, void *to, const void *from,
@@ -85,21 +101,8 @@ actrt_status actrt_stream_callback(actrt_stream stream, actrt_callback callback,
 }
 
 actrt_status actrt_event_create(actrt_device device, actrt_event *event) {
-  return guarded([&]() -> actrt_status {
-    auto d = findDevice(device);
-    if (!d)
-      return ACTRT_INVALID_HANDLE;
-    if (!event)
-      return invalid("the event's handle is null");
-    auto created = d->createEvent();
-    if (!created)
-      return fail(ACTRT_FAILED, created.error().str());
-    auto object = std::make_shared<EventObject>();
-    object->device = d;
-    object->event = std::move(*created);
-    *event = static_cast<actrt_event>(addHandle(Kind::Event, object));
-    return ACTRT_SUCCESS;
-  });
+  return create(device, Kind::Event, event, "the event's handle is null",
+                &Executor::createEvent, &EventObject::event);
 }
 
 actrt_status actrt_event_release(actrt_event event) {
@@ -107,14 +110,7 @@ actrt_status actrt_event_release(actrt_event event) {
 }
 
 actrt_status actrt_event_record(actrt_event event, actrt_stream stream) {
-  return onStream(stream, [&](StreamObject &s) -> actrt_status {
-    auto e = find<EventObject>(Kind::Event, event);
-    if (!e)
-      return ACTRT_INVALID_HANDLE;
-    if (e->device != s.device)
-      return invalid("the event and the stream are of different devices");
-    return finish(s.stream->record(*e->event));
-  });
+  return onBoth(stream, event, [](Stream &s, Event &e) { return s.record(e); });
 }
 
 actrt_status actrt_event_synchronize(actrt_event event) {
