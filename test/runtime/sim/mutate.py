@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mutate.py ACTRT_SIM [--sample N] [--only PATTERN] [--list] [-j N]: how many broken
+kernels does the simulator notice?
+
+Every operator is applied at every site of every kernel of kernels/ that passes and
+synchronises; each result (a mutant) is run like the original, under up to --seeds seeds
+until it is noticed. Noticed by a check: actrt-sim exits with 2 (a race, a deadlock, an
+uninitialised read, …). By the result: the output is wrong and no check said so. A mutant
+that the decoder refuses is no mutant. Those that change nothing by happens-before are
+listed with the argument in equivalent-mutants.txt and counted apart.
+
+  delete sync     a barrier, fence, mbarrier operation, commit or wait goes away
+  delete copy     an asynchronous copy or product goes away
+  wait N+1        wait_group waits for one group less
+  parity          an mbarrier wait looks at the other parity
+  bytes           expect_tx of 16 bytes more, and of 16 less
+  arrivals        mbarrier.init with one arrival more, and one less
+  semantics       acquire, release, acq_rel → relaxed; sc → acq_rel; volatile → weak
+  scope           gpu, sys, cluster → cta
+  barrier id      a named barrier becomes the next one (not barrier 0 of all threads: any number
+                  is as good)
+  move            the instruction changes places with the next access to memory it orders
+
+--sample N takes N mutants, the same ones each time."""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import hashlib
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "kernels"))
+import launch  # noqa: E402
+
+KERNELS = ["barriers/*", "cp_async/*", "mbarrier/*", "cluster/*", "tma/*", "gemm_*", "attention_sm80/*",
+           "wmma/half_16x16", "atomics/shared_histogram", "memory/transpose", "memory/spaces",
+           "control/early_exit", "control/spin_lock", "control/lane_waits_for_lane", "grid/*", "triton/*"]
+
+Statement = collections.namedtuple("Statement", "start end guard opcode operands")
+Mutant = collections.namedtuple("Mutant", "name family text")
+
+
+def body_of(text, entry):
+    """The span of the braces of an entry."""
+    at = re.search(r"\.entry\s+" + re.escape(entry) + r"\s*\(", text).end()
+    start = text.index("{", text.index(")", at))
+    depth = 0
+    for i in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[i], 0)
+        if depth == 0:
+            return start + 1, i
+    raise ValueError(f"{entry}: no end")
+
+
+def statements(text, entry):
+    """Instructions in order; None where a basic block or a scope ends."""
+    at, end = body_of(text, entry)
+    found = []
+    token = re.compile(r"(?://|\.loc\b)[^\n]*|\s+|[{}]|[\w$%]+:(?!:)|[^;{}\s][^;]*;", re.S)
+    while at < end:
+        match = token.match(text, at)
+        if not match:
+            raise ValueError(f"cannot read {text[at:at + 40]!r}")
+        word = match.group()
+        if word in "{}" or (word.endswith(":") and not word.isspace()):
+            found.append(None)
+        elif not word.isspace() and not word.startswith(("//", ".loc")):
+            parts = re.match(r"(@!?[\w$%]+\s+)?([\w.:]+)\s*(.*);$", word, re.S)
+            if parts:
+                guard, opcode, operands = parts.groups()
+                found.append(Statement(at, match.end(), guard or "", opcode, operands))
+                if opcode.split(".")[0] in ("bra", "brx", "ret", "exit", "trap", "call"):
+                    found.append(None)
+        at = match.end()
+    return found
+
+
+def split(operands):
+    """Operands at the commas outside of brackets."""
+    out, depth, current = [], 0, ""
+    for c in operands:
+        depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(c, 0)
+        if c == "," and depth == 0:
+            out.append(current.strip())
+            current = ""
+        else:
+            current += c
+    return out + [current.strip()] if current.strip() else out
+
+
+SYNCHRONISES = re.compile(
+    r"(bar|barrier)\.|membar|fence\.|mbarrier\.(init|arrive|arrive_drop|expect_tx|complete_tx|test_wait|try_wait)|"
+    r"cp\.async\.(commit_group|wait_group|wait_all|mbarrier)|cp\.async\.bulk\.(commit_group|wait_group)|"
+    r"wgmma\.(fence|commit_group|wait_group)|tensormap\.cp_fenceproxy")
+COPIES = re.compile(r"cp\.async\.(ca|cg)\.|cp\.async\.bulk\.(shared|global|tensor)|cp\.reduce\.async|wgmma\.mma_async")
+MEMORY = re.compile(r"(ld|st|atom|red|ldmatrix|stmatrix|wmma\.(load|store)|tensormap\.replace)\b")
+PLAIN_GLOBAL_LOAD = re.compile(r"ld\.(param|const|local)|ld\.global(?!.*(acquire|volatile|relaxed))|st\.local")
+
+
+def edited(text, s, replacement):
+    return text[:s.start] + replacement + text[s.end:]
+
+
+def rebuilt(s, opcode=None, operands=None):
+    return f"{s.guard}{opcode or s.opcode} {', '.join(operands) if operands is not None else s.operands};"
+
+
+def with_sum(s, operands, index, delta, operation="add.u32"):
+    """The statement with operand `index` changed by a number, through a register of its own
+    when the operand is one."""
+    value = operands[index]
+    if re.fullmatch(r"-?\d+|0x[0-9a-fA-F]+", value):
+        number = int(value, 0) + delta if operation == "add.u32" else int(value, 0) ^ delta
+        return None if number < 0 else rebuilt(s, operands=[*operands[:index], str(number), *operands[index + 1:]])
+    inside = rebuilt(s, operands=[*operands[:index], "%mutant", *operands[index + 1:]])
+    return f"{{ .reg .b32 %mutant; {operation} %mutant, {value}, {delta}; {inside} }}"
+
+
+def mutants_of(text, entry):
+    """(family, n-th statement, variant, text)"""
+    all_statements = statements(text, entry)
+    number = 0
+    for i, s in enumerate(all_statements):
+        if s is None:
+            continue
+        number += 1
+        op, operands = s.opcode, split(s.operands)
+        out = []
+        if SYNCHRONISES.match(op):
+            out.append(("delete sync", "", edited(text, s, " ")))
+        if COPIES.match(op):
+            out.append(("delete copy", "", edited(text, s, " ")))
+        if ".wait_group" in op:
+            replacement = with_sum(s, operands, len(operands) - 1, 1)
+            out.append(("wait N+1", "", edited(text, s, replacement)))
+        if re.match(r"mbarrier\.(test|try)_wait\.parity", op):
+            out.append(("parity", "", edited(text, s, with_sum(s, operands, 2, 1, "xor.b32"))))
+        if re.match(r"mbarrier\.(arrive\.|arrive_drop\.)?expect_tx", op):
+            for delta in (16, -16):
+                replacement = with_sum(s, operands, len(operands) - 1, delta)
+                if replacement:
+                    out.append(("bytes", f"{delta:+d}", edited(text, s, replacement)))
+        if op.startswith("mbarrier.init"):
+            for delta in (1, -1):
+                out.append(("arrivals", f"{delta:+d}", edited(text, s, with_sum(s, operands, 1, delta))))
+        if re.match(r"(ld|st|atom|red|fence|mbarrier|barrier)\.", op):
+            weak = re.sub(r"\.(acquire|release|acq_rel)\b", ".relaxed", op)
+            if op.startswith("fence."):
+                weak = op.replace(".sc.", ".acq_rel.") if "proxy" not in op and "mbarrier_init" not in op else op
+            if op.startswith(("barrier.cluster.wait", "mbarrier.init")):
+                weak = op
+            if weak != op:
+                out.append(("semantics", "", edited(text, s, rebuilt(s, weak))))
+            if ".volatile" in op:
+                out.append(("semantics", "", edited(text, s, rebuilt(s, op.replace(".volatile", "")))))
+        if re.match(r"membar\.(gl|sys)", op):
+            out.append(("scope", "", edited(text, s, rebuilt(s, "membar.cta"))))
+        elif re.match(r"(ld|st|atom|red|fence|mbarrier)\.", op) and "proxy" not in op and "init" not in op:
+            narrow = re.sub(r"\.(gpu|sys|cluster)(?=\.|$)", ".cta", op, count=1)
+            if narrow != op and not narrow.startswith("mbarrier") or (narrow != op and ".shared::cta" in op):
+                out.append(("scope", "", edited(text, s, rebuilt(s, narrow))))
+        if re.match(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)", op) and "cluster" not in op:
+            at, count = (1, 3) if ".red" in op else (0, 1)
+            if len(operands) > count or operands[at] != "0":
+                out.append(("barrier id", "", edited(text, s, with_sum(s, operands, at, 1))))
+        if SYNCHRONISES.match(op) or COPIES.match(op):
+            follower = next_access(all_statements, i)
+            if follower:
+                moved = text[:s.start] + " " + text[s.end:follower.end] + " " + \
+                    text[s.start:s.end] + text[follower.end:]
+                out.append(("move", "", moved))
+        for family, variant, changed in out:
+            yield family, number, variant, changed
+
+
+def next_access(all_statements, i):
+    """The next access in the basic block that instruction i orders: loads of parameters,
+    constants, and plain loads from global memory are stepped over on the way. A fence
+    between proxies, or one for global memory, also orders the copies themselves."""
+    for s in all_statements[i + 1:]:
+        if s is None:
+            return None
+        if MEMORY.match(s.opcode) and not PLAIN_GLOBAL_LOAD.match(s.opcode):
+            return s
+        if COPIES.match(s.opcode) or s.opcode.startswith("mbarrier.") and not s.opcode.startswith("mbarrier.inval"):
+            return s
+        if SYNCHRONISES.match(s.opcode):
+            return None  # changing places with its like is another question
+    return None
+
+
+def all_mutants(pattern):
+    """(case, PTX path, target, mutants) for every correct kernel."""
+    for case in launch.load_cases():
+        if case.exit or not any(fnmatch.fnmatch(case.name, k) for k in KERNELS):
+            continue
+        path, target = case.files()[0] if case.files() else (None, None)
+        if path is None:
+            continue
+        text = path.read_text()
+        kernel = []
+        for family, number, variant, changed in mutants_of(text, case.entry):
+            name = f"{case.name} {path.name} {family.replace(' ', '-')}{variant} #{number}"
+            if fnmatch.fnmatch(name, pattern):
+                kernel.append(Mutant(name, family, changed))
+        if kernel:
+            yield case, path, target, kernel
+
+
+def once_per_text(groups):
+    """Cases of one kernel with other parameters make the same mutants: the last (largest)
+    of them runs it."""
+    last = {}
+    for group in groups:
+        case, path = group[:2]
+        last[path, case.entry] = group
+    return list(last.values())
+
+
+def equivalents():
+    listed = {}
+    for line in (HERE / "equivalent-mutants.txt").read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, argument = line.split(":: ", 1)
+            listed[name.strip()] = argument
+    return listed
+
+
+def judge(sim, prepared, path, target, text, folder, seeds, limit):
+    """check, result, missed or invalid; and the line that says why."""
+    ptx = folder / path.name
+    ptx.write_text(text)
+    for seed in range(seeds):
+        code, _, stderr, wrong = prepared.run(sim, ptx, target, seed, 60, ("--max-instructions", str(limit)))
+        first = next((line for line in stderr.splitlines() if line.strip()), "")
+        if code == 2 or code == "timeout" or "instructions" in first:
+            return "check", first
+        if code != 0:
+            return "invalid", first
+        if wrong:
+            return "result", wrong[0]
+    return "missed", ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sim")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--show", action="store_true", help="a line for every mutant")
+    parser.add_argument("--at-least", type=float, default=99.0, help="percent to be noticed")
+    parser.add_argument("-j", type=int, default=2)
+    options = parser.parse_args()
+    groups = once_per_text(all_mutants(options.only))
+    total = sum(len(g[3]) for g in groups)
+    if options.sample:
+        def rank(m):
+            return hashlib.sha256(m.name.encode()).hexdigest()
+        kept = sorted((rank(m) for g in groups for m in g[3]))[:options.sample]
+        chosen = set(kept)
+        groups = [(c, p, t, [m for m in ms if rank(m) in chosen]) for c, p, t, ms in groups]
+        groups = [g for g in groups if g[3]]
+    if options.list:
+        for g in groups:
+            for m in g[3]:
+                print(m.name)
+        print(total, "mutants")
+        return 0
+    sim = pathlib.Path(options.sim)
+    sim = str(sim / "bin/actrt-sim" if sim.is_dir() else sim)
+    listed = equivalents()
+    work = pathlib.Path(tempfile.mkdtemp(prefix="act-mutants-"))
+    scores = collections.defaultdict(collections.Counter)
+    stale = []
+
+    def group_results(index):
+        case, path, target, mutants = groups[index]
+        folder = work / str(index)
+        prepared = launch.Prepared(case, folder)
+        code, _, stderr, wrong = prepared.run(sim, path, target, 0, 120)
+        if code != 0 or wrong:
+            return [(m, "unusable", "the kernel itself fails") for m in mutants]
+        found = re.search(r"instructions\D*(\d+)", stderr)
+        limit = 20 * int(found.group(1)) if found else 20_000_000
+        return [(m, *judge(sim, prepared, path, target, m.text, folder, options.seeds, limit)) for m in mutants]
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+            for results in pool.map(group_results, range(len(groups))):
+                for mutant, verdict, why in results:
+                    if mutant.name in listed:
+                        if verdict in ("check", "result"):
+                            stale.append(mutant.name)
+                        elif verdict == "missed":
+                            verdict = "equivalent"
+                    scores[mutant.family][verdict] += 1
+                    if verdict in ("missed", "unusable") or options.show:
+                        print(f"{verdict}: {mutant.name}  {why}", flush=True)
+    finally:
+        shutil.rmtree(work)
+    return report(scores, stale, options.at_least)
+
+
+def report(scores, stale, at_least):
+    columns = ["check", "result", "missed", "equivalent", "invalid", "unusable"]
+    print(f"{'family':14}" + "".join(f"{c:>12}" for c in columns) + f"{'noticed':>10}")
+    everything = collections.Counter()
+    for family in sorted(scores):
+        everything += scores[family]
+    for family, counts in [*sorted(scores.items()), ("all", everything)]:
+        counted = counts["check"] + counts["result"] + counts["missed"]
+        share = 100 * (counts["check"] + counts["result"]) / counted if counted else 100
+        print(f"{family:14}" + "".join(f"{counts[c]:12}" for c in columns) + f"{share:9.1f}%")
+    for name in stale:
+        print(f"listed as equivalent, but noticed: {name}")
+    counted = everything["check"] + everything["result"] + everything["missed"]
+    noticed = everything["check"] + everything["result"]
+    bad = counted == 0 or 100 * noticed < at_least * counted or everything["unusable"] or stale
+    if 100 * everything["equivalent"] > 5 * (counted + everything["equivalent"]):
+        print("more than 5 % are listed as equivalent")
+        bad = True
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
