@@ -159,7 +159,8 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
     dv], which makes the result [b, s, heads, dv]; or packed, [t, heads, d] with
     `cu_seqlens` (i32 [max_sequences + 1], boundaries at run time): a token sees
     only its own sequence. The mask: `causal`, `window` (keys
-    with i - j < window), `mask` (i1 [b, s_kv], true for tokens to attend to).
+    with i - j < window), `mask` (i1, true for what to attend to: [b, s_kv] for
+    keys, or [b, s, s_kv] for pairs, in which b may be 1 for all).
     The region is called with the score (f32; f64 for f64) and b, n, i, j of type
     index, and yields the new score.
     A query that may see nothing gives zeros. `sinks` (f32 [heads]) enter the

@@ -200,15 +200,22 @@ LogicalResult AttentionShapes::verify() {
 }
 
 // Verifies that
-// - the mask is [b, s_kv], and not given with cu_seqlens.
+// - the mask is [b, s_kv], or [b, s, s_kv] where b may be 1, and not given with
+//   cu_seqlens.
 LogicalResult AttentionShapes::verifyMask(Value mask) {
   if (!mask)
     return success();
   if (packed)
     return op->emitOpError(
         "has both mask and cu_seqlens, expected one of them");
-  return checkShape(op, "mask", cast<RankedTensorType>(mask.getType()),
-                    {batch, kvTokens}, "for k of shape " + shapeText(k));
+  auto type = cast<RankedTensorType>(mask.getType());
+  if (type.getRank() != 3)
+    return checkShape(op, "mask", type, {batch, kvTokens},
+                      "for k of shape " + shapeText(k));
+  Dim all = type.getDimSize(0) == 1 ? Dim(1) : batch;
+  return checkShape(op, "mask", type, {all, tokens, kvTokens},
+                    "for q of shape " + shapeText(q) + " and k of shape " +
+                        shapeText(k));
 }
 
 // Verifies that

@@ -252,13 +252,25 @@ Value AttentionTiles::foldColumns(Value initial, Value tile,
 SmallVector<LinalgBuilder::Input> AttentionTiles::maskInputs(const Tile &tile) {
   SmallVector<LinalgBuilder::Input> inputs;
   if (options.mask) {
-    OpFoldResult one = b.getIndexAttr(1);
+    ArrayRef<int64_t> shape = shapeOf(options.mask);
+    bool ofPairs = shape.size() == 3; // [b, s, s_kv], or [1, s, s_kv] for all b
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    SmallVector<OpFoldResult> offsets{
+        ofPairs && shape[0] == 1 ? zero : OpFoldResult(tile.batch)},
+        sizes{one}, strides(shape.size(), one);
+    SmallVector<int64_t> size;
+    if (ofPairs) {
+      offsets.push_back(tile.row);
+      size.push_back(rows);
+    }
+    offsets.push_back(tile.column);
+    size.push_back(columns);
+    for (int64_t n : size)
+      sizes.push_back(b.getIndexAttr(n));
     Value bits = tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get({columns}, b.getI1Type()), options.mask,
-        ArrayRef<OpFoldResult>{tile.batch, tile.column},
-        ArrayRef<OpFoldResult>{one, b.getIndexAttr(columns)},
-        ArrayRef<OpFoldResult>{one, one});
-    inputs.push_back(l.at(bits, {1}));
+        b, loc, RankedTensorType::get(size, b.getI1Type()), options.mask,
+        offsets, sizes, strides);
+    inputs.push_back(ofPairs ? l.whole(bits) : l.at(bits, {1}));
   }
   if (options.boundaries) {
     inputs.push_back(l.at(tile.rowLow, {0}));

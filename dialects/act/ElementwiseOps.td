@@ -128,6 +128,21 @@ def Act_AndOp : Act_ElementwiseOp<"and", [Commutative]> {
   let hasVerifier = 1;
 }
 
+def Act_NotOp : Act_ElementwiseOp<"not", [SameOperandsAndResultType]> {
+  let summary = "elementwise negation of a mask";
+  let description = [{
+    result = not input.
+
+    Example:
+    ```mlir
+    %0 = act.not %hide : tensor<2x4xi1>
+    ```
+  }];
+  let arguments = (ins Act_BoolTensor:$input);
+  let results = (outs Act_BoolTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
 class Act_ActivationOp<string mnemonic, string meaning>
     : Act_ElementwiseOp<mnemonic, [Differentiable, SameOperandsAndResultType]> {
   let summary = meaning;

@@ -66,6 +66,11 @@ ACT_ELEMENTWISE(AndOp) {
   results.push_back(arith::AndIOp::create(b, loc, x[0], x[1]));
 }
 
+ACT_ELEMENTWISE(NotOp) {
+  Value one = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  results.push_back(arith::XOrIOp::create(b, loc, x[0], one));
+}
+
 static Value activation(Scalars &s, Activation kind, Value x) {
   switch (kind) {
   case Activation::Silu:

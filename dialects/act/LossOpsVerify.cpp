@@ -25,8 +25,10 @@ static LogicalResult verifyLookup(Operation *op, StringRef tableName,
 
 // Verifies that
 // - padding_idx is a row of the table.
-static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding,
-                                   StringRef tableName, RankedTensorType table) {
+static LogicalResult verifyPadding(Operation *op,
+                                   std::optional<int64_t> padding,
+                                   StringRef tableName,
+                                   RankedTensorType table) {
   if (!padding)
     return success();
   Dim rows = dimsOf(table)[0];
@@ -180,11 +182,10 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
                        cast<RankedTensorType>(getDWeight().getType()), "weight",
                        getWeight().getType())))
     return failure();
-  return getBias()
-             ? checkLike(*this, "d_bias",
-                         cast<RankedTensorType>(getDBias().getType()), "bias",
-                         getBias().getType())
-             : success();
+  return getBias() ? checkLike(*this, "d_bias",
+                               cast<RankedTensorType>(getDBias().getType()),
+                               "bias", getBias().getType())
+                   : success();
 }
 
 // Verifies that

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace act;
 
 bool act::isReplayed(Operation *op) {
-  if (isa<CausalMaskOp, SegmentMaskOp, PositionsOp, AndOp>(op))
+  if (isa<CausalMaskOp, SegmentMaskOp, PositionsOp, AndOp, NotOp>(op))
     return true;
   auto costed = dyn_cast<CostOpInterface>(op);
   return costed && (costed.getCostClass() == CostClass::View ||

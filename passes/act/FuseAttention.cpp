@@ -49,15 +49,46 @@ Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
                 withElement(cast<RankedTensorType>(value.getType()), element));
 }
 
-// All padding masks as one of [b, s_kv].
-Value paddingMask(OpBuilder &b, Location loc, const AttentionMatch &m) {
-  Value mask;
-  for (const AxisView &view : m.padding) {
-    Value next = m.space.materialize(b, loc, view, {m.batch, m.keys});
-    mask =
-        mask ? Value(AndOp::create(b, loc, next.getType(), mask, next)) : next;
+// a and b, of equal rank, where a dimension of 1 is repeated.
+Value both(OpBuilder &builder, Location loc, Value a, Value b) {
+  auto left = cast<RankedTensorType>(a.getType()),
+       right = cast<RankedTensorType>(b.getType());
+  SmallVector<int64_t> shape(left.getShape());
+  auto names = dimNames(left), others = dimNames(right);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] == 1) {
+      shape[i] = right.getDimSize(i);
+      names[i] = others[i];
+    }
+  auto type =
+      namedTensor(shape, left.getElementType(), names, builder.getContext());
+  return AndOp::create(builder, loc, type, a, b);
+}
+
+// All masks as one: [b, s_kv], or [b, s, s_kv] if one depends on the query,
+// with 1 for b if none depends on that.
+Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
+  auto dependsOn = [&](const ElementaryMask &mask, const Axes &axes) {
+    Axes has = m.space.withoutUnits(m.space.sequence(mask.view.dims));
+    return llvm::any_of(m.space.flat(axes), [&](unsigned axis) {
+      return llvm::is_contained(has, axis);
+    });
+  };
+  bool ofPairs = llvm::any_of(m.masks, [&](const ElementaryMask &mask) {
+    return dependsOn(mask, m.queries);
+  });
+  Value all;
+  for (const ElementaryMask &mask : m.masks) {
+    SmallVector<Axes, 4> target{m.batch, m.keys};
+    if (ofPairs)
+      target = {dependsOn(mask, m.batch) ? m.batch : Axes(),
+                dependsOn(mask, m.queries) ? m.queries : Axes(), m.keys};
+    Value next = m.space.materialize(b, loc, mask.view, target);
+    if (mask.hides)
+      next = NotOp::create(b, loc, next);
+    all = all ? both(b, loc, all, next) : next;
   }
-  return mask;
+  return all;
 }
 
 // Heads of the output are as wide as those of the values.
@@ -95,8 +126,7 @@ void fuse(const AttentionMatch &m) {
     dropout = {};
   Value none;
   auto attention = AttentionOp::create(
-      b, loc, withLastOf(q, v), Type(), q, k, v, paddingMask(b, loc, m),
-      m.cuSeqlens,
+      b, loc, withLastOf(q, v), Type(), q, k, v, maskOf(b, loc, m), m.cuSeqlens,
       /*sinks=*/none, dropout ? dropout.getSeed() : none,
       dropout ? dropout.getStep() : none, dropout ? dropout.getSite() : none,
       b.getF64FloatAttr(m.scale), m.causal ? b.getUnitAttr() : UnitAttr(),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/FuseAttentionMatch.h"
-#include "passes/act/ScoreMask.h"
 
 using namespace mlir;
 
@@ -297,7 +296,7 @@ bool Matcher::traceRope(AttentionOperand &operand) {
 // one matrix. A mask between queries and keys says which of them are tokens.
 void Matcher::splitQueries() {
   Axes rows = m.space.flat(m.queries);
-  for (const AxisView &view : mask.getMasks()) {
+  for (const auto &[view, hides] : mask.getMasks()) {
     Operation *op = view.value.getDefiningOp();
     if (!isa_and_nonnull<CausalMaskOp, SegmentMaskOp>(op) ||
         !m.space.same(view.dims[1], m.keys))
@@ -320,9 +319,10 @@ void Matcher::splitQueries() {
 bool Matcher::classifyMasks() {
   leading = m.space.flat(leading);
   splitQueries();
-  for (const AxisView &view : mask.getMasks()) {
+  for (const ElementaryMask &elementary : mask.getMasks()) {
+    const AxisView &view = elementary.view;
     auto is = [&](const Axes &rows, const Axes &columns) {
-      return m.space.sameDims(view.dims, {rows, columns});
+      return !elementary.hides && m.space.sameDims(view.dims, {rows, columns});
     };
     Operation *op = view.value.getDefiningOp();
     if (auto causal = dyn_cast_or_null<CausalMaskOp>(op)) {
@@ -342,25 +342,27 @@ bool Matcher::classifyMasks() {
       continue;
     }
     for (unsigned axis : m.space.withoutUnits(m.space.sequence(view.dims))) {
-      if (llvm::is_contained(m.space.flat(m.keys), axis))
+      if (llvm::is_contained(m.space.flat(m.keys), axis) ||
+          llvm::is_contained(m.space.flat(m.queries), axis))
         continue;
       if (!llvm::is_contained(leading, axis))
         return false;
       if (!llvm::is_contained(padded, axis))
         padded.push_back(axis);
     }
-    if (llvm::none_of(m.padding, [&](const AxisView &old) {
-          return old.value == view.value &&
-                 m.space.sameDims(old.dims, view.dims);
+    if (llvm::none_of(m.masks, [&](const ElementaryMask &old) {
+          return old.view.value == view.value &&
+                 old.hides == elementary.hides &&
+                 m.space.sameDims(old.view.dims, view.dims);
         }))
-      m.padding.push_back(view);
+      m.masks.push_back(elementary);
   }
-  return !m.cuSeqlens || m.padding.empty();
+  return !m.cuSeqlens || m.masks.empty();
 }
 
 // Which leading axes are batch and which are heads, in the scores' order.
 //
-// Axes that K and V lack are heads, those of padding masks are batch. For the
+// Axes that K and V lack are heads, those of masks are batch. For the
 // others both readings are right, and the one is taken that leaves Q where it
 // is: batch is what stands before the tokens. Where that says nothing ([b,
 // heads, s, d]) the first is batch.

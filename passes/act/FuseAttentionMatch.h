@@ -13,14 +13,14 @@
 //   queries    rows of the scores                     in Q
 //   keys       the softmax's axis                     in K and V
 //   depth      contracted by Q K^T
-//   batch      leading; in Q, K, V, padding masks
+//   batch      leading; in Q, K, V, masks
 //   heads      leading; those that K and V lack are the ones that a key and
 //              value head is repeated for, and count innermost
 //
 // Nothing is changed until all of it is known.
 #ifndef ACT_PASSES_ACT_FUSEATTENTIONMATCH_H
 #define ACT_PASSES_ACT_FUSEATTENTIONMATCH_H
-#include "passes/act/AxisView.h"
+#include "passes/act/ScoreMask.h"
 
 namespace act {
 
@@ -43,7 +43,8 @@ struct AttentionMatch {
   MatmulOp scores, output;
   AxisSpace space;
   AttentionOperand q, k, v;
-  llvm::SmallVector<AxisView> padding;
+  /// Masks that are values: of keys, or of queries and keys.
+  llvm::SmallVector<ElementaryMask> masks;
   mlir::Value cuSeqlens;
   bool causal = false;
   std::optional<int64_t> window;

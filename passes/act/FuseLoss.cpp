@@ -30,7 +30,8 @@ std::optional<Head> headOf(Operation *op) {
       return std::nullopt;
     Value weight = linear.getInOut() ? transposedMatrix(linear.getWeight())
                                      : linear.getWeight();
-    return weight ? std::optional<Head>({op, linear.getInput(), weight, linear.getBias()})
+    return weight ? std::optional<Head>(
+                        {op, linear.getInput(), weight, linear.getBias()})
                   : std::nullopt;
   }
   auto matmul = dyn_cast_or_null<MatmulOp>(op);
@@ -56,8 +57,10 @@ OpOperand *biasOf(AddOp add) {
     auto bias = cast<RankedTensorType>(operand.get().getType());
     Value other = add->getOperand(1 - operand.getOperandNumber());
     auto logits = cast<RankedTensorType>(other.getType());
-    if (bias.getRank() == 1 && logits.getRank() > 1 && dimsOf(logits).back() == dimsOf(bias)[0] &&
-        other.getType() == add.getType() && bias.getElementType() == logits.getElementType())
+    if (bias.getRank() == 1 && logits.getRank() > 1 &&
+        dimsOf(logits).back() == dimsOf(bias)[0] &&
+        other.getType() == add.getType() &&
+        bias.getElementType() == logits.getElementType())
       return &operand;
   }
   return nullptr;
@@ -97,8 +100,8 @@ std::optional<Head> findHead(Value logits) {
   return std::nullopt;
 }
 
-// The largest divisor of `tokens` up to `limit`, so that chunks are of one size;
-// `limit` itself where that would be less than half of it.
+// The largest divisor of `tokens` up to `limit`, so that chunks are of one
+// size; `limit` itself where that would be less than half of it.
 int64_t chunkOf(int64_t tokens, int64_t limit) {
   for (int64_t chunk = std::min(tokens, limit); 2 * chunk >= limit; --chunk)
     if (tokens % chunk == 0)
@@ -133,8 +136,8 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
         namedTensor(shape, input.getElementType(), names, b.getContext()));
   Location loc = b.getFusedLoc({head->op->getLoc(), loss.getLoc()});
   auto fused = LinearCrossEntropyOp::create(
-      b, loc, loss.getLoss().getType(), Type(), rows, head->weight,
-      head->bias, loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
+      b, loc, loss.getLoss().getType(), Type(), rows, head->weight, head->bias,
+      loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
       b.getI64IntegerAttr(labels.hasStaticShape()
                               ? chunkOf(labels.getNumElements(), chunk)
                               : chunk));

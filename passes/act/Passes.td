@@ -8,7 +8,8 @@ def FuseAttentionPass : Pass<"fuse-attention", "::mlir::ModuleOp"> {
   let description = [{
     softmax(Q K^T) V, however it is written, becomes `act.attention`: the scale
     before or after the product or as a division; masks by `act.select` or by
-    addition, causal, windowed, padding or packed; a cast to f32 around the
+    addition, causal, windowed, packed, of keys, or of queries and keys, of what
+    to see or what to hide; a cast to f32 around the
     softmax; keys and values expanded to the query's heads; commuted operands;
     transposes in any place; dropout of the probabilities. Left alone: a softmax
     along another axis, probabilities that are used elsewhere, a mask after the

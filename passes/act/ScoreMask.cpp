@@ -67,10 +67,10 @@ std::optional<ConstantFactor> constantFactor(Operation *op) {
 }
 
 Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
-  if (auto select = dyn_cast<SelectOp>(op))
-    return sameShapeAs(select.getIfTrue(), op) && addChoice(select, dims, post)
-               ? select.getIfTrue()
-               : Value();
+  if (auto select = dyn_cast<SelectOp>(op)) {
+    Value scores = addChoice(select, dims, post);
+    return scores && sameShapeAs(scores, op) ? scores : Value();
+  }
   if (auto product = dyn_cast<MulOp>(op))
     return addProduct(product, dims);
   if (!isa<AddOp, SubOp>(op))
@@ -91,26 +91,37 @@ Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
   return attempt(rhs, lhs, post);
 }
 
-// Records the mask of a choice between something (left to the caller) and a
-// very negative constant.
-bool ScoreMask::addChoice(SelectOp op, ArrayRef<Axes> dims, double factor) {
-  auto fill = splatValue(op.getIfFalse());
-  return fill && *fill * factor <= forbidding &&
-         addMask(space.broadcast(op.getCondition(), dims));
+// Records the mask of a choice between something, which is returned, and a very
+// negative constant.
+Value ScoreMask::addChoice(SelectOp op, ArrayRef<Axes> dims, double factor) {
+  auto forbids = [&](Value fill) {
+    auto number = splatValue(fill);
+    return number && *number * factor <= forbidding;
+  };
+  bool hides = !forbids(op.getIfFalse());
+  if (hides && !forbids(op.getIfTrue()))
+    return {};
+  return addMask(space.broadcast(op.getCondition(), dims), hides)
+             ? (hides ? op.getIfFalse() : op.getIfTrue())
+             : Value();
 }
 
-bool ScoreMask::addMask(AxisView view) {
+bool ScoreMask::addMask(AxisView view, bool hides) {
   while (true) {
     if (ElementsAttr elements = constantBehind(view.value);
-        elements && elements.isSplat()) // all true is no mask
-      return elements.getSplatValue<APInt>().isOne();
-    if (auto both = view.value.getDefiningOp<AndOp>())
-      return addMask(space.broadcast(both.getLhs(), view.dims)) &&
-             addMask(space.broadcast(both.getRhs(), view.dims));
-    if (!space.step(view))
+        elements && elements.isSplat()) // one that hides nothing is none
+      return elements.getSplatValue<APInt>().isOne() != hides;
+    if (auto both = view.value.getDefiningOp<AndOp>(); both && !hides)
+      return addMask(space.broadcast(both.getLhs(), view.dims), hides) &&
+             addMask(space.broadcast(both.getRhs(), view.dims), hides);
+    if (auto other = view.value.getDefiningOp<NotOp>()) {
+      view.value = other.getInput();
+      hides = !hides;
+    } else if (!space.step(view)) {
       break;
+    }
   }
-  masks.push_back(view);
+  masks.push_back({view, hides});
   return true;
 }
 
@@ -137,7 +148,7 @@ bool ScoreMask::addNumber(AxisView view) {
     if (auto cast = dyn_cast_or_null<CastOp>(op)) {
       view.value = cast.getInput();
       if (cast.getInput().getType().getElementType().isInteger(1))
-        return addMask(view);
+        return addMask(view, false);
     } else if (!space.step(view)) {
       return false;
     }
@@ -145,12 +156,13 @@ bool ScoreMask::addNumber(AxisView view) {
 }
 
 // Whether both are the same mask, perhaps made twice.
-bool ScoreMask::same(const AxisView &a, const AxisView &b) const {
-  auto left = a.value.getDefiningOp<CausalMaskOp>(),
-       right = b.value.getDefiningOp<CausalMaskOp>();
-  return (a.value == b.value ||
+bool ScoreMask::same(const ElementaryMask &a, const ElementaryMask &b) const {
+  auto left = a.view.value.getDefiningOp<CausalMaskOp>(),
+       right = b.view.value.getDefiningOp<CausalMaskOp>();
+  return a.hides == b.hides &&
+         (a.view.value == b.view.value ||
           (left && right && left.getWindow() == right.getWindow())) &&
-         space.sameDims(a.dims, b.dims);
+         space.sameDims(a.view.dims, b.view.dims);
 }
 
 // scores * number, where every mask of the number is applied to the product,
@@ -163,7 +175,7 @@ Value ScoreMask::addProduct(MulOp op, ArrayRef<Axes> dims) {
     for (size_t i = before; i < masks.size(); ++i)
       known &= llvm::any_of(
           ArrayRef(masks).take_front(before),
-          [&](const AxisView &old) { return same(old, masks[i]); });
+          [&](const ElementaryMask &old) { return same(old, masks[i]); });
     masks.truncate(before);
     return known ? scores : Value();
   };
@@ -192,8 +204,8 @@ bool ScoreMask::addBias(AxisView view, double factor) {
       return addBias(space.broadcast(sum.getLhs(), view.dims), factor) &&
              addBias(space.broadcast(sum.getRhs(), view.dims), factor);
     } else if (auto select = dyn_cast<SelectOp>(op)) {
-      return addChoice(select, view.dims, factor) &&
-             addBias(space.broadcast(select.getIfTrue(), view.dims), factor);
+      Value other = addChoice(select, view.dims, factor);
+      return other && addBias(space.broadcast(other, view.dims), factor);
     } else if (auto difference = dyn_cast<SubOp>(op)) {
       Value number = otherThanOne(difference, factor);
       return number && factor <= forbidding &&

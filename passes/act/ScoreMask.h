@@ -2,7 +2,7 @@
 //
 // Reads the masks that a program applies to scores, as a choice,
 //
-//     select(mask, scores, -inf)
+//     select(mask, scores, -inf)        select(hide, -inf, scores)
 //
 // or by adding a bias that is 0 or very negative,
 //
@@ -11,7 +11,7 @@
 // the latter perhaps on scores * cast(mask),
 //
 // and takes conjunctions apart: what is left is a list of elementary masks, the
-// conjunction of which is the mask. A constant counts as very negative from
+// conjunction of which is the mask; each may say what to hide instead. A constant counts as very negative from
 // -1e4 down: f16 has no smaller power of ten, and exp(-1e4) is 0 in every type.
 #ifndef ACT_PASSES_ACT_SCOREMASK_H
 #define ACT_PASSES_ACT_SCOREMASK_H
@@ -30,6 +30,12 @@ struct ConstantFactor {
 };
 std::optional<ConstantFactor> constantFactor(mlir::Operation *op);
 
+/// A mask that is no conjunction, negation or view.
+struct ElementaryMask {
+  AxisView view;
+  bool hides = false; // true where the score is hidden
+};
+
 class ScoreMask {
 public:
   explicit ScoreMask(AxisSpace &space) : space(space) {}
@@ -39,19 +45,19 @@ public:
   /// factor by which the result is multiplied before the softmax.
   mlir::Value add(mlir::Operation *op, llvm::ArrayRef<Axes> dims, double post);
 
-  /// The elementary masks so far: none is a conjunction or a view.
-  llvm::ArrayRef<AxisView> getMasks() const { return masks; }
+  /// The elementary masks so far.
+  llvm::ArrayRef<ElementaryMask> getMasks() const { return masks; }
 
 private:
-  bool addMask(AxisView view);
+  bool addMask(AxisView view, bool hides);
   bool addNumber(AxisView view);
   bool addBias(AxisView view, double factor);
   mlir::Value addProduct(MulOp op, llvm::ArrayRef<Axes> dims);
-  bool same(const AxisView &a, const AxisView &b) const;
-  bool addChoice(SelectOp op, llvm::ArrayRef<Axes> dims, double factor);
+  bool same(const ElementaryMask &a, const ElementaryMask &b) const;
+  mlir::Value addChoice(SelectOp op, llvm::ArrayRef<Axes> dims, double factor);
 
   AxisSpace &space;
-  llvm::SmallVector<AxisView> masks;
+  llvm::SmallVector<ElementaryMask> masks;
 };
 
 } // namespace act

@@ -253,6 +253,36 @@ def upcast(p, q, k, v):
     return matmul(p, cast(p, softmax(p, cast(p, scores, "f32")), "f64"), v)
 
 
+def not_(p, mask):
+    return p.op(f"act.not {mask} : {mask.type}", (mask.shape, "i1"))
+
+
+@spelling(FUSES)
+def masked_fill(p, q, k, v):
+    """torch's scores.masked_fill(hide, -inf)."""
+    scores = where(p, not_(p, padding(p, B, 1, 1, S)), number(p, LOWEST), scores_of(p, q, k))
+    return matmul(p, softmax(p, where(p, causal(p), scores, number(p, LOWEST))), v)
+
+
+@spelling(FUSES)
+def masked_fill_of_pairs(p, q, k, v):
+    """A mask for every query and key."""
+    hidden = np.random.default_rng(5).random((B, 1, S, S)) < 0.4
+    hidden[..., 0] = False
+    scores = where(p, p.input("hide", hidden), number(p, LOWEST), scores_of(p, q, k))
+    scores = where(p, padding(p, B, 1, 1, S), scores, number(p, LOWEST))
+    return matmul(p, softmax(p, scores), v)
+
+
+@spelling(FUSES)
+def mask_of_pairs_for_all(p, q, k, v):
+    """[q, k], the same for every row and head of the batch."""
+    seen = np.random.default_rng(6).random((S, S)) < 0.6
+    seen[:, 0] = True
+    scores = where(p, p.input("seen", seen), scale(p, scores_of(p, q, k), 0.5), number(p, LOWEST))
+    return matmul(p, softmax(p, scores), v)
+
+
 # ---- Not attention, or not without what nobody may see ---------------------------
 
 @spelling(ALONE)

@@ -93,6 +93,15 @@ def and_masks(p, a, b):
 op_case("select-and", [(3, 4), (3, 4)], and_masks)
 
 
+def hide(p, x):
+    mask = p.input("hide", np.array([True, False, True]))
+    visible = p.op(f"act.not {mask} : {mask.type}", ((3,), "i1"))
+    return p.apply("act.select", [visible, x, p.constant(np.zeros((2, 3)))], (2, 3))
+
+
+op_case("select-not", [(2, 3)], hide)
+
+
 # A cast rounds, so the loss is a staircase. On values that every type holds, with a
 # step that stays among them, its differences are exact.
 def cast_case(name, chain, integers=4):

@@ -74,7 +74,7 @@ def visible(o, B, S, T):
     if o.window:
         ok &= i - j < o.window
     if o.mask is not None:
-        ok &= o.mask[:, None, None, :]
+        ok &= o.mask[:, None, None, :] if o.mask.ndim == 2 else o.mask[:, None]
     if o.cu is not None:
         seg = np.array([sum(c <= t for c in o.cu) for t in range(T)])
         ok &= seg[:, None] == seg[None]
@@ -243,6 +243,10 @@ def cases():
             yield from attention(f"window_only_{n}", 1, S, T, 2, 1, 5, d, Options(window=70))
             yield from attention(f"mask_{n}", 2, S, T, 2, 1, 5, d, Options(
                 mask=np.arange(T)[None] < np.array([[T // 3], [T - 2]])))
+            yield from attention(f"mask_of_pairs_{n}", 2, S, T, 2, 1, 5, d, Options(
+                mask=rng.random((2, S, T)) < 0.3, causal=True))
+            yield from attention(f"mask_of_all_{n}", 2, S, T, 2, 1, 5, d, Options(
+                mask=rng.random((1, S, T)) < 0.3))
             yield from attention(f"dropout_{n}", 1, S, T, 2, 1, 5, d, Options(
                 dropout=0.3, causal=True))
     for d in ("f32", "f64"):

@@ -98,6 +98,7 @@ def cases():
     m, n = rng.random((4, 4)) < 0.5, rng.random((2, 1, 4)) < 0.5
     yield case("and", "act.and $", [m, n], ["i1", "i1"], tensor((2, 4, 4), "i1"), [m & n],
                "({0}, {1}) -> {r}", exact=True)
+    yield case("not", "act.not $", [m], ["i1"], tensor((4, 4), "i1"), [~m], "{0}", exact=True)
     # Edges of silu: no NaN for large arguments.
     x = np.array([-1e4, -100.0, -89.0, 0.0, 89.0, 1e4], np.float32)
     yield case("silu_edges", "act.silu $", [x], ["f32"], tensor(x.shape, "f32"),

@@ -293,3 +293,12 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x4x
   %0 = act.attention %q, %k, %v scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x6xf32>) -> tensor<1x8x4x6xf32>
   return
 }
+
+// -----
+
+// the shape of a mask of pairs
+func.func @f(%q: tensor<2x8x4x8xf32>, %k: tensor<2x6x2x8xf32>, %v: tensor<2x6x2x8xf32>, %mask: tensor<2x6x8xi1>) {
+  // expected-error@+1 {{'act.attention' op mask has shape [2, 6, 8], expected [2, 8, 6] for q of shape [2, 8, 4, 8] and k of shape [2, 6, 2, 8]}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 mask(%mask) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x8xi1>) -> tensor<2x8x4x8xf32>
+  return
+}

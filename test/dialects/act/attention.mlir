@@ -86,3 +86,17 @@ func.func @score(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x
   } : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
   return %0 : tensor<1x8x4x8xf32>
 }
+
+// CHECK-LABEL: @mask_of_pairs
+// CHECK: act.attention %{{.+}}, %{{.+}}, %{{.+}} scale 3.535534e-01 mask(%{{.+}}) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x8x6xi1>) -> tensor<2x8x4x8xf32>
+func.func @mask_of_pairs(%q: tensor<2x8x4x8xf32>, %k: tensor<2x6x2x8xf32>, %v: tensor<2x6x2x8xf32>, %mask: tensor<2x8x6xi1>) -> tensor<2x8x4x8xf32> {
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 mask(%mask) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x8x6xi1>) -> tensor<2x8x4x8xf32>
+  return %0 : tensor<2x8x4x8xf32>
+}
+
+// CHECK-LABEL: @mask_of_pairs_for_all
+// CHECK: act.attention {{.*}}, tensor<1x8x6xi1>) -> tensor<2x8x4x8xf32>
+func.func @mask_of_pairs_for_all(%q: tensor<2x8x4x8xf32>, %k: tensor<2x6x2x8xf32>, %v: tensor<2x6x2x8xf32>, %mask: tensor<1x8x6xi1>) -> tensor<2x8x4x8xf32> {
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 mask(%mask) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<1x8x6xi1>) -> tensor<2x8x4x8xf32>
+  return %0 : tensor<2x8x4x8xf32>
+}

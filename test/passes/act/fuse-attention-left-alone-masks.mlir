@@ -50,7 +50,7 @@ func.func @scaled_away(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: t
   return %o : tensor<2x4x8x16xf32>
 }
 
-// The mask says what to forbid.
+// A causal mask that says what to forbid.
 // CHECK-LABEL: func.func @inverted
 // CHECK-NOT: act.attention
 // CHECK: act.softmax
@@ -119,37 +119,6 @@ func.func @wrong_dimension(%q: tensor<2x8x8x16xf32>, %k: tensor<2x8x8x16xf32>, %
   return %o : tensor<2x8x8x16xf32>
 }
 
-// A mask of queries instead of keys.
-// CHECK-LABEL: func.func @query_padding
-// CHECK-NOT: act.attention
-// CHECK: act.softmax
-// CHECK-NOT: act.attention
-// CHECK: return
-func.func @query_padding(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %pad: tensor<2x8xi1>) -> tensor<2x4x8x16xf32> {
-  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
-  %a = act.reshape %pad : tensor<2x8xi1> -> tensor<2x1x8x1xi1>
-  %n = act.constant dense<0xFF800000> : tensor<f32>
-  %t = act.select %a, %s, %n : (tensor<2x1x8x1xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
-  %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
-  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  return %o : tensor<2x4x8x16xf32>
-}
-
-// A mask of queries and keys that came from outside.
-// CHECK-LABEL: func.func @explicit_mask
-// CHECK-NOT: act.attention
-// CHECK: act.softmax
-// CHECK-NOT: act.attention
-// CHECK: return
-func.func @explicit_mask(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<8x8xi1>) -> tensor<2x4x8x16xf32> {
-  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
-  %n = act.constant dense<0xFF800000> : tensor<f32>
-  %t = act.select %m, %s, %n : (tensor<8x8xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
-  %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
-  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  return %o : tensor<2x4x8x16xf32>
-}
-
 // A mask that forbids everything.
 // CHECK-LABEL: func.func @all_false
 // CHECK-NOT: act.attention
@@ -164,4 +133,21 @@ func.func @all_false(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: ten
   %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
   %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return %o : tensor<2x4x8x16xf32>
+}
+
+// A mask of pairs beside packed sequences.
+// CHECK-LABEL: func.func @packed_pairs
+// CHECK-NOT: act.attention
+// CHECK: act.softmax
+// CHECK-NOT: act.attention
+// CHECK: return
+func.func @packed_pairs(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4x8x16xf32>, %cu: tensor<3xi32>, %m: tensor<8x8xi1>) -> tensor<4x8x16xf32> {
+  %s = act.matmul %q, %k transpose_rhs : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
+  %n = act.constant dense<0xFF800000> : tensor<f32>
+  %same = act.segment_mask %cu : tensor<3xi32> -> tensor<8x8xi1>
+  %a = act.and %same, %m : (tensor<8x8xi1>, tensor<8x8xi1>) -> tensor<8x8xi1>
+  %t = act.select %a, %s, %n : (tensor<8x8xi1>, tensor<4x8x8xf32>, tensor<f32>) -> tensor<4x8x8xf32>
+  %p = act.softmax %t axis 2 : tensor<4x8x8xf32>
+  %o = act.matmul %p, %v : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %o : tensor<4x8x16xf32>
 }
