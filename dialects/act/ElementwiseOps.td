@@ -270,8 +270,9 @@ def Act_DropoutOp : Act_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
   let description = [{
     result[i] = input[i] / (1 - p) if random(i) >= p, else 0. random(i) is the
     first word of Philox4x32-10 (Salmon et al. 2011) with the key `seed` and the
-    counter (low and high half of i, `step`, `site`), divided by 2^32, where i
-    is the element's row-major index: the same bits for any tiling, policy and
+    counter (low half of i, high half of i + 2^20 * (site / 2^32), `step` mod
+    2^32, `site` mod 2^32), divided by 2^32, where i < 2^52 is the element's
+    row-major index: the same bits for any tiling, policy and
     number of threads. Linear in its input, so its own gradient.
 
     Example:

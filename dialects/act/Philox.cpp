@@ -17,14 +17,19 @@ static Value high32(OpBuilder &b, Location loc, Value x) {
 
 PhiloxKey preparePhilox(OpBuilder &b, Location loc, Value seed, Value step,
                         Value site) {
+  Value shift = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(20));
+  Value microBatch =
+      arith::ShLIOp::create(b, loc, high32(b, loc, site), shift);
   return {low32(b, loc, seed), high32(b, loc, seed), low32(b, loc, step),
-          low32(b, loc, site)};
+          low32(b, loc, site), microBatch};
 }
 
 Value philoxWord(Scalars &s, const PhiloxKey &key, Value index) {
   OpBuilder &b = s.b;
   Location loc = s.loc;
-  Value c0 = low32(b, loc, index), c1 = high32(b, loc, index);
+  Value c0 = low32(b, loc, index);
+  Value c1 =
+      arith::AddIOp::create(b, loc, high32(b, loc, index), key.microBatch);
   Value c2 = key.step, c3 = key.site;
   Value k0 = key.keyLow, k1 = key.keyHigh;
   Value m0 = s.i32(0xD2511F53), m1 = s.i32(0xCD9E8D57);

@@ -4,7 +4,9 @@
 // Random Numbers: As Easy as 1, 2, 3, SC 2011).
 //
 //   key      the seed's low and high 32 bits
-//   counter  (index low, index high, step, site), 32 bits each
+//   counter  (index low, index high + 2^20 * site high, step low, site low),
+//            32 bits each: an index is below 2^52, and the site's high half,
+//            the micro-batch, below 2^12
 //   result   the first of the four output words, as a fraction of 2^32
 //
 // The counter names the element and nothing else, so the bits do not depend on
@@ -15,9 +17,10 @@
 
 namespace act {
 
-/// What is the same for every element: five i32 scalars.
+/// What is the same for every element: i32 scalars.
 struct PhiloxKey {
   mlir::Value keyLow, keyHigh, step, site;
+  mlir::Value microBatch; // 2^20 times it
 };
 
 /// From the i64 operands `seed`, `step` and `site` of an op.

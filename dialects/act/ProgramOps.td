@@ -60,6 +60,10 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
     The result is that of the calls written out one after the other; memory and
     cost are those of the calls written out, too.
 
+    With `micro_batches` the iterations are the micro-batches of a step, counted
+    from `from`: what `act.site` means in the callee, and in what that calls,
+    depends on which one runs.
+
     `letter` names the count in formulas; without it, `count(28)`, formulas show
     the number.
 
@@ -70,11 +74,12 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, StrAttr:$letter, I64Attr:$count,
     DefaultValuedAttr<I64Attr, "0">:$from, UnitAttr:$reverse,
-    Variadic<AnyType>:$carried, Variadic<AnyType>:$shared, Variadic<AnyType>:$stacked);
+    Variadic<AnyType>:$carried, Variadic<AnyType>:$shared, Variadic<AnyType>:$stacked,
+    UnitAttr:$micro_batches);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $callee `count` `(` custom<Count>($letter, $count) `)` (`from` `(` $from^ `)`)?
-    (`reverse` $reverse^)? (`carry` `(` $carried^ `)`)? (`shared` `(` $shared^ `)`)?
+    (`reverse` $reverse^)? (`micro_batches` $micro_batches^)? (`carry` `(` $carried^ `)`)? (`shared` `(` $shared^ `)`)?
     (`stack` `(` $stacked^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -94,9 +99,10 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let description = [{
     One group is one kernel: what it yields is materialised, what is inside is
     not. `name` says what it is in reports. `workspace` is the number of bytes
-    it needs in the arena while it runs. `inplace` has one entry per result:
-    the operand whose memory the result may take over when that operand dies
-    here, or -1.
+    that it needs in the arena while it runs, undefined at its start, at an
+    address that is a multiple of 64; kernels of the host need none. `inplace`
+    has one entry per result: the operand whose memory the result may take over
+    when that operand dies here, or -1.
 
     Example:
     ```mlir
@@ -133,9 +139,11 @@ def Act_YieldOp : Act_Op<"yield", [Pure, Terminator, ReturnLike,
 def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
   let summary = "identifies a place that draws random numbers";
   let description = [{
-    The third word of dropout's counter: `id` + 65536 * (layer + 1), or `id`
-    outside layers. Different for every dropout of a model and every layer. An
-    `id` of 65536 or more belongs to a layer that was written out.
+    result = id + 65536 * (layer + 1) + 2^32 * micro_batch, without the second
+    term outside layers; micro_batch is that of the repeat over `micro_batches`
+    that runs, else 0. Different for every dropout of a model, every layer and
+    every micro-batch of a step. An `id` of 65536 or more belongs to a layer that
+    was written out.
 
     Example:
     ```mlir

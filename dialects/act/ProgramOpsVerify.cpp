@@ -116,6 +116,9 @@ LogicalResult RepeatOp::verify() {
     return emitOpError()
            << "from is " << from
            << ", expected 0 or more, and less than 2^31 with count";
+  if (getMicroBatches() && from + count > 4096)
+    return emitOpError() << "has micro-batches up to " << from + count
+                         << ", expected 4096 at most";
   StringRef letter = getLetter();
   if (!letter.empty() && (!(llvm::isAlpha(letter[0]) || letter[0] == '_') ||
                           !llvm::all_of(letter, [](char c) {

@@ -97,6 +97,7 @@ private:
   SmallVector<func::FuncOp> callers; // of the function being written out
   unsigned depth = 0;                // functions being written out
   uint64_t visits = 0;               // ops so far
+  int64_t microBatch = 0;            // that is being written out
   std::string letter; // of the repeat being written out, and its count
   int64_t letterCount = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
@@ -273,9 +274,12 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
     letter = op.getLetter().str();
     letterCount = count;
   }
+  int64_t outerMicroBatch = microBatch;
   for (int64_t n = 0; n < count; ++n) {
     int64_t slice = op.getReverse() ? count - 1 - n : n;
     int64_t l = op.getFrom() + slice;
+    if (op.getMicroBatches())
+      microBatch = l;
     Environment inner;
     unsigned a = 0;
     auto bind = [&](const Slot &slot) { inner[callee.getArgument(a++)] = slot; };
@@ -326,6 +330,7 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       made->parentOffset = slice * made->bytes;
     }
   }
+  microBatch = outerMicroBatch;
   letter = outerLetter;
   letterCount = outerCount;
   for (unsigned i = 0; i < carried; ++i)
@@ -378,7 +383,9 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
     } else if (auto site = dyn_cast<SiteOp>(op)) {
       int64_t l = site.getLayer() ? env[site.getLayer()].place.value + 1 : 0;
       env[site.getResult()] =
-          Slot{Place{Place::Immediate, 0, 0, 8, int64_t(site.getId()) + 65536 * l}, {}, false, 0};
+          Slot{Place{Place::Immediate, 0, 0, 8,
+                     int64_t(site.getId()) + 65536 * l + (microBatch << 32)},
+               {}, false, 0};
     } else if (auto phase = dyn_cast<PhaseOp>(op)) {
       auto &mark = phase.getName() == "update" ? program.update : program.backward;
       if (!mark)

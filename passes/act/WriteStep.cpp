@@ -264,7 +264,8 @@ void StepWriter::writeStep(func::FuncOp update) {
       stacked.push_back(body->getArgument(a));
     Value zero = ConstantOp::create(at, loc, lossType, 0.0);
     auto run = RepeatOp::create(at, loc, TypeRange{lossType}, micro.getName(), "", n, 0, false,
-                                ValueRange{zero}, shared, stacked);
+                                ValueRange{zero}, shared, stacked,
+                                /*micro_batches=*/true);
     loss = run.getResult(0);
   }
   PhaseOp::create(at, loc, "update");

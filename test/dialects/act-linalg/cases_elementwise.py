@@ -133,7 +133,9 @@ def casts():
 
 
 def dropouts():
-    scalars = [(0x123456789ABCDEF, 3, 65539), (-1, 2**40 + 7, 1)]
+    # The last two differ in the micro-batch alone.
+    scalars = [(0x123456789ABCDEF, 3, 65539), (-1, 2**40 + 7, 1), (5, 6, 65539 + 2**32),
+               (5, 6, 65539 + 4095 * 2**32)]
     for n, (seed, step, site) in enumerate(scalars):
         for d in ("f32", "f64", "bf16"):
             for p in (0.1, 0.5):

@@ -21,7 +21,9 @@ assert philox((MASK,) * 4, (MASK,) * 2) == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 
 
 
 def uniform(seed, step, site, index):
-    """The first word over 2^32, for every element's row-major index."""
+    """The first word over 2^32, for every element's row-major index. The site's
+    upper half is the micro-batch; it sits where no index has bits."""
     key = (seed & MASK, (seed >> 32) & MASK)
-    return np.array([philox((int(i) & MASK, int(i) >> 32, step & MASK, site & MASK), key)[0]
+    return np.array([philox((int(i) & MASK, (int(i) >> 32) + ((site >> 32) << 20), step & MASK,
+                             site & MASK), key)[0]
                      for i in np.ravel(index)]) / 2.0**32

@@ -252,3 +252,15 @@ func.func @f(%x: tensor<4x8xf32>) {
   %0 = act.repeat @f count(L) carry(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+// more micro-batches than dropout can tell apart
+func.func @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'act.repeat' op has micro-batches up to 4097, expected 4096 at most}}
+  %y = act.repeat @layer count(4097) micro_batches carry(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

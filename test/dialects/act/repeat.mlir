@@ -47,3 +47,10 @@ func.func @an_i64_that_is_carried(%l: i64) -> i64 {
   %0 = act.repeat @scalar count(L = 3) carry(%l) : (i64) -> i64
   return %0 : i64
 }
+
+// CHECK-LABEL: @micro_batches
+// CHECK: act.repeat @layer count(4) micro_batches carry(%{{.+}}) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+func.func @micro_batches(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = act.repeat @layer count(4) micro_batches carry(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

@@ -43,7 +43,7 @@
 // MICRO-LABEL: func.func @step
 // MICRO-SAME: tensor<4x2x3x4xf32
 // MICRO: act.repeat @layer.zero_grad
-// MICRO: act.repeat @grad.micro count(4)
+// MICRO: act.repeat @grad.micro count(4) micro_batches
 // MICRO: act.phase "update"
 
 // 16-bit parameters have a master copy in f32.
