@@ -177,6 +177,9 @@ public:
   virtual Result<std::unique_ptr<Event>> createEvent() = 0;
   /// Makes sure that launches with up to so much scratch allocate nothing.
   virtual Status reserveScratch(uint64_t bytesPerThread) = 0;
+  /// Hands over each thread's scratch and its size; only while nothing runs.
+  virtual void
+  forEachScratch(const std::function<void(uint8_t *, uint64_t)> &) {}
   /// Kernels are PTX with parameters of their own sizes, and may be given null.
   virtual bool runsPtx() const { return false; }
   virtual Result<TensorMap> encodeTensorMap(const TiledTensor &) {

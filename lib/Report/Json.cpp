@@ -125,6 +125,9 @@ Json summaryJson(const MemoryReport &r) {
           {"optimizer_bytes", r.optimizerBytes},
           {"inputs_bytes", r.inputsBytes},
           {"outputs_bytes", r.outputsBytes},
+          {"scratch_bytes_per_thread", r.scratchBytesPerThread
+                                           ? Json(*r.scratchBytesPerThread)
+                                           : Json(nullptr)},
           {"recomputed_flops", r.recomputedFlops},
           {"flops", r.flops},
           {"formulas",

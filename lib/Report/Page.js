@@ -75,7 +75,10 @@ function drawHead() {
     ["optimizer state", data.optimizer_bytes],
     ["inputs", data.inputs_bytes],
     ["outputs", data.outputs_bytes],
-    ["total peak", data.total_peak_bytes, "", true]];
+    ["total peak", data.total_peak_bytes, "", true],
+    ...(data.scratch_bytes_per_thread === null ? [] :
+      [["scratch of each thread", data.scratch_bytes_per_thread,
+        "beside the total"]])];
   for (const [what, value, note, main] of tiles)
     $("totals").append(el("div", {class: main ? "tile main" : "tile"},
       el("div", {class: "what"}, what), el("div", {class: "value"},

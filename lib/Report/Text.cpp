@@ -115,6 +115,8 @@ std::string totals(const MemoryReport &r) {
   add("inputs", r.inputsBytes, "");
   add("outputs", r.outputsBytes, "");
   add("total peak", r.totalPeakBytes, "");
+  if (r.scratchBytesPerThread)
+    add("scratch of each thread", *r.scratchBytesPerThread, "beside the above");
   std::string text = table(rows, "<>><");
   std::string share =
       r.flops == 0

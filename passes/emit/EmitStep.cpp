@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <optional>
+#include <set>
 
 using namespace mlir;
 using namespace act;
@@ -78,6 +80,8 @@ private:
   EmitOptions options;
   OwningOpRef<ModuleOp> kernels;
   artifact::Step step;
+  std::optional<report::MemoryReport> described;
+  std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
   std::map<std::pair<uint32_t, artifact::Role>, uint32_t> stateIndex;
   std::map<std::string, uint32_t> kernelByText;
@@ -288,7 +292,9 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
     report->timeline.clear(); // the launch list says it
     report->buffers.clear();
     report->peakAt.alive.clear();
-    step.report = report::toJson(*report);
+    described = std::move(*report);
+    for (const artifact::Launch &launch : f.launches)
+      describedKernels.insert(launch.kernel);
   }
   step.functions.push_back(std::move(f));
   return success();
@@ -361,6 +367,13 @@ FailureOr<artifact::Step> Emitter::run() {
       return module.emitError() << "the host compiler made no kernel " << k.symbol;
     k.grid = it->second->grid;
     k.scratchBytes = it->second->scratchBytes;
+  }
+  if (described) {
+    int64_t scratch = 0;
+    for (uint32_t k : describedKernels)
+      scratch = std::max(scratch, int64_t(step.kernels[k].scratchBytes));
+    described->scratchBytesPerThread = scratch;
+    step.report = report::toJson(*described);
   }
   step.target = code->cpu;
   step.code = code->sharedObject;

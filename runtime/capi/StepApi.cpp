@@ -327,6 +327,7 @@ actrt_status actrt_step_measure(actrt_step step, const char *function,
     full.scratch_bytes_per_thread = m.scratchBytesPerThread;
     full.scratch_bytes = m.scratchBytes;
     full.runs = m.runs;
+    full.scratch_high_water = m.scratchHighWater;
     return fillStruct(statistics, full);
   });
 }

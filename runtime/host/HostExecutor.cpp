@@ -190,3 +190,8 @@ Result<std::unique_ptr<Event>> HostExecutor::createEvent() {
 Status HostExecutor::reserveScratch(uint64_t bytesPerThread) {
   return pool.reserveScratch(bytesPerThread);
 }
+
+void HostExecutor::forEachScratch(
+    const std::function<void(uint8_t *, uint64_t)> &visit) {
+  pool.forEachScratch(visit);
+}

@@ -33,6 +33,8 @@ public:
   Result<std::unique_ptr<Stream>> createStream() override;
   Result<std::unique_ptr<Event>> createEvent() override;
   Status reserveScratch(uint64_t bytesPerThread) override;
+  void forEachScratch(
+      const std::function<void(uint8_t *, uint64_t)> &visit) override;
 
 private:
   friend class HostStream;

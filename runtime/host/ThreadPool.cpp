@@ -81,6 +81,16 @@ Status ThreadPool::reserveScratch(uint64_t bytes) {
   return ok();
 }
 
+void ThreadPool::forEachScratch(
+    const std::function<void(uint8_t *, uint64_t)> &visit) {
+  std::lock_guard lock(callers);
+  if (!scratchSize)
+    return;
+  visit(caller.scratch, scratchSize);
+  for (Worker &w : workers)
+    visit(w.scratch, scratchSize);
+}
+
 void ThreadPool::runBlocks(Worker &self) {
   void *const *args = job.args;
   if (job.scratchBytes > 0) {

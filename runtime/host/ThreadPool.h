@@ -20,6 +20,7 @@
 #include "act/Result.h"
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -44,6 +45,7 @@ public:
   /// Blocks until every block has run. Calls from several threads take turns.
   Status run(const HostLaunch &launch);
   Status reserveScratch(uint64_t bytesPerThread);
+  void forEachScratch(const std::function<void(uint8_t *, uint64_t)> &visit);
   uint64_t scratchBytes() const { return scratchSize * threads(); }
   static constexpr uint32_t maxArguments = 1024;
 

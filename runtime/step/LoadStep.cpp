@@ -63,19 +63,25 @@ Status LoadedStep::prepare() {
     return created.error();
   stream = std::move(*created);
   direct = executor->info().hostAddressable;
-  auto allocate = [&](const TensorType &type,
-                      std::vector<void *> &list) -> Status {
-    auto p = executor->allocate(*byteSize(type));
+  auto allocate = [&](const TensorType &type, std::vector<void *> &list,
+                      uint64_t &sum) -> Status {
+    uint64_t bytes = *byteSize(type);
+    auto p = executor->allocate(bytes);
     if (!p)
       return p.error();
     list.push_back(*p);
+    sum += bytes;
     return ok();
   };
   for (const Parameter &p : data.parameters)
-    if (auto s = allocate(p.type, parameters); !s)
+    if (auto s = allocate(p.type, parameters, allocated.parameterBytes); !s)
       return s;
   for (const State &s : data.states)
-    if (auto status = allocate(s.type, states); !status)
+    if (auto status =
+            allocate(s.type, states,
+                     s.role == Role::Gradient ? allocated.gradientBytes
+                                              : allocated.optimizerBytes);
+        !status)
       return status;
   for (const Function &f : data.functions)
     arenaSize = std::max(arenaSize, f.arenaBytes);

@@ -240,6 +240,7 @@ Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
 Status LoadedStep::poison() {
   if (!options.measure)
     return options.debug ? stream->fill(arena, 0xff, arenaSize) : ok();
+  executor->forEachScratch(fillPattern);
   HostView pattern(direct, *stream, arena, arenaSize);
   fillPattern(static_cast<uint8_t *>(pattern.data()), arenaSize);
   return pattern.store();
@@ -308,31 +309,36 @@ Status LoadedStep::run(size_t function) {
     return s;
   if (auto s = stream->synchronize(); !s)
     return s;
-  if (options.measure) {
-    HostView after(direct, *stream, arena, arenaSize);
-    if (auto s = after.fetch(); !s)
+  if (options.measure)
+    if (auto s = measure(p); !s)
       return s;
-    p.highWater = std::max(
-        p.highWater,
-        highestChange(static_cast<const uint8_t *>(after.data()), arenaSize));
-  }
   ++p.runs;
+  return ok();
+}
+
+Status LoadedStep::measure(Prepared &p) {
+  HostView after(direct, *stream, arena, arenaSize);
+  if (auto s = after.fetch(); !s)
+    return s;
+  p.highWater = std::max(
+      p.highWater,
+      highestChange(static_cast<const uint8_t *>(after.data()), arenaSize));
+  executor->forEachScratch([&](const uint8_t *scratch, uint64_t bytes) {
+    p.scratchHighWater =
+        std::max(p.scratchHighWater, highestChange(scratch, bytes));
+  });
   return ok();
 }
 
 StepStatistics LoadedStep::statistics(size_t function) const {
   std::lock_guard lock(mutex);
-  StepStatistics s;
-  for (const Parameter &p : data.parameters)
-    s.parameterBytes += *byteSize(p.type);
-  for (const State &state : data.states)
-    (state.role == Role::Gradient ? s.gradientBytes : s.optimizerBytes) +=
-        *byteSize(state.type);
+  StepStatistics s = allocated;
   const Prepared &p = functions[function];
   s.arenaBytes = data.functions[function].arenaBytes;
   s.arenaHighWater = p.highWater;
   s.scratchBytesPerThread = p.scratch;
   s.scratchBytes = p.scratch * executor->info().threads;
+  s.scratchHighWater = p.scratchHighWater;
   s.runs = p.runs;
   return s;
 }

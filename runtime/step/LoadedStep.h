@@ -20,7 +20,8 @@
 //   run, and each buffer of the plan at its death. A value that is read after
 //   its lifetime, or before it was written, turns the results into NaN.
 // - measure: the arena is filled with a pattern before a run, and afterwards
-//   the highest byte that differs from it is reported.
+//   the highest byte that differs from it is reported; the scratch of each
+//   thread likewise.
 #ifndef ACT_RUNTIME_STEP_LOADEDSTEP_H
 #define ACT_RUNTIME_STEP_LOADEDSTEP_H
 #include "act/Artifact/Step.h"
@@ -35,11 +36,13 @@ struct StepOptions {
 };
 
 struct StepStatistics {
+  /// As allocated when the step was loaded.
   uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0;
   uint64_t arenaBytes = 0;     // of the function asked about
   uint64_t arenaHighWater = 0; // measure mode: highest byte written + 1
   uint64_t scratchBytesPerThread = 0;
-  uint64_t scratchBytes = 0; // all threads
+  uint64_t scratchBytes = 0;     // all threads
+  uint64_t scratchHighWater = 0; // measure mode: of the thread that wrote most
   uint64_t runs = 0;
 };
 
@@ -84,7 +87,7 @@ private:
     std::unique_ptr<Graph> graph;
     std::vector<uint32_t> scalars; // those that a launch reads
     std::vector<uint32_t> deaths;  // plan indices by last launch
-    uint64_t scratch = 0, highWater = 0, runs = 0;
+    uint64_t scratch = 0, scratchHighWater = 0, highWater = 0, runs = 0;
   };
 
   LoadedStep(std::shared_ptr<Executor> executor, artifact::Step step,
@@ -95,6 +98,7 @@ private:
   HostView view(void *address, const artifact::TensorType &type);
   Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);
   Status poison();
+  Status measure(Prepared &p);
   Status enqueue(const artifact::Function &f, const Prepared &p);
   Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
   Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
@@ -115,6 +119,7 @@ private:
   std::vector<bool> scalarSet;
   uint8_t *arena = nullptr;
   uint64_t arenaSize = 0;
+  StepStatistics allocated; // the bytes of parameters and states
   std::vector<Prepared> functions;
 };
 

@@ -124,6 +124,7 @@ TEST(Json, HasTheRequiredFields) {
   EXPECT_EQ(j["optimizer_bytes"], r.optimizerBytes);
   EXPECT_EQ(j["inputs_bytes"], r.inputsBytes);
   EXPECT_EQ(j["outputs_bytes"], r.outputsBytes);
+  EXPECT_TRUE(j["scratch_bytes_per_thread"].is_null());
   EXPECT_EQ(j["recomputed_flops"], r.recomputedFlops);
   EXPECT_EQ(j["flops"].get<uint64_t>(), r.flops);
   ASSERT_EQ(j["timeline"].size(), r.timeline.size());
@@ -152,6 +153,16 @@ TEST(Json, HasTheRequiredFields) {
   EXPECT_EQ(j["layers"][2]["retained_bytes"], r.layers[2].retainedBytes);
   EXPECT_EQ(j["peak"]["live_bytes"], r.peakBytes);
   EXPECT_EQ(j["graphs"][0]["edges"].size(), r.graphs[0].edges.size());
+}
+
+TEST(Report, TellsScratchOnceItIsKnown) {
+  MemoryReport r = sample();
+  EXPECT_EQ(toText(r).find("scratch"), std::string::npos);
+  r.scratchBytesPerThread = 98304;
+  EXPECT_EQ(parsed(toJson(r))["scratch_bytes_per_thread"], 98304);
+  EXPECT_EQ(pageData(toHtml(r))["scratch_bytes_per_thread"], 98304);
+  EXPECT_NE(toText(r).find("scratch of each thread"), std::string::npos);
+  EXPECT_NE(toText(r).find("98,304"), std::string::npos);
 }
 
 TEST(Json, EmptyAndHostileReports) {

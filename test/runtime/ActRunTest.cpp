@@ -2,6 +2,7 @@
 //
 // act-run as a user meets it, on steps made by hand, and its parts.
 #include "act/Artifact/Format.h"
+#include "act/Artifact/Types.h"
 #include "act/File/AtomicFile.h"
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
@@ -504,6 +505,31 @@ TEST_F(ActRun, HiddenAllocationFailsTheMeasurement) {
   EXPECT_EQ(json["measured"]["arena_bytes"], 1984);
   EXPECT_EQ(json["measured"]["obtained_calls"], 0);
   expectError(command + "--measure", "obtained 2000 bytes in 2 calls");
+}
+
+TEST_F(ActRun, WrongPredictionsFailTheMeasurement) {
+  if (!allocationsAreCounted)
+    GTEST_SKIP() << "a sanitizer has its own allocator";
+  artifact::Step step = test::bigramStep({2, 8, 30, false});
+  uint64_t parameters = 0;
+  for (const artifact::Parameter &p : step.parameters)
+    parameters += *artifact::byteSize(p.type);
+  auto measured = [&](const nlohmann::json &report) {
+    step.report = report.dump();
+    EXPECT_TRUE(artifact::writeFile(folder + "p.act", step));
+    return run("train p.act --allow-native --lr 1 --data text --steps 2 "
+               "--measure");
+  };
+  EXPECT_EQ(measured({{"parameters_bytes", parameters}}).code, 0);
+  Outcome wrong = measured({{"parameters_bytes", parameters + 1}});
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_NE(wrong.err.find("parameters_bytes is predicted as " +
+                           std::to_string(parameters + 1) +
+                           ", allocated were " + std::to_string(parameters)),
+            std::string::npos)
+      << wrong.err;
+  for (const char *field : {"gradients_bytes", "optimizer_bytes"})
+    EXPECT_NE(measured({{field, 12345}}).code, 0) << field;
 }
 
 TEST(Batches, FirstFitKeepsSegmentsApart) {

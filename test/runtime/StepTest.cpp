@@ -144,6 +144,26 @@ TEST(Step, ScratchIsAccountedFor) {
   EXPECT_EQ(statistics(l).scratch_bytes, 192u);
 }
 
+TEST(Step, MeasureFindsTheScratchThatIsWritten) {
+  for (const char *kernel : {"add", "add_by_scratch"})
+    for (uint32_t threads : {1u, 3u}) {
+      Loaded l(test::arithmeticStep(50, kernel), ACTRT_MEASURE, threads);
+      runArithmetic(l, 50);
+      bool uses = std::string(kernel) == "add_by_scratch";
+      EXPECT_EQ(statistics(l).scratch_high_water, uses ? 64u : 0u) << kernel;
+    }
+}
+
+TEST(Step, MeasureFindsAWriteBeyondTheScratch) {
+  artifact::Step step = test::arithmeticStep(4, "add_by_scratch");
+  for (artifact::Kernel &k : step.kernels)
+    k.scratchBytes = k.scratchBytes ? 32 : 0;
+  Loaded l(step, ACTRT_MEASURE);
+  runArithmetic(l);
+  EXPECT_EQ(statistics(l).scratch_bytes_per_thread, 32u);
+  EXPECT_EQ(statistics(l).scratch_high_water, 64u);
+}
+
 TEST(Step, RefusesToRunUnbound) {
   Loaded l(test::arithmeticStep());
   EXPECT_EQ(actrt_step_run(l.handle, "step"), ACTRT_FAILED);

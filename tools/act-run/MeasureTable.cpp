@@ -11,6 +11,7 @@ namespace {
 struct Row {
   const char *name;
   std::optional<uint64_t> predicted, measured;
+  bool exact = false; // an error when the two differ
 };
 } // namespace
 
@@ -30,26 +31,30 @@ Status run::printMeasurement(Model &model, const std::string &function,
     return s.error();
   auto report = nlohmann::json::parse(model.report, nullptr, false);
   uint64_t obtained = o.bytes + o.mapBytes;
+  // The report of a step made by hand may say nothing.
+  uint64_t scratch = field(report, "scratch_bytes_per_thread")
+                         .value_or(s->scratch_bytes_per_thread);
   std::vector<Row> rows = {
       {"retained_bytes", field(report, "retained_bytes"), std::nullopt},
       {"peak_bytes", field(report, "peak_bytes"), std::nullopt},
       {"lower_bound_bytes", field(report, "lower_bound_bytes"), std::nullopt},
       {"arena_bytes", s->arena_bytes, s->arena_high_water},
-      {"scratch_bytes", s->scratch_bytes, s->scratch_bytes},
+      {"scratch_bytes_per_thread", scratch, s->scratch_high_water},
       {"obtained_bytes", 0, obtained},
       {"parameters_bytes", field(report, "parameters_bytes"),
-       s->parameter_bytes},
-      {"gradients_bytes", field(report, "gradients_bytes"), s->gradient_bytes},
-      {"optimizer_bytes", field(report, "optimizer_bytes"),
-       s->optimizer_bytes}};
-  printf("%-20s %20s %20s\n", "bytes", "predicted", "measured");
+       s->parameter_bytes, true},
+      {"gradients_bytes", field(report, "gradients_bytes"), s->gradient_bytes,
+       true},
+      {"optimizer_bytes", field(report, "optimizer_bytes"), s->optimizer_bytes,
+       true}};
+  printf("%-24s %20s %20s\n", "bytes", "predicted", "measured");
   auto cell = [](std::optional<uint64_t> v) {
     return v ? std::to_string(*v) : std::string("-");
   };
   nlohmann::ordered_json json;
   json["function"] = function;
   for (const Row &r : rows) {
-    printf("%-20s %20s %20s\n", r.name, cell(r.predicted).c_str(),
+    printf("%-24s %20s %20s\n", r.name, cell(r.predicted).c_str(),
            cell(r.measured).c_str());
     if (r.predicted)
       json["predicted"][r.name] = *r.predicted;
@@ -71,5 +76,17 @@ Status run::printMeasurement(Model &model, const std::string &function,
     return Error{"the step wrote byte " + std::to_string(s->arena_high_water) +
                      " of an arena of " + std::to_string(s->arena_bytes),
                  ""};
+  if (s->scratch_high_water > scratch)
+    return Error{"a kernel wrote byte " +
+                     std::to_string(s->scratch_high_water) +
+                     " of a thread's scratch of " + std::to_string(scratch),
+                 ""};
+  // What was predicted for the whole of the step's life was allocated, exactly.
+  for (const Row &r : rows)
+    if (r.exact && r.predicted && r.predicted != r.measured)
+      return Error{std::string(r.name) + " is predicted as " +
+                       std::to_string(*r.predicted) + ", allocated were " +
+                       std::to_string(*r.measured),
+                   ""};
   return ok();
 }

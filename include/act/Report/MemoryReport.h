@@ -6,7 +6,9 @@
 // Every field means one thing. In view "act", retained, peak and arena bytes
 // are activations, their gradients, temporaries and workspace; parameters,
 // their gradients, the optimizer's state, inputs and outputs (the loss, logits)
-// have fields of their own; totalPeak is all of it.
+// have fields of their own; totalPeak is all of it. Scratch, which the host gives
+// to each of its threads, is beside all that: it is known once the kernels are
+// compiled, and how often it is there depends on the machine that runs them.
 //
 //   bytes
 //     |                     peak
@@ -31,6 +33,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -136,6 +139,8 @@ struct MemoryReport {
   int64_t retainedBytes = 0, peakBytes = 0, totalPeakBytes = 0, arenaBytes = 0,
           lowerBoundBytes = 0, parametersBytes = 0, gradientsBytes = 0,
           optimizerBytes = 0, inputsBytes = 0, outputsBytes = 0;
+  /// What a thread of the host needs for the kernel that needs most.
+  std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   Formula retained, peak;
   std::vector<Layer> layers;
