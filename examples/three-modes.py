@@ -134,8 +134,10 @@ def table(config, shape, with_run):
     for mode, report in lines:
         for what in "retained", "peak":
             f = report["formulas"][what]
-            print(f"{mode}: {what} = {f['bytes'] if f else '-'}")
-    letters = lines[0][1]["letters"]
+            # Of the candidates for a peak, those that can win in this model.
+            shown = f["candidates"][:f["shown"]] if f else ["-"]
+            print(f"{mode}: {what} = " + (f"max({', '.join(shown)})" if len(shown) > 1 else shown[0]))
+    letters = {letter: value for _, report in lines for letter, value in report["letters"].items()}
     print("with " + ", ".join(f"{k} = {v}" for k, v in sorted(letters.items())))
     return good
 

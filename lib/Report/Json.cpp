@@ -16,6 +16,7 @@ Json toJson(const Formula &formula) {
     candidates.push_back(p.str());
   return {{"bytes", formula.bytes.str()},
           {"candidates", candidates},
+          {"shown", formula.shownCount()},
           {"alignment_bytes", formula.alignmentBytes}};
 }
 

@@ -134,16 +134,21 @@ function drawFormulas() {
   const add = (title, f) => {
     if (!f) return;
     const dd = el("dd", {});
-    if (f.candidates.length === 1) dd.append(f.bytes);
+    const shown = f.candidates.slice(0, f.shown);
+    const hidden = f.candidates.length - shown.length;
+    if (shown.length === 1) dd.append(shown[0]);
     else {
-      const worth = f.candidates.map(evaluate), most = Math.max(...worth);
+      const worth = shown.map(evaluate), most = Math.max(...worth);
       dd.append("the largest of");
-      f.candidates.forEach((c, i) => dd.append(el("span",
+      shown.forEach((c, i) => dd.append(el("span",
         {class: worth[i] === most ? "candidate wins" : "candidate"},
         c + (worth[i] === most ? "  ← here" : ""))));
     }
     if (f.alignment_bytes)
       dd.append(` + ${exact(f.alignment_bytes)} (alignment)`);
+    if (hidden)
+      dd.append(el("span", {class: "candidate"},
+        `(${hidden} more for other widths than these, in the JSON)`));
     list.append(el("dt", {}, title), dd);
   };
   add("retained", data.formulas.retained);

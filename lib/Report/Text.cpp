@@ -89,7 +89,9 @@ std::string shapeText(const std::vector<int64_t> &shape,
 std::string formulaText(const Formula &f) {
   if (!f.known)
     return "-";
-  std::string text = f.bytes.str();
+  std::string text = f.bytes.isPolynomial() || f.shownCount() > 1
+                         ? f.bytes.str()
+                         : f.bytes.candidates().front().str();
   if (f.alignmentBytes)
     text += " + " + exact(f.alignmentBytes) + " (alignment)";
   return text;
@@ -244,16 +246,36 @@ std::string peakTable(const MemoryReport &r, size_t limit) {
   return text;
 }
 
+/// A max has a line for each candidate.
+std::string peakText(const MemoryReport &r) {
+  const auto &candidates = r.peak.bytes.candidates();
+  size_t shown = r.peak.shownCount();
+  std::string text;
+  if (shown == 1) {
+    text = formulaText(r.peak) + "\n";
+  } else {
+    auto winner = r.peak.bytes.winner(r.letters);
+    text = "the largest of\n";
+    for (size_t i = 0; i < shown; ++i)
+      text += fmt::format("             {}{}\n", candidates[i].str(),
+                          winner && *winner == i ? "  <- here" : "");
+    if (r.peak.alignmentBytes)
+      text += "             + " + exact(r.peak.alignmentBytes) +
+              " (alignment)\n";
+  }
+  if (shown < candidates.size())
+    text += fmt::format("             ({} more for other widths than these, in "
+                        "the JSON)\n",
+                        candidates.size() - shown);
+  return text;
+}
+
 std::string formulas(const MemoryReport &r) {
   std::string text;
   if (r.retained.known)
     text += "  retained = " + formulaText(r.retained) + "\n";
   if (r.peak.known) {
-    text += "  peak     = " + formulaText(r.peak) + "\n";
-    auto winner = r.peak.bytes.winner(r.letters);
-    if (winner && !r.peak.bytes.isPolynomial())
-      text += fmt::format("             here the candidate {} is the largest\n",
-                          r.peak.bytes.candidates()[*winner].str());
+    text += "  peak     = " + peakText(r);
   }
   if (!text.empty() && !r.letters.empty()) {
     text += "  with";

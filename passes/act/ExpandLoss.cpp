@@ -2,6 +2,7 @@
 #include "passes/act/ExpandLoss.h"
 #include "dialects/act/ShapeCheck.h"
 #include "passes/act/Flatten.h"
+#include "passes/act/Letters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <numeric>
 
@@ -76,9 +77,11 @@ Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
   return LinearOp::create(b, loc, type, x, head.weight, head.bias);
 }
 
-/// `chunks` of `chunk` tokens each, and fewer that are left over at the end.
+/// `chunks` of `chunk` tokens each, and fewer that are left over at the end; the
+/// names of these three as dimensions.
 struct Chunking {
   int64_t chunk, chunks, rest;
+  std::string rows, count, restRows;
 };
 
 /// A chunk begins where a kernel's operand may, in every tensor of tokens. Chunks
@@ -93,11 +96,26 @@ template <typename Op> Chunking chunkingOf(Op op) {
     step = std::max(step, arenaAlignment / std::gcd(arenaAlignment, bytes));
   int64_t chunk = std::max(wanted / step * step, step);
   if (tokens <= std::max(chunk, wanted))
-    return {tokens, 1, 0};
+    return {tokens, 1, 0, dimNames(flattenLeading(labels, 0))[0], "1", ""};
+  Chunking out{chunk, tokens / chunk, tokens % chunk, "", "", ""};
   for (int64_t c = chunk; 2 * c >= chunk && c > 0; c -= step)
-    if (tokens % c == 0)
-      return {c, tokens / c, 0};
-  return {chunk, tokens / chunk, tokens % chunk};
+    if (tokens % c == 0) {
+      out = {c, tokens / c, 0, "", "", ""};
+      break;
+    }
+  // Where the tokens are a number, a formula has no use for letters.
+  auto letter = [&](StringRef wanted, int64_t size, StringRef meaning) {
+    if (!labels.getEncoding())
+      return std::to_string(size);
+    return newLetter(op->template getParentOfType<ModuleOp>(), wanted, size, meaning);
+  };
+  out.rows = letter("c", out.chunk, "rows of logits that the fused loss has at a time");
+  out.count = std::to_string(out.chunks);
+  if (out.rest) {
+    out.count = letter("g", out.chunks, "chunks of the fused loss that have all their rows");
+    out.restRows = letter("q", out.rest, "rows of the fused loss's last chunk");
+  }
+  return out;
 }
 
 /// A tensor of tokens for the loop over chunks, [chunks, chunk, ..], and what is
@@ -109,17 +127,15 @@ Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
   auto type = typeOf(value);
   SmallVector<int64_t> inner(type.getShape().take_back(keep));
   auto old = dimNames(type);
-  auto shaped = [&](Value part, ArrayRef<int64_t> lead) {
+  auto shaped = [&](Value part, ArrayRef<int64_t> lead, ArrayRef<std::string> leadNames) {
     SmallVector<int64_t> shape(lead);
-    SmallVector<std::string> names;
-    for (int64_t n : lead)
-      names.push_back(std::to_string(n));
+    SmallVector<std::string> names(leadNames);
     shape.append(inner);
     names.insert(names.end(), old.end() - keep, old.end());
     return reshapeTo(b, part, namedTensor(shape, type.getElementType(), names, b.getContext()));
   };
   if (!c.rest)
-    return {shaped(value, {c.chunks, c.chunk}), Value()};
+    return {shaped(value, {c.chunks, c.chunk}, {c.count, c.rows}), Value()};
   int64_t row = 1;
   for (int64_t n : inner)
     row *= n;
@@ -129,7 +145,8 @@ Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
   Value whole = reshapeTo(b, value, flat(c.chunks * c.chunk + c.rest));
   auto parts = SplitOp::create(b, value.getLoc(),
                                TypeRange{flat(c.chunks * c.chunk), flat(c.rest)}, whole);
-  return {shaped(parts.getResult(0), {c.chunks, c.chunk}), shaped(parts.getResult(1), {c.rest})};
+  return {shaped(parts.getResult(0), {c.chunks, c.chunk}, {c.count, c.rows}),
+          shaped(parts.getResult(1), {c.rest}, {c.restRows})};
 }
 
 /// The results of the loop and of what is left over as one tensor.
@@ -186,7 +203,7 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   auto slices = f.body->getArguments().take_back(2);
   Head inside = head.inside(f.b, f.body->getArguments().drop_front(!none));
   CrossEntropyOp part = lossOf(f.b, op, slices[0], inside, slices[1]);
-  auto stackOf = [&](Value v) { return prepend(typeOf(v), c.chunks, std::to_string(c.chunks)); };
+  auto stackOf = [&](Value v) { return prepend(typeOf(v), c.chunks, c.count); };
   SmallVector<Value> results, carry;
   SmallVector<Type> types;
   if (none) {

@@ -98,8 +98,9 @@ private:
   unsigned depth = 0;                // functions being written out
   uint64_t visits = 0;               // ops so far
   int64_t microBatch = 0;            // that is being written out
-  std::string letter; // of the repeat being written out, and its count
-  int64_t letterCount = 0;
+  int currentRun = -1;       // being written out, into Program::runs
+  int64_t currentSlice = 0;  // the layer of it
+  unsigned bodies = 0, currentBody = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
@@ -111,20 +112,31 @@ unsigned Flattener::newBuffer(Value origin, RankedTensorType type, StringRef nam
   b.bytes = byteSize(type);
   b.first = b.last = program.launches.size();
   b.layer = layer;
-  b.letter = letter;
-  b.count = letterCount;
+  b.run = currentRun;
+  b.slice = currentSlice;
   b.backward = program.backward.has_value();
   program.buffers.push_back(b);
   return program.buffers.size() - 1;
 }
 
-// What is made in chunks has numbers for dimensions; the tensor that it is then
-// read as may have letters.
+/// What the names leave to numbers: 12 for [3, 4*h], 1 for [b, s].
+static int64_t numberPart(RankedTensorType type) {
+  int64_t product = 1;
+  for (const std::string &name : dimNames(type)) {
+    int64_t n;
+    if (!StringRef(name).split('*').first.getAsInteger(10, n))
+      product *= n;
+  }
+  return product;
+}
+
+// What is made in chunks is a number of chunks; the tensor that it is then read
+// as may have letters alone.
 void Flattener::adoptNames(const Place &place, RankedTensorType type) {
   if (place.kind != Place::Buffer)
     return;
   FlatBuffer &b = program.buffers[place.index];
-  if (!b.type.getEncoding() && type.getEncoding() && !place.offset && b.bytes == byteSize(type))
+  if (!place.offset && b.bytes == byteSize(type) && numberPart(type) < numberPart(b.type))
     b.type = type;
 }
 
@@ -159,12 +171,18 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
   FlatLaunch launch;
   launch.group = op;
   launch.layer = layer;
+  launch.run = currentRun;
+  launch.slice = currentSlice;
   launch.recomputed = recomputed || op->hasAttr("act.recompute");
   launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") + op.getName().str();
   for (Value v : op.getInputs()) {
     const Slot &slot = env[v];
     if (slot.stacked)
       return op.emitOpError("reads a stack of separate buffers as one tensor");
+    BlockArgument inside = op.getBody().front().getArgument(launch.inputs.size());
+    for (Operation *user : inside.getUsers())
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        adoptNames(slot.place, reshape.getType());
     launch.inputs.push_back(slot.place);
     use(slot.place);
   }
@@ -268,15 +286,18 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
     }
   }
 
-  std::string outerLetter = letter;
-  int64_t outerCount = letterCount;
+  int outerRun = currentRun;
+  int64_t outerSlice = currentSlice;
   if (layers) {
-    letter = op.getLetter().str();
-    letterCount = count;
+    currentRun = program.runs.size();
+    program.runs.push_back({op.getCallee().str(), op.getLetter().str(), int64_t(op.getFrom()), count,
+                            program.backward.has_value(), currentBody});
   }
   int64_t outerMicroBatch = microBatch;
   for (int64_t n = 0; n < count; ++n) {
     int64_t slice = op.getReverse() ? count - 1 - n : n;
+    if (layers)
+      currentSlice = slice;
     int64_t l = op.getFrom() + slice;
     if (op.getMicroBatches())
       microBatch = l;
@@ -330,9 +351,9 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       made->parentOffset = slice * made->bytes;
     }
   }
+  currentRun = outerRun;
+  currentSlice = outerSlice;
   microBatch = outerMicroBatch;
-  letter = outerLetter;
-  letterCount = outerCount;
   for (unsigned i = 0; i < carried; ++i)
     env[op.getResult(i)] = carry[i];
   for (auto [i, stack] : llvm::enumerate(stacks))
@@ -345,7 +366,11 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
   if (++depth > depthLimit)
     return f.emitError() << "@" << f.getName() << " is called through more than " << depthLimit
                          << " other functions";
-  auto up = llvm::make_scope_exit([&] { --depth; });
+  auto up = llvm::make_scope_exit([&, outer = currentBody] {
+    --depth;
+    currentBody = outer;
+  });
+  currentBody = bodies++;
   for (Operation &op : f.getBody().front()) {
     if (++visits > visitLimit)
       return op.emitOpError() << "is one op too many; a program that is written out has at most "

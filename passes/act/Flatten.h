@@ -36,8 +36,8 @@ struct FlatBuffer {
   int64_t bytes = 0;
   unsigned first = 0, last = 0; // launches, both included
   int layer = -1;               // the layer that made it
-  std::string letter;           // of the repeat that it was made in, and
-  int64_t count = 0;            // that repeat's count
+  int run = -1;                 // into Program::runs: where it was made, and
+  int64_t slice = 0;            // in which of that run's layers, from 0
   bool backward = false;        // made after the phase "backward"
   bool recomputed = false;      // made by a kernel that runs again
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
@@ -50,6 +50,15 @@ struct FlatBuffer {
   const void *source() const {
     return workspaceOf ? workspaceOf : origin.getAsOpaquePointer();
   }
+};
+
+/// A repeat over layers, written out.
+struct FlatRun {
+  std::string callee, letter; // the letter of the count, or empty
+  int64_t from = 0, count = 0;
+  bool backward = false;
+  unsigned body = 0; // the function body that it stands in: runs of one body are
+                     // parts of one pass through the model
 };
 
 /// One tensor of a parameter: of a layer, or of the whole model.
@@ -67,6 +76,8 @@ struct FlatPort {
 struct FlatLaunch {
   mutable GroupOp group; // a handle; its accessors are not const
   int layer = -1;
+  int run = -1; // into Program::runs, and which of that run's layers, from 0
+  int64_t slice = 0;
   std::vector<Place> inputs, results;
   std::optional<Place> workspace;
   /// Parameters whose persistent buffers the group's effects touch, in the
@@ -80,6 +91,7 @@ struct Program {
   std::string function;
   std::vector<FlatLaunch> launches;
   std::vector<FlatBuffer> buffers;
+  std::vector<FlatRun> runs;
   std::vector<FlatParameter> parameters;
   std::vector<FlatPort> inputs, outputs, scalars;
   /// The first launch of the backward pass and of the update, if any.

@@ -3,6 +3,8 @@
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
+#include "passes/act/Letters.h"
+#include "passes/act/MemoryFormulas.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -22,16 +24,6 @@ std::string dtypeName(Type element) {
   llvm::raw_string_ostream os(text);
   os << element;
   return text;
-}
-
-/// Bytes of a value in letters, without padding.
-Polynomial bytesOf(RankedTensorType type) {
-  Polynomial product = Polynomial::constant(type.getNumElements() ? byteSize(type) / type.getNumElements() : 0);
-  for (const std::string &name : dimNames(type)) {
-    auto dim = Polynomial::parse(name);
-    product = product * (dim ? *dim : Polynomial::constant(1));
-  }
-  return product;
 }
 
 class Describer {
@@ -60,7 +52,6 @@ private:
         best = &program.buffers[i];
     return *best;
   }
-  Polynomial sumOf(ArrayRef<const FlatBuffer *> list) const;
 
   ModuleOp module;
   const Program &program;
@@ -165,7 +156,7 @@ void Describer::buffers() {
                                                     : report::Category::Temporary;
     if (crosses(b)) {
       out.saved.push_back({buffer.name, buffer.shape, buffer.dtype, buffer.bytes, buffer.layer,
-                           bytesOf(named.type).str()});
+                           bytesInLetters(named.type).str()});
       out.retainedBytes += buffer.bytes;
     }
     out.buffers.push_back(std::move(buffer));
@@ -194,59 +185,22 @@ void Describer::timeline() {
   }
 }
 
-/// A sum in letters. Equal values of several layers count once per layer: L
-/// times if all layers have one, L - 1 times if one lacks it.
-Polynomial Describer::sumOf(ArrayRef<const FlatBuffer *> list) const {
-  llvm::MapVector<const void *, std::pair<int64_t, const FlatBuffer *>> kinds;
-  Polynomial sum;
-  for (const FlatBuffer *b : list) {
-    if (b->layer < 0) {
-      sum += bytesOf(b->type);
-      continue;
-    }
-    auto &[count, sample] = kinds[b->source()];
-    ++count;
-    sample = b;
-  }
-  for (auto &[key, entry] : kinds) {
-    auto [count, sample] = entry;
-    Polynomial times = Polynomial::constant(count);
-    if (!sample->letter.empty() && count >= sample->count - 1 && count <= sample->count)
-      times = Polynomial::letter(sample->letter) + Polynomial::constant(count - sample->count);
-    sum += times * bytesOf(sample->type);
-  }
-  return sum;
-}
-
 void Describer::formulas() {
-  std::vector<const FlatBuffer *> retained;
-  for (auto &[r, members] : chain)
-    if (program.buffers[r].bytes && crosses(program.buffers[r]))
-      retained.push_back(&holder(r, *program.backward - 1));
+  MemoryFormulas f = deriveFormulas(program, out.letters);
   if (program.backward)
-    out.retained = {symbolic::Expr(sumOf(retained)), 0, true};
-
-  // The highest point of every region may be the peak, depending on the
-  // letters: inside layers, forward and backward, and outside.
-  std::map<int, std::pair<int64_t, unsigned>> best;
-  for (unsigned t = 0; t < out.timeline.size(); ++t) {
-    int region = program.launches[t].layer < 0 ? 0 : out.timeline[t].phase == report::Phase::Backward ? 1 : 2;
-    auto [it, fresh] = best.insert({region, {out.timeline[t].liveBytes, t}});
-    if (!fresh && out.timeline[t].liveBytes > it->second.first)
-      it->second = {out.timeline[t].liveBytes, t};
+    out.retained = {symbolic::Expr(f.retained), 0, true};
+  if (!program.launches.empty())
+    out.peak = {f.peak, 0, true, f.shown};
+  for (auto &[letter, value] : f.letters) {
+    out.letters.insert({letter, value});
+    out.notes.push_back(letter + ": " + f.meaning[letter]);
   }
-  std::vector<Polynomial> candidates;
-  for (auto &[region, at] : best) {
-    std::vector<const FlatBuffer *> alive;
-    for (auto &[r, members] : chain) {
-      const FlatBuffer &b = program.buffers[r];
-      if (b.bytes && b.first <= at.second && b.last >= at.second)
-        alive.push_back(&holder(r, at.second));
-    }
-    candidates.push_back(sumOf(alive));
-  }
-  if (!candidates.empty())
-    out.peak = {symbolic::Expr::max(candidates), 0, true};
+  if (auto given = module->getAttrOfType<DictionaryAttr>(lettersAttr))
+    for (NamedAttribute entry : given)
+      if (auto pair = dyn_cast<ArrayAttr>(entry.getValue());
+          pair && pair.size() == 2 && isa<StringAttr>(pair[1]) &&
+          out.letters.count(entry.getName().str()))
+        out.notes.push_back(entry.getName().str() + ": " + cast<StringAttr>(pair[1]).str());
 }
 
 void Describer::layers() {
@@ -280,7 +234,7 @@ void Describer::layers() {
     Polynomial sum;
     for (const FlatBuffer *b : saved[index]) {
       layer.retainedBytes += b->bytes;
-      sum += bytesOf(b->type);
+      sum += bytesInLetters(b->type);
     }
     if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
       layer.variant = policy.getValue().str();

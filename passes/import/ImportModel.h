@@ -28,8 +28,9 @@
 //
 // The letters of named dimensions: b batch, s sequence (packed: t tokens), h
 // hidden size, a heads, k key and value heads (where they are fewer), d head
-// size, f intermediate size, V vocabulary, P positions and T token types (where
-// they are learned), r LoRA's rank. A letter in `symbolic` has no size.
+// size, p pairs of a head that rope turns (d / 2), f intermediate size, V
+// vocabulary, P positions and T token types (where they are learned), r LoRA's
+// rank. A letter in `symbolic` has no size.
 #ifndef ACT_PASSES_IMPORT_IMPORTMODEL_H
 #define ACT_PASSES_IMPORT_IMPORTMODEL_H
 #include "act/HuggingFace/ModelConfig.h"

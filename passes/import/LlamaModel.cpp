@@ -22,8 +22,7 @@ static void shareRope(ModelBuilder &m) {
                                 double(s.originalMaxPositions)});
   if (s.kind == hf::RopeScaling::Kind::Linear)
     linear = b.getF64FloatAttr(s.factor);
-  std::string half = std::to_string(c.headDim / 2);
-  auto table = m.type({m.sequence(), half}, b.getF32Type());
+  auto table = m.type({m.sequence(), "p"}, b.getF32Type());
   auto rope =
       RopeTableOp::create(b, b.getUnknownLoc(), table, table, m.positions(),
                           b.getF64FloatAttr(c.ropeTheta), llama3, linear);

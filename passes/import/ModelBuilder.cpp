@@ -27,6 +27,8 @@ ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
   element = elementType(context, options.dtype.value_or(config.dtype));
   for (auto &[letter, size] : dimensionLetters(config, options))
     sizes[letter] = size;
+  if (config.rope)
+    sizes["p"] = config.headDim / 2;
   for (const std::string &letter : options.symbolic)
     symbolic.insert(letter);
 }

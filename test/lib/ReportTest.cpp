@@ -237,7 +237,7 @@ TEST(Text, TellsTheMainFigures) {
        {"llama @step, view act", "retained for backward", "above the bound",
         "model.layers 0..31", "Saved for backward in layer 0",
         "b*s*L*(34*h + 4*a + 8) + 512 (alignment)", "b = 1 s = 4096 h = 4096",
-        "candidate b*s*h*L is the largest", "Peak: ", "x 32"})
+        "b*s*h*L  <- here", "Peak: ", "x 32"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   // Exact bytes stand beside the rounded ones.
   std::string digits;

@@ -102,6 +102,13 @@ struct Formula {
   symbolic::Expr bytes;
   int64_t alignmentBytes = 0;
   bool known = false; // false: not derived, printed as "-"
+  /// So many candidates, the first, can be the largest of a model with these
+  /// widths, whatever its batch, length and depth; the others only of another
+  /// model. People are shown these. 0: all.
+  size_t shown = 0;
+  size_t shownCount() const {
+    return shown ? shown : bytes.candidates().size();
+  }
 };
 
 struct Layer {

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/MemoryFormulas.h"
+#include "dialects/act/Types.h"
+#include <algorithm>
+#include <set>
+
+using namespace mlir;
+using namespace act;
+using symbolic::Polynomial;
+
+Polynomial act::bytesInLetters(RankedTensorType type) {
+  int64_t elements = type.getNumElements();
+  Polynomial product = Polynomial::constant(elements ? byteSize(type) / elements : 0);
+  for (const std::string &name : dimNames(type)) {
+    auto dim = Polynomial::parse(name);
+    product = product * (dim ? *dim : Polynomial::constant(1));
+  }
+  return product;
+}
+
+namespace {
+
+/// A letter and what it is worth here; without a name, a number.
+struct Letter {
+  std::string name;
+  int64_t value = 0;
+
+  /// `count`, as far below the letter as it is here.
+  Polynomial below(int64_t count) const {
+    if (name.empty())
+      return Polynomial::constant(count);
+    return Polynomial::letter(name) + Polynomial::constant(count - value);
+  }
+};
+
+/// Some of the indices 0 .. size - 1.
+struct Indices {
+  int64_t count = 0, sum = 0;
+  void add(int64_t i, int64_t sign) {
+    count += sign;
+    sum += sign * i;
+  }
+  /// Different indices add up to the least if they are the first ones.
+  bool areFirst() const { return sum == count * (count - 1) / 2; }
+  bool areLast(int64_t size) const { return sum == count * (2 * size - count - 1) / 2; }
+};
+
+class Deriver {
+public:
+  Deriver(const Program &program, const symbolic::Letters &letters)
+      : program(program), letters(letters) {
+    findSegments();
+    findHolders();
+  }
+  MemoryFormulas run();
+
+private:
+  /// The buffer whose turn it is in its memory, for some time.
+  struct Holder {
+    const FlatBuffer *buffer;
+    unsigned first, last;
+    bool crosses; // the memory, from forward to backward
+  };
+  /// Equal values of the layers of one run.
+  struct Alive {
+    const FlatBuffer *sample = nullptr;
+    Indices slices;
+    bool crosses = false;
+  };
+  using Kind = std::pair<const void *, int>; // source, run
+  using AliveKinds = std::map<Kind, Alive>;
+
+  void findSegments();
+  void findHolders();
+  std::string fresh(std::string name, StringRef meaning, int64_t value);
+  void change(AliveKinds &alive, const Holder &h, int64_t sign) const;
+  Polynomial times(const Alive &kind, int run, int64_t slice) const;
+  Polynomial sum(const AliveKinds &alive, int run, int64_t slice) const;
+  bool isCandidate(unsigned t, unsigned highest) const;
+  void findPeak(const std::vector<Polynomial> &sums);
+
+  const Program &program;
+  const symbolic::Letters &letters;
+  std::vector<Holder> holders;
+  std::vector<Letter> layersOf;   // of a run
+  std::vector<int64_t> segmentOf; // of a run: its place among the segments, or -1
+  Letter segments;
+  MemoryFormulas out;
+};
+
+std::string Deriver::fresh(std::string name, StringRef meaning, int64_t value) {
+  std::string letter = name;
+  for (int i = 2; letters.count(letter) || out.letters.count(letter); ++i)
+    letter = name + std::to_string(i);
+  out.letters[letter] = value;
+  out.meaning[letter] = meaning.str();
+  return letter;
+}
+
+// Segments are forward runs of one function in one body, one behind the other.
+// What backward runs again, or goes back through, are pieces of them without a
+// letter of their own.
+void Deriver::findSegments() {
+  std::map<std::pair<unsigned, std::string>, std::vector<unsigned>> families;
+  for (auto [i, run] : llvm::enumerate(program.runs)) {
+    layersOf.push_back({run.letter, run.count});
+    segmentOf.push_back(-1);
+    if (!run.backward)
+      families[{run.body, run.callee}].push_back(i);
+  }
+  std::set<std::pair<int64_t, int64_t>> sizes; // segments, layers of the longest
+  std::set<std::string> names;
+  for (const Letter &l : layersOf)
+    names.insert(l.name);
+  names.erase("");
+  for (auto &[key, family] : families) {
+    int64_t longest = 0, end = program.runs[family[0]].from;
+    bool behind = family.size() > 1;
+    for (unsigned i : family) {
+      const FlatRun &run = program.runs[i];
+      behind &= run.from == end;
+      end = run.from + run.count;
+      longest = std::max(longest, run.count);
+    }
+    if (!behind)
+      continue;
+    sizes.insert({family.size(), longest});
+    for (unsigned i = 0; i < family.size(); ++i)
+      segmentOf[family[i]] = i;
+  }
+  Letter pieces;
+  if (sizes.size() == 1) {
+    auto [count, longest] = *sizes.begin();
+    segments = {fresh("n", "segments of layers", count), count};
+    pieces = {fresh("m", "layers of the longest segment", longest), longest};
+  } else if (sizes.empty() && names.size() == 1) {
+    pieces = *llvm::find_if(layersOf, [](const Letter &l) { return !l.name.empty(); });
+  }
+  for (Letter &l : layersOf)
+    if (l.name.empty() && l.value <= pieces.value)
+      l = pieces;
+}
+
+void Deriver::findHolders() {
+  std::map<unsigned, std::vector<const FlatBuffer *>> chains;
+  for (unsigned i = 0; i < program.buffers.size(); ++i)
+    if (const FlatBuffer &b = program.buffers[i]; !b.parent)
+      chains[program.root(i)].push_back(&b);
+  for (auto &[root, chain] : chains) {
+    const FlatBuffer &owner = program.buffers[root];
+    if (!owner.bytes)
+      continue;
+    std::stable_sort(chain.begin(), chain.end(),
+                     [](auto *x, auto *y) { return x->first < y->first; });
+    bool crosses =
+        program.backward && owner.first < *program.backward && owner.last >= *program.backward;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      unsigned end = i + 1 < chain.size() ? chain[i + 1]->first : owner.last + 1;
+      if (end > chain[i]->first)
+        holders.push_back({chain[i], chain[i]->first, end - 1, crosses});
+    }
+  }
+}
+
+void Deriver::change(AliveKinds &alive, const Holder &h, int64_t sign) const {
+  Kind key{h.buffer->source(), h.buffer->run};
+  Alive &kind = alive[key];
+  kind.sample = h.buffer;
+  kind.crosses = h.crosses;
+  kind.slices.add(h.buffer->slice, sign);
+  if (kind.slices.count == 0)
+    alive.erase(key);
+}
+
+/// How many there are of a kind, at a moment in layer `slice` of run `run`.
+Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
+  auto [count, indices] = std::pair(kind.slices.count, kind.slices);
+  int of = kind.sample->run;
+  if (of < 0)
+    return Polynomial::constant(count);
+  int64_t layers = program.runs[of].count;
+  bool inFirst = run >= 0 && slice == 0 && program.runs[run].count > 1;
+  bool some = layers == 1 ? kind.crosses || run != of
+                          : indices.areFirst() || (count > 1 && indices.areLast(layers));
+  return inFirst || !some ? Polynomial::constant(count) : layersOf[of].below(count);
+}
+
+Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice) const {
+  Polynomial total;
+  // Of a value that every segment before this one has left: how many, at which
+  // segments.
+  std::map<std::pair<const void *, std::string>, std::pair<Polynomial, Indices>> left;
+  for (auto &[key, kind] : alive) {
+    Polynomial bytes = times(kind, run, slice) * bytesInLetters(kind.sample->type);
+    int of = key.second;
+    if (of < 0 || of == run || segmentOf[of] < 0) {
+      total += bytes;
+      continue;
+    }
+    auto &[each, segmentsThere] = left[{key.first, bytes.str()}];
+    each = bytes;
+    segmentsThere.add(segmentOf[of], 1);
+  }
+  for (auto &[key, entry] : left) {
+    auto &[each, there] = entry;
+    total +=
+        each * (there.areFirst() ? segments.below(there.count) : Polynomial::constant(there.count));
+  }
+  return total;
+}
+
+bool Deriver::isCandidate(unsigned t, unsigned highest) const {
+  const FlatLaunch &launch = program.launches[t];
+  if (launch.run < 0 || t == highest || launch.slice == 0)
+    return true;
+  return launch.slice + 2 >= program.runs[launch.run].count;
+}
+
+struct Candidate {
+  Polynomial sum;
+  int64_t value;          // here
+  Polynomial atLeast;     // in letters that are 1 where there are two layers
+  Polynomial ofThisModel; // the same, with the model's own letters bound
+};
+
+/// Erases those that another is above for all sizes, as `view` shows them.
+void prune(std::vector<Candidate> &candidates, Polynomial Candidate::*view) {
+  std::vector<Candidate> kept;
+  for (Candidate &c : candidates) {
+    auto below = [&](const Candidate &k) { return (k.*view).dominates(c.*view); };
+    if (llvm::any_of(kept, below))
+      continue;
+    llvm::erase_if(kept, [&](const Candidate &k) { return (c.*view).dominates(k.*view); });
+    kept.push_back(c);
+  }
+  candidates = std::move(kept);
+}
+
+/// The max of `sums`, for all sizes of at least two layers. First the candidates
+/// that matter for this model, of those the one that wins at `letters` first.
+void Deriver::findPeak(const std::vector<Polynomial> &sums) {
+  symbolic::Letters all = letters, widths;
+  all.insert(out.letters.begin(), out.letters.end());
+  std::set<std::string> counts;
+  for (const Letter &l : layersOf)
+    if (!l.name.empty() && l.value > 1)
+      counts.insert(l.name);
+  if (segments.value > 1)
+    counts.insert(segments.name);
+  for (const FlatParameter &p : program.parameters)
+    for (const std::string &name : dimNames(cast<RankedTensorType>(p.op.getType())))
+      if (auto it = letters.find(name); it != letters.end())
+        widths.insert(*it);
+
+  // How layers are cut into segments is a matter of this model, too.
+  widths.insert(out.letters.begin(), out.letters.end());
+  auto twoLayers = [&](Polynomial p) {
+    for (const std::string &l : counts)
+      p = p.substitute(l, Polynomial::letter(l) + Polynomial::constant(1));
+    return p;
+  };
+
+  std::vector<Candidate> candidates;
+  for (const Polynomial &p : sums) {
+    auto value = p.evaluate(all);
+    candidates.push_back({p, value ? *value : 0, twoLayers(p), twoLayers(p.bind(widths))});
+  }
+  // The larger ones rule out most of the others.
+  llvm::stable_sort(candidates, [](auto &x, auto &y) { return x.value > y.value; });
+  prune(candidates, &Candidate::atLeast);
+  std::vector<Candidate> matter = candidates;
+  prune(matter, &Candidate::ofThisModel);
+  std::vector<Polynomial> list;
+  for (const Candidate &c : matter)
+    list.push_back(c.sum);
+  for (const Candidate &c : candidates)
+    if (!llvm::is_contained(ArrayRef(list).take_front(matter.size()), c.sum))
+      list.push_back(c.sum);
+  out.peak = symbolic::Expr::max(list);
+  out.shown = out.peak.candidates().size() == list.size() ? matter.size() : 0;
+}
+
+MemoryFormulas Deriver::run() {
+  std::vector<std::vector<const Holder *>> begin(program.launches.size() + 1),
+      end(program.launches.size() + 1);
+  for (const Holder &h : holders) {
+    begin[h.first].push_back(&h);
+    end[h.last + 1].push_back(&h);
+  }
+  auto live = program.liveBytes();
+  unsigned highest = std::max_element(live.begin(), live.end()) - live.begin();
+  AliveKinds alive;
+  std::vector<Polynomial> sums;
+  std::set<std::map<symbolic::Monomial, symbolic::Coefficient>> seen;
+  for (unsigned t = 0; t < program.launches.size(); ++t) {
+    for (const Holder *h : begin[t])
+      change(alive, *h, 1);
+    for (const Holder *h : end[t])
+      change(alive, *h, -1);
+    const FlatLaunch &launch = program.launches[t];
+    // Before a buffer dies there is nothing to gain by looking.
+    if (isCandidate(t, highest) && (t == highest || !end[t + 1].empty()))
+      if (Polynomial p = sum(alive, launch.run, launch.slice); seen.insert(p.terms()).second)
+        sums.push_back(std::move(p));
+  }
+  AliveKinds kept;
+  for (const Holder &h : holders)
+    if (h.crosses && h.first < *program.backward && h.last >= *program.backward - 1)
+      change(kept, h, 1);
+  out.retained = sum(kept, -1, 0);
+
+  findPeak(sums);
+  return std::move(out);
+}
+
+} // namespace
+
+MemoryFormulas act::deriveFormulas(const Program &program, const symbolic::Letters &letters) {
+  return Deriver(program, letters).run();
+}
