@@ -341,15 +341,23 @@ bool Matcher::classifyMasks() {
       m.cuSeqlens = segments.getCuSeqlens();
       continue;
     }
+    bool ofQueries = false, ofKeys = false;
     for (unsigned axis : m.space.withoutUnits(m.space.sequence(view.dims))) {
-      if (llvm::is_contained(m.space.flat(m.keys), axis) ||
-          llvm::is_contained(m.space.flat(m.queries), axis))
+      ofKeys |= llvm::is_contained(m.space.flat(m.keys), axis);
+      if (llvm::is_contained(m.space.flat(m.keys), axis))
+        continue;
+      ofQueries |= llvm::is_contained(m.space.flat(m.queries), axis);
+      if (llvm::is_contained(m.space.flat(m.queries), axis))
         continue;
       if (!llvm::is_contained(leading, axis))
         return false;
       if (!llvm::is_contained(padded, axis))
         padded.push_back(axis);
     }
+    // A query that sees nothing gives zeros; in the program, where -1e9 hides
+    // everything, the mean.
+    if (ofQueries && !ofKeys)
+      return false;
     if (llvm::none_of(m.masks, [&](const ElementaryMask &old) {
           return old.view.value == view.value &&
                  old.hides == elementary.hides &&

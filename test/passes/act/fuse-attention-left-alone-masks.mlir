@@ -151,3 +151,19 @@ func.func @packed_pairs(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tens
   %o = act.matmul %p, %v : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %o : tensor<4x8x16xf32>
 }
+
+// A mask of queries alone: rows that see nothing.
+// CHECK-LABEL: func.func @query_padding
+// CHECK-NOT: act.attention
+// CHECK: act.softmax
+// CHECK-NOT: act.attention
+// CHECK: return
+func.func @query_padding(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %pad: tensor<2x8xi1>) -> tensor<2x4x8x16xf32> {
+  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %a = act.reshape %pad : tensor<2x8xi1> -> tensor<2x1x8x1xi1>
+  %n = act.constant dense<0xFF800000> : tensor<f32>
+  %t = act.select %a, %s, %n : (tensor<2x1x8x1xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
+  %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
+  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}

@@ -107,19 +107,3 @@ func.func @pairs_and_padding(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>,
   %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return %o : tensor<2x4x8x16xf32>
 }
-
-// Rows that see nothing.
-// CHECK-LABEL: func.func @queries
-// CHECK-NOT: act.softmax
-// CHECK: act.attention {{.*}} tensor<2x8x8xi1>
-// CHECK-NOT: act.softmax
-// CHECK: return
-func.func @queries(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %pad: tensor<2x8xi1>) -> tensor<2x4x8x16xf32> {
-  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
-  %n = act.constant dense<0xFF800000> : tensor<f32>
-  %rows = act.reshape %pad : tensor<2x8xi1> -> tensor<2x1x8x1xi1>
-  %t = act.select %rows, %s, %n : (tensor<2x1x8x1xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
-  %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
-  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  return %o : tensor<2x4x8x16xf32>
-}
