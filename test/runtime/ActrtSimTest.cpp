@@ -167,6 +167,11 @@ TEST_F(ActrtSim, MistakesAreOne) {
       {"conformance-cluster", "--kernel rank --arg ptr:0 --grid 3 --cluster 2",
        "multiple"},
       {"conformance", "--checks=some", "--checks"},
+      {"conformance", "--seed -1", "--seed: expected a whole number from 0"},
+      {"conformance", "--smem 1e3", "--smem: expected a whole number"},
+      {"conformance", "--max-instructions nan",
+       "--max-instructions: expected a whole number"},
+      {"conformance", "--threads 1025", "--threads: expected a whole number"},
       {"conformance", "--no-such-option", "no-such-option"},
   };
   for (auto &c : cases) {

@@ -1,50 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/CommandLine.h"
-#include <CLI/CLI.hpp>
-#include <cfloat>
-#include <charconv>
+#include "tools/Numbers.h"
 #include <utility>
 #include <vector>
 
 using namespace act;
 using namespace act::run;
-
-// CLI11 lets "nan" pass, which is below no bound, reads -1 as 2^64 - 1 and 010
-// as 8. Every number is read here first, strictly, and handed on in plain form.
-static std::string expected(const std::string &what, const std::string &found) {
-  return "expected a " + what + ", found '" + found + "'";
-}
-
-static CLI::Validator whole(uint64_t least, uint64_t most) {
-  std::string what = "whole number from " + std::to_string(least) + " to " +
-                     std::to_string(most);
-  return CLI::Validator(
-      [=](std::string &text) {
-        uint64_t v = 0;
-        const char *end = text.data() + text.size();
-        auto r = std::from_chars(text.data(), end, v);
-        if (r.ec != std::errc() || r.ptr != end || v < least || v > most)
-          return expected(what, text);
-        text = std::to_string(v);
-        return std::string();
-      },
-      "");
-}
-
-// What is asked for becomes a number of the step, which is an f32.
-static CLI::Validator finite() {
-  return CLI::Validator(
-      [](std::string &text) {
-        double v = 0;
-        const char *end = text.data() + text.size();
-        auto r = std::from_chars(text.data(), end, v);
-        bool number = r.ec == std::errc() && r.ptr == end;
-        return number && v >= 0 && v <= FLT_MAX
-                   ? std::string()
-                   : expected("number from 0 to 3.4e38", text);
-      },
-      "");
-}
+using act::tools::finite;
+using act::tools::whole;
 
 // More steps or tokens than anybody waits for, and far from overflow.
 constexpr uint64_t many = 1'000'000'000'000;
@@ -59,7 +22,7 @@ static void addShared(CLI::App &c, Options &o) {
   c.add_option("--init", o.init,
                "weights under Hugging Face names (.safetensors)");
   c.add_option("--seed", o.seed, "of initial weights, data order, dropout")
-      ->transform(whole(0, UINT64_MAX));
+      ->transform(whole(0));
   c.add_flag("--allow-native", o.allowNative,
              "run native code of an artifact made elsewhere");
   c.add_flag("--debug", o.debug, "fill memory with NaN when a buffer dies");

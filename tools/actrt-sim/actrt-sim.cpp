@@ -2,8 +2,8 @@
 //
 // actrt-sim: runs a kernel of a PTX file on the CPU and says what is wrong with
 // it and what the hardware would have done.
+#include "tools/Numbers.h"
 #include "tools/actrt-sim/CommandLine.h"
-#include <CLI/CLI.hpp>
 
 int main(int argc, char **argv) {
   CLI::App app("runs a PTX kernel on the CPU, checked and counted");
@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
                  "threads: X,Y,Z (default: as the kernel requires, or 1)");
   app.add_option("--cluster", o.cluster,
                  "blocks: X,Y,Z (default: the kernel's own)");
-  app.add_option("--smem", o.sharedBytes, "bytes of dynamic shared memory");
+  app.add_option("--smem", o.sharedBytes, "bytes of dynamic shared memory")
+      ->transform(act::tools::whole(0));
   app.add_flag("--cooperative", o.cooperative, "all blocks are resident");
   app.add_option("--arg", o.arguments,
                  "one per parameter, in order: in:FILE, inout:FILE, "
@@ -26,11 +27,13 @@ int main(int argc, char **argv) {
                  "ptr:0, tma:FILE:DTYPE:box=64x128:swizzle=128")
       ->allow_extra_args(false);
   app.add_option("--seed", o.seed,
-                 "orders what the ISA leaves open (0: as early as possible)");
+                 "orders what the ISA leaves open (0: as early as possible)")
+      ->transform(act::tools::whole(0));
   app.add_option("--max-instructions", o.maximumInstructions,
-                 "of a launch, in warp instructions (0: no end)");
+                 "of a launch, in warp instructions (0: no end)")
+      ->transform(act::tools::whole(0));
   app.add_option("--threads", o.threads, "that simulate (0: one per core)")
-      ->check(CLI::Range(0, 1024));
+      ->transform(act::tools::whole(0, 1024));
   app.add_option("--checks", o.checks, "all or none")
       ->check(CLI::IsMember({"all", "none"}))
       ->capture_default_str();
