@@ -84,6 +84,53 @@ Step atomic(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+// cas and exch of .b128, whose lanes are two halves.
+Step atomic128(Context &c, const Instruction &i) {
+  const Atomic &t = *static_cast<const Atomic *>(i.data);
+  uint64_t addresses[32];
+  t.address.lanes(c, addresses);
+  struct Word {
+    uint64_t low = 0, high = 0;
+    bool operator==(const Word &o) const {
+      return low == o.low && high == o.high;
+    }
+  };
+  auto word = [&](uint32_t slot, unsigned lane) {
+    const uint64_t *halves = c.lanes<uint64_t>(slot);
+    return Word{halves[lane], halves[32 + lane]};
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    Context::Target where =
+        c.resolve(i, lane, t.address.space, addresses[lane], 16, 16, true);
+    if (where.data && !where.region) {
+      c.reportAt(FindingKind::InvalidOperation, i, lane, addresses[lane],
+                 "is atomic on local or parameter memory");
+      where.data = nullptr;
+    }
+    Word old;
+    if (where.data)
+      updateOrdered(c, i, lane, where, addresses[lane], 16, t.order, t.scope,
+                    [&](std::byte *p) {
+                      std::memcpy(&old, p, 16);
+                      bool cas = t.op == Op::Cas;
+                      Word now = word(i.slots[2], lane);
+                      if (cas)
+                        now = old == now ? word(i.slots[3], lane) : old;
+                      std::memcpy(p, &now, 16);
+                      return !cas || !(now == old);
+                    });
+    uint64_t *halves = c.lanes<uint64_t>(i.slots[1]);
+    halves[lane] = old.low;
+    halves[32 + lane] = old.high;
+  }
+  c.define(i.slots[1], c.mask);
+  if (isRelease(t.order))
+    c.warp.ticked();
+  return Step::Next;
+}
+
 void decodeUpdate(Decoder &d, bool hasResult) {
   Atomic t;
   int order = d.oneOf({"relaxed", "acquire", "release", "acq_rel"});
@@ -101,9 +148,11 @@ void decodeUpdate(Decoder &d, bool hasResult) {
   if (hint)
     d.require(80, 74);
   t.count = d.vector();
-  t.type = d.type({Type::B16, Type::B32, Type::B64, Type::U32, Type::U64,
-                   Type::S32, Type::S64, Type::F16, Type::BF16, Type::F16x2,
-                   Type::BF16x2, Type::F32, Type::F64});
+  bool moves = hasResult && (t.op == Op::Cas || t.op == Op::Exch);
+  t.type =
+      d.type({moves ? Type::B128 : Type::B16, Type::B16, Type::B32, Type::B64,
+              Type::U32, Type::U64, Type::S32, Type::S64, Type::F16, Type::BF16,
+              Type::F16x2, Type::BF16x2, Type::F32, Type::F64});
   t.bytes = ptx::bytesOf(t.type);
   bool half = t.type == Type::F16 || t.type == Type::F16x2,
        brain = t.type == Type::BF16 || t.type == Type::BF16x2,
@@ -123,9 +172,15 @@ void decodeUpdate(Decoder &d, bool hasResult) {
     return d.fail("'" + d.tree().spelling() + "' is wider than 16 bytes");
   if (t.type == Type::B16)
     d.require(70, 63);
+  if (t.type == Type::B128) {
+    d.require(90, t.scope == Scope::System ? 84 : 83);
+    if (t.count > 1)
+      return d.fail("'" + d.tree().spelling() + "' has no vectors");
+  }
   // f32 atomics on global memory flush subnormals, those on shared do not.
   t.ftz = t.type == Type::F32 && space == Space::Global;
-  d.begin(atomic, Class::Atomic, flagStrictReads | flagDefinesItself);
+  d.begin(t.type == Type::B128 ? atomic128 : atomic, Class::Atomic,
+          flagStrictReads | flagDefinesItself);
   size_t k = hasResult ? 1 : 0;
   AddressOperand a = d.address(k);
   t.address = Address(d, a, space);
