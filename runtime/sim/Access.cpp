@@ -6,6 +6,7 @@
 #include "runtime/sim/Wide.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace act::runtime::sim {
 
@@ -419,7 +420,7 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
 
 void Context::judgeLanes(const Instruction &at, const Lanes &where,
                          const uint64_t (&addresses)[32], unsigned bytes,
-                         Manner manner, Alike alike) const {
+                         Manner manner, Value value) const {
   if (!checks || !where.region->shadow)
     return;
   // Mbarriers are watched by judge().
@@ -437,9 +438,11 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
   }
   auto repeats = [&](unsigned lane) {
     for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
-      unsigned other = unsigned(__builtin_ctz(left));
-      if (where.offsets[other] == where.offsets[lane] &&
-          alike(*this, at, other, lane))
+      unsigned l = unsigned(__builtin_ctz(left));
+      if (where.offsets[l] != where.offsets[lane])
+        continue;
+      value(*this, at, l, other);
+      if (std::memcmp(mine, other, bytes) == 0)
         return true;
     }
     return false;
@@ -457,6 +460,7 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
 void judgeAsync(Context &c, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self) {
+  std::byte mine[64], other[64];
   if (!c.checks || !where.region || !where.region->shadow)
     return;
   manner.deferred = true;
@@ -469,3 +473,9 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
 }
 
 } // namespace act::runtime::sim
+    if (value) {
+      value(*this, at, lane, mine);
+      if (repeats(lane))
+        continue;
+      manner.unchanged = std::memcmp(mine, t.data, bytes) == 0;
+    }

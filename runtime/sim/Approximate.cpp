@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Approximate.h"
 #include <cmath>
+#include <cstring>
 
 namespace act::runtime::sim {
 
@@ -119,7 +120,7 @@ double exactValue(Approximation function, double x) {
 
 template <class F>
 typename F::Bits approximate(Approximation function, double input, double exact,
-                             Random &random) {
+                             const Random &random) {
   typename F::Bits nearest = narrowDouble<F>(exact);
   if (random.isQuiet() || !std::isfinite(exact) || exact == 0 || input == 0 ||
       std::isinf(input) || isPowerOfTwo(function, input))
@@ -131,7 +132,11 @@ typename F::Bits approximate(Approximation function, double input, double exact,
                 : bound.measure == Bound::Absolute ? bound.amount
                                                    : 0;
   // In [-1, 1): an aim, rounded towards the exact value so as to stay within.
-  double share = double(int64_t(random.next()) >> 11) * 0x1p-52;
+  uint64_t operands[2];
+  std::memcpy(operands, &input, 8);
+  std::memcpy(operands + 1, &exact, 8);
+  uint64_t draw = mix(mix(random.seed() ^ mix(operands[0])) ^ operands[1]);
+  double share = double(int64_t(draw) >> 11) * 0x1p-52;
   double aim = exact + share * most;
   bool above = aim > exact;
   typename F::Bits result =
@@ -151,8 +156,11 @@ typename F::Bits approximate(Approximation function, double input, double exact,
   return result;
 }
 
-template uint32_t approximate<F32>(Approximation, double, double, Random &);
-template uint16_t approximate<F16>(Approximation, double, double, Random &);
-template uint16_t approximate<BF16>(Approximation, double, double, Random &);
+template uint32_t approximate<F32>(Approximation, double, double,
+                                   const Random &);
+template uint16_t approximate<F16>(Approximation, double, double,
+                                   const Random &);
+template uint16_t approximate<BF16>(Approximation, double, double,
+                                    const Random &);
 
 } // namespace act::runtime::sim

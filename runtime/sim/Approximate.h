@@ -4,7 +4,9 @@
 // rsqrt, sqrt, division. With seed 0 they give what double precision gives,
 // rounded. With another seed an error is added to that, anywhere up to the
 // bound that the PTX ISA states (the table in Approximate.cpp), so that a
-// program that relies on more shows it.
+// program that relies on more shows it. The error depends on the seed and on
+// the operands and on nothing else: as on a card, who computes the same gets the
+// same, and programs rely on that (two warps that write one result).
 #ifndef ACT_RUNTIME_SIM_APPROXIMATE_H
 #define ACT_RUNTIME_SIM_APPROXIMATE_H
 #include "runtime/sim/Numerics.h"
@@ -47,14 +49,14 @@ double exactValue(Approximation function, double input);
 /// so is ex2 of an integer.
 template <class F>
 typename F::Bits approximate(Approximation function, double input, double exact,
-                             Random &random);
+                             const Random &random);
 
 extern template uint32_t approximate<F32>(Approximation, double, double,
-                                          Random &);
+                                          const Random &);
 extern template uint16_t approximate<F16>(Approximation, double, double,
-                                          Random &);
+                                          const Random &);
 extern template uint16_t approximate<BF16>(Approximation, double, double,
-                                           Random &);
+                                           const Random &);
 
 } // namespace act::runtime::sim
 #endif

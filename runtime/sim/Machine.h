@@ -480,15 +480,16 @@ struct Context {
   /// power of two.
   bool resolveLanes(ptx::Space space, const uint64_t (&addresses)[32],
                     unsigned bytes, bool write, Lanes &out) const;
-  /// Whether two lanes write the same.
-  using Alike = bool (*)(const Context &, const Instruction &, unsigned,
-                         unsigned);
-  /// judge() for all of them. Lanes of one instruction that write the same
-  /// value to the same place do not race: whichever is last, that is there
-  /// (CUDA's guide says that one of them is).
+  /// What a lane writes.
+  using Value = void (*)(const Context &, const Instruction &, unsigned lane,
+                         std::byte (&)[64]);
+  /// judge() for all of them. Lanes that write the same value to the same place
+  /// by one instruction do not race, of one warp or of several: whichever is
+  /// last, that is there (CUDA's guide says that one of them is). `value` is
+  /// given for writes.
   void judgeLanes(const Instruction &at, const Lanes &where,
                   const uint64_t (&addresses)[32], unsigned bytes,
-                  Manner manner, Alike alike = nullptr) const;
+                  Manner manner, Value value = nullptr) const;
 
   /// Something that others may wait for has changed.
   void event() const {

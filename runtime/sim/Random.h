@@ -20,8 +20,10 @@ class Random {
 public:
   Random() = default;
   Random(uint64_t seed, uint64_t stream)
-      : state(mix(seed ^ mix(stream))), quiet(seed == 0) {}
-  bool isQuiet() const { return quiet; }
+      : state(mix(seed ^ mix(stream))), from(seed) {}
+  bool isQuiet() const { return from == 0; }
+  /// What it was made with, for what is one and the same in all of a launch.
+  uint64_t seed() const { return from; }
   uint64_t next() { return mix(state += 0x9e3779b97f4a7c15); }
   /// In [0, bound); bound > 0.
   uint32_t below(uint32_t bound) {
@@ -29,8 +31,7 @@ public:
   }
 
 private:
-  uint64_t state = 0;
-  bool quiet = true;
+  uint64_t state = 0, from = 0;
 };
 
 } // namespace act::runtime::sim

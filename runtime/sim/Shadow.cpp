@@ -188,6 +188,8 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
       return;
     if (m.strong && isStrong(manner) && by.inScope(e.cta, scopeOf(manner)))
       return;
+    if (m.unchanged && wrote && site == by.site)
+      return;
     conflict.kind = needsProxy && by.ordered(e, false)
                         ? Conflict::MissingProxyFence
                         : Conflict::Race;

@@ -38,6 +38,8 @@ struct Manner {
   bool deferred = false; // by an agent that is not a thread (asynchronous)
   bool object = false;   // an operation on an mbarrier: not on its bytes
   bool anyProxy = false; // a write that all proxies see without a proxy fence
+  bool unchanged = false; // a write of the bytes that are there: no race with
+                          // another by the same instruction
 };
 
 /// The agent of an access and all it may ask about what came before.

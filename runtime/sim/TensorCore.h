@@ -77,6 +77,13 @@ enum class Unit : uint8_t { Mma, Mma884, Wgmma };
 Accumulation accumulationOf(uint32_t sm, Unit unit, Element a, bool half);
 /// Another one that the ISA allows just as well.
 Accumulation drawAccumulation(Random &random, unsigned k, bool half);
+/// The one that a launch's seed draws: equal products have equal sums, whoever
+/// computes them.
+inline Accumulation seededAccumulation(const Random &of, unsigned k,
+                                       bool half) {
+  Random random(of.seed(), uint64_t(k) << 1 | half);
+  return drawAccumulation(random, k, half);
+}
 
 struct Extent {
   unsigned m, n, k; // n a multiple of 8, m at most 64, k at most 64 (floats)

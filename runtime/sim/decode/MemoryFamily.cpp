@@ -177,15 +177,6 @@ void gather(const Context &c, const Instruction &i, unsigned lane,
         t.bytes);
 }
 
-bool writeTheSame(const Context &c, const Instruction &i, unsigned a,
-                  unsigned b) {
-  const Transfer &t = *static_cast<const Transfer *>(i.data);
-  std::byte x[64], y[64];
-  gather(c, i, a, x);
-  gather(c, i, b, y);
-  return std::memcmp(x, y, t.bytes * t.count) == 0;
-}
-
 Step store(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
@@ -194,7 +185,7 @@ Step store(Context &c, const Instruction &i) {
   Context::Lanes all;
   if (t.move && t.order == Order::Weak &&
       c.resolveLanes(t.address.space, addresses, total, true, all)) {
-    c.judgeLanes(i, all, addresses, total, {true, false}, writeTheSame);
+    c.judgeLanes(i, all, addresses, total, {true, false}, gather);
     t.move(c, i, t.count, all);
     Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
                    true);
@@ -217,10 +208,15 @@ Step store(Context &c, const Instruction &i) {
     if (t.order == Order::Weak) {
       bool repeats = false;
       for (unsigned l = 0; l < lane && !repeats; ++l)
-        repeats = c.active(l) && addresses[l] == addresses[lane] &&
-                  writeTheSame(c, i, l, lane);
+        if (c.active(l) && addresses[l] == addresses[lane]) {
+          std::byte other[64];
+          gather(c, i, l, other);
+          repeats = std::memcmp(buffer, other, total) == 0;
+        }
+      Manner writes = {true, false};
+      writes.unchanged = std::memcmp(to.data, buffer, total) == 0;
       if (!repeats)
-        c.judge(i, lane, to, addresses[lane], total, {true, false});
+        c.judge(i, lane, to, addresses[lane], total, writes);
       std::memcpy(to.data, buffer, total);
     } else {
       storeOrdered(c, i, lane, to, addresses[lane], buffer, total, t.order,

@@ -55,7 +55,7 @@ Step mmaFloat(Context &c, const Instruction &at) {
   needsWholeWarp(c, at);
   Accumulation how = m.how;
   if (!c.warp.random.isQuiet())
-    how = drawAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
+    how = seededAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
   // All four are computed before any is written: the registers may overlap.
   uint32_t results[4][64];
   for (unsigned q = 0; q < m.products; ++q) {

@@ -287,7 +287,7 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   op->accumulate = (scale >> __builtin_ctz(c.mask) & 1) != p.scaleNegated;
   op->how = p.how;
   if (isFloating(p.a) && !c.warp.random.isQuiet())
-    op->how = drawAccumulation(c.warp.random, p.extent.k, p.half);
+    op->how = seededAccumulation(c.warp.random, p.extent.k, p.half);
 
   claim(c, at, p, group);
   uint32_t undefined =

@@ -247,7 +247,7 @@ Step product(Context &c, const Instruction &at) {
     p.inC.gather(c.frame, slots + p.ofC, d);
     Accumulation how = p.how;
     if (!c.warp.random.isQuiet())
-      how = drawAccumulation(c.warp.random, p.extent.k, p.halfD);
+      how = seededAccumulation(c.warp.random, p.extent.k, p.halfD);
     // Mixed widths: the sum is of the result's type.
     for (uint32_t &x : d)
       if (p.halfC && !p.halfD)

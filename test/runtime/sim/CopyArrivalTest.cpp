@@ -95,9 +95,12 @@ TEST(CopyArrival, AnArrivalTellsOfEarlierCopiesOnly) {
 }
 
 TEST(CopyArrival, AMissingArrivalIsADeadlock) {
+  std::string sleeping = waiting;
+  sleeping.replace(sleeping.find("test"), 4, "try");
   Kernel k =
-      arriving("64", "mbarrier.arrive.shared.b64 %rd10, [%r10];", waiting);
-  ASSERT_TRUE(k.run());
+      arriving("64", "mbarrier.arrive.shared.b64 %rd10, [%r10];", sleeping);
+  k.target = "sm_90a";
+  ASSERT_TRUE(k.run()) << k.error;
   EXPECT_TRUE(k.finds(FindingKind::Deadlock, "mbarrier")) << k.told();
 }
 
