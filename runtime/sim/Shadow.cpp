@@ -48,11 +48,14 @@ struct Shadow::Cell {
 };
 
 struct Shadow::Table {
-  Cell cells[stretchBytes / 4] = {};
+  Cell cells[stretchBytes / cellBytes] = {};
   struct Split {
-    Cell bytes[4];
+    Cell parts[4];
   };
-  std::vector<Split> splits;
+  // In blocks: they stay where they are.
+  static constexpr unsigned blockShift = 6;
+  std::vector<std::unique_ptr<Split[]>> splits;
+  uint32_t splitCount = 0;
   std::vector<uint32_t> freeSplits;
   // Few readers are the rule: those take no memory of their own.
   struct List {
@@ -83,6 +86,10 @@ struct Shadow::Table {
   std::vector<List> lists;
   std::vector<uint32_t> freeLists;
 
+  Split &split(uint32_t index) {
+    return splits[(index - 1) >> blockShift]
+                 [(index - 1) & ((1u << blockShift) - 1)];
+  }
   uint32_t newList() {
     if (freeLists.empty()) {
       lists.emplace_back();
@@ -102,13 +109,14 @@ struct Shadow::Table {
   void splitUp(Cell &cell) {
     uint32_t index;
     if (freeSplits.empty()) {
-      splits.emplace_back();
-      index = splits.size();
+      if (splitCount >> blockShift == splits.size())
+        splits.push_back(std::make_unique<Split[]>(1u << blockShift));
+      index = ++splitCount;
     } else {
       index = freeSplits.back();
       freeSplits.pop_back();
     }
-    for (Cell &part : splits[index - 1].bytes) {
+    for (Cell &part : split(index).parts) {
       part = cell;
       if (cell.list) {
         uint32_t list = newList();
@@ -119,12 +127,53 @@ struct Shadow::Table {
     dropList(cell);
     cell.split = index;
   }
-  // After a write of all four parts.
+  // After a write of all four parts, none of which is split any more.
   void join(Cell &cell) {
     uint32_t index = cell.split;
-    cell = splits[index - 1].bytes[0];
+    cell = split(index).parts[0];
     cell.split = 0;
     freeSplits.push_back(index);
+  }
+  Cell *partsOf(const Cell &cell) { return split(cell.split).parts; }
+
+  /// Visits what stands for the bytes [begin, end) of a cell of `size` bytes at
+  /// `offset`, splitting where it must; `writes` makes whole cells one again.
+  template <unsigned size = cellBytes, typename Visit>
+  void visit(Cell &cell, unsigned begin, unsigned end, uint64_t offset,
+             bool writes, const Visit &each) {
+    const bool whole = begin == 0 && end == size;
+    if constexpr (size == 1) {
+      each(cell, offset);
+    } else {
+      if (!cell.split) {
+        if (whole)
+          return each(cell, offset);
+        splitUp(cell);
+      }
+      Cell *parts = partsOf(cell);
+      constexpr unsigned part = size / 4;
+      for (unsigned i = begin / part, at = i * part; at < end; ++i, at += part)
+        visit<part>(parts[i], std::max(begin, at) - at,
+                    std::min(end, at + part) - at, offset + at, writes, each);
+      if (whole && writes)
+        join(cell);
+    }
+  }
+  /// Whether `is` holds for all that stands for them now.
+  template <unsigned size = cellBytes, typename Is>
+  bool all(const Cell &cell, unsigned begin, unsigned end, const Is &is) {
+    if constexpr (size > 1)
+      if (cell.split) {
+        const Cell *parts = partsOf(cell);
+        constexpr unsigned part = size / 4;
+        for (unsigned i = begin / part, at = i * part; at < end;
+             ++i, at += part)
+          if (!all<part>(parts[i], std::max(begin, at) - at,
+                         std::min(end, at + part) - at, is))
+            return false;
+        return true;
+      }
+    return is(cell);
   }
   void addReader(Cell &cell, const Reader &r);
 };
@@ -258,21 +307,13 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
   Table &table = *tables[index];
   uint64_t end = offset + bytes;
   for (uint64_t at = offset; at < end;) {
-    uint64_t next = std::min(end, (at | 3) + 1);
-    Cell &cell = table.cells[at % stretchBytes / 4];
-    bool whole = next - at == 4;
-    if (!whole && !cell.split)
-      table.splitUp(cell);
-    if (!cell.split) {
-      judge(table, cell, by, at, conflict);
-    } else {
-      uint32_t split = cell.split;
-      for (uint64_t b = at; b < next; ++b)
-        judge(table, table.splits[split - 1].bytes[b % 4], by, b, conflict);
-      // A write of all four makes them one again.
-      if (whole && by.manner.write)
-        table.join(cell);
-    }
+    uint64_t first = at / cellBytes * cellBytes,
+             next = std::min(end, first + cellBytes);
+    table.visit(table.cells[at % stretchBytes / cellBytes],
+                unsigned(at - first), unsigned(next - first), first,
+                by.manner.write, [&](Cell &cell, uint64_t where) {
+                  judge(table, cell, by, where, conflict);
+                });
     at = next;
   }
 }
@@ -329,14 +370,11 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     return false;
   if (!write && !isInitialised(offset, bytes))
     return false;
-  Cell *const cells = table.cells + offset % stretchBytes / 4;
-  const unsigned first = offset % 4, count = (first + bytes + 3) / 4;
-  const bool whole = bytes % 4 == 0;
   auto mayGo = [&](const Cell &cell) {
     return write ? sure.afterAll(table, cell, lanes)
                  : sure.afterWrite(cell, lanes);
   };
-  auto go = [&](Cell &cell) {
+  auto go = [&](Cell &cell, uint64_t) {
     if (!write)
       return table.addReader(cell,
                              {sure.self, lanes, sure.by.site, sure.manner});
@@ -346,35 +384,19 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     cell.writeSite = sure.by.site;
     cell.writeManner = sure.manner;
   };
-  // Bytes of a split cell that are accessed.
-  const unsigned begin = whole ? 0 : first, end = whole ? 4 : first + bytes;
-  for (unsigned i = 0; i < count; ++i) {
-    const Cell &cell = cells[i];
-    if (!cell.split) {
-      if (!mayGo(cell))
-        return false;
-      continue;
-    }
-    for (unsigned b = begin; b < end; ++b)
-      if (!mayGo(table.splits[cell.split - 1].bytes[b]))
-        return false;
-  }
+  // At most two cells: an access is at a multiple of its size.
+  Cell *const cells = table.cells + offset % stretchBytes / cellBytes;
+  const unsigned begin = offset % cellBytes,
+                 count = (begin + bytes + cellBytes - 1) / cellBytes;
+  const unsigned end = std::min<unsigned>(cellBytes, begin + bytes);
+  for (unsigned i = 0; i < count; ++i)
+    if (!table.all(cells[i], begin, end, mayGo))
+      return false;
   if (write)
     setInitialised(offset, bytes, true);
-  for (unsigned i = 0; i < count; ++i) {
-    Cell &cell = cells[i];
-    if (whole && !cell.split) {
-      go(cell);
-      continue;
-    }
-    if (!cell.split)
-      table.splitUp(cell);
-    uint32_t split = cell.split;
-    for (unsigned b = begin; b < end; ++b)
-      go(table.splits[split - 1].bytes[b]);
-    if (whole && write)
-      table.join(cell);
-  }
+  for (unsigned i = 0; i < count; ++i)
+    table.visit(cells[i], begin, end, offset - begin + i * cellBytes, write,
+                go);
   return true;
 }
 

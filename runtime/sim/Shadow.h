@@ -3,8 +3,10 @@
 // What is remembered of every byte of shared and global memory: whether it was
 // ever written, who wrote it last, who has read it since.
 //
-// Four neighbouring bytes share a cell as long as they are always accessed
-// together; the first access to a part of them splits the cell in four.
+// Sixteen neighbouring bytes share a cell as long as they are always accessed
+// together; the first access to a part of them splits the cell into four, of
+// four bytes, and an access to a part of these one of them into bytes. A write
+// of all makes them one again.
 //
 //     write   epoch of the last write, and how it was made (plain, or atomic
 //             with a scope; through the generic or the async proxy)
@@ -109,6 +111,7 @@ private:
   struct Sure;
   struct Table; // cells and lists of one stretch, made when first touched
   static constexpr uint64_t stretchBytes = 16384;
+  static constexpr unsigned cellBytes = 16;
   static constexpr size_t maximumReaders = 64;
   std::vector<std::unique_ptr<Table>> tables;
   std::unique_ptr<std::mutex[]> locks; // striped; null when not concurrent
