@@ -436,6 +436,7 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
     unsure |= where.region->shadow->accessLanes(by, where.offsets,
                                                 mask & ~unsure, bytes);
   }
+  std::byte mine[64], other[64];
   auto repeats = [&](unsigned lane) {
     for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
       unsigned l = unsigned(__builtin_ctz(left));
@@ -449,10 +450,14 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
   };
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
-    if (alike && repeats(lane))
-      continue;
     Target t{where.data + where.offsets[lane], where.region,
              where.offsets[lane], where.region->isShared ? &cta : nullptr};
+    if (value) {
+      value(*this, at, lane, mine);
+      if (repeats(lane))
+        continue;
+      manner.unchanged = std::memcmp(mine, t.data, bytes) == 0;
+    }
     judge(at, lane, t, addresses[lane], bytes, manner);
   }
 }
@@ -460,7 +465,6 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
 void judgeAsync(Context &c, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self) {
-  std::byte mine[64], other[64];
   if (!c.checks || !where.region || !where.region->shadow)
     return;
   manner.deferred = true;
@@ -473,9 +477,3 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
 }
 
 } // namespace act::runtime::sim
-    if (value) {
-      value(*this, at, lane, mine);
-      if (repeats(lane))
-        continue;
-      manner.unchanged = std::memcmp(mine, t.data, bytes) == 0;
-    }
