@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast the simulator is: lane-instructions per second of processor time,
-// on a kernel that does a bit of everything and on an attention forward of one
-// head, 1024 x 1024 x 64 in bf16; both compiled by nvcc, with all checks and
-// without any. Arguments: checks, host threads.
+// How fast the simulator is: lane-instructions per second on a kernel that does
+// a bit of everything (of processor time, so per core) and on an attention
+// forward of one head, 1024 x 1024 x 64 in bf16 (by the clock); both compiled
+// by nvcc, with all checks and without any. Arguments: checks, host threads.
 //
 //     SimBench [--benchmark_filter=attention]
 #include "runtime/sim/Simulator.h"
@@ -72,7 +72,6 @@ public:
         return state.SkipWithError(report->findings[0].message.c_str());
       lanes += report->counters.laneInstructions;
     }
-    // Per second of processor time, so per core.
     state.counters["lane-instructions"] =
         benchmark::Counter(double(lanes), benchmark::Counter::kIsRate);
   }
