@@ -36,8 +36,9 @@ Status placeVariables(Program &program, Memory &memory) {
     if (!address)
       return address.error();
     program.variables[i] = *address;
-    std::memcpy(*address, v.initial.data(),
-                std::min<uint64_t>(v.initial.size(), v.bytes));
+    if (!v.initial.empty())
+      std::memcpy(*address, v.initial.data(),
+                  std::min<uint64_t>(v.initial.size(), v.bytes));
     memory.markInitialised(*address, v.bytes);
   }
   for (size_t i = 0; i < tree.variables.size(); ++i)
