@@ -213,7 +213,8 @@ template <Accumulation::Result R> ACT_INLINE void kernel(const Work &w) {
         largest = largest > special ? Ints{} : largest;
         // A term of exponent e is multiplied by 2^(e − base − 127).
         Ints base = largest - (F + 127);
-        auto aligned = [&](Floats s, Ints e) {
+        // Inlined, or vectors would be handed over in another way than here.
+        auto aligned = [&](Floats s, Ints e) __attribute__((always_inline)) {
           Ints t = e - base;
           t = t < 64 ? Ints{} + 64 : t; // 2^−63: truncates to zero as well
           t = t > F + 127 ? Ints{} + (F + 127) : t; // only where bad
