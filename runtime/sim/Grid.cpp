@@ -19,8 +19,10 @@
 namespace act::runtime::sim {
 
 bool Grid::inScope(uint32_t cta, uint32_t other, Scope scope) const {
+  if (cta == other)
+    return true;
   if (scope == Scope::Cta)
-    return cta == other;
+    return false;
   if (scope == Scope::Cluster)
     return clusterOf(cta) == clusterOf(other);
   return true;
