@@ -405,6 +405,27 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
                           : "reads the bytes of an mbarrier");
 }
 
+// Shared memory that others than the CTA's own threads reach.
+void touch(const Context &c, const Instruction &at, unsigned lane,
+           const Context::Target &where, uint64_t address, Epoch by) {
+  if (!where.owner)
+    return;
+  Cta &owner = *where.owner;
+  const uint32_t n = c.grid.warpsPerCta * 32;
+  if (by.cta == owner.linear && by.agent < 4 * n + c.grid.warpsPerCta)
+    return;
+  owner.touches[pack({by.cta, by.agent, 0})] = {by, at.site};
+  if (&owner == &c.cta || c.warp.clusterPassed >> lane & 1)
+    return;
+  if (const KnowledgeRef &k = c.warp.seen[lane])
+    for (const Knowledge::Part &part : k->parts)
+      if (part.cta == owner.linear)
+        return;
+  c.reportAt(FindingKind::InvalidOperation, at, lane, address,
+             "reaches shared memory of a CTA that may not have begun: nothing "
+             "was heard of it, and no cluster barrier waited for");
+}
+
 } // namespace
 
 void Context::judge(const Instruction &at, unsigned lane, const Target &where,
@@ -413,6 +434,9 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
     return;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, manner);
+  // What a copy does to an mbarrier is not its thread's doing: see arriveOn().
+  if (!manner.object)
+    touch(*this, at, lane, where, address, by.self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind != Conflict::None)
     reportConflict(*this, at, lane, where, address, conflict, by);
@@ -471,6 +495,7 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
   checkMbarriers(c, at, lane, where, address, bytes, manner);
   LaneObserver by(c, lane, at, manner);
   by.self = self;
+  touch(c, at, lane, where, address, self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind != Conflict::None)
     reportConflict(c, at, lane, where, address, conflict, by);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t turn = 512;      // instructions of a warp at a time
 constexpr unsigned idleRounds = 64; // of nothing but looking, then it waits
-constexpr unsigned patientRounds = 4096; // when there is nobody else to run
+constexpr unsigned patientRounds = 512; // when there is nobody else to run
 constexpr uint32_t lookRange = 2048; // instructions between looks of one loop
 
 } // namespace
@@ -154,8 +154,10 @@ Cluster::Outcome Cluster::run(bool patient) {
   }
   for (auto &cta : ctas)
     cta->finish([](AsyncOperation &) { return true; });
-  for (auto &cta : ctas)
+  for (auto &cta : ctas) {
     cta->checkRegisterChanges();
+    cta->checkTouches();
+  }
   return Outcome::Finished;
 }
 
@@ -198,6 +200,22 @@ void Cta::checkRegisterChanges() const {
     f.thread = grid->threadId(linear, warp->index * 32);
     grid->report(std::move(f));
   }
+}
+
+void Cta::checkTouches() {
+  for (const auto &[agent, touch] : touches) {
+    if (knows(endSeen.freeze(), touch.by))
+      continue;
+    Finding f;
+    f.kind = FindingKind::InvalidOperation;
+    f.kernel = grid->kernel->name;
+    f.message = "may reach shared memory of a CTA that has ended: none of its "
+                "threads waits for it";
+    f.site = grid->program->site(touch.site);
+    f.thread = grid->threadId(touch.by.cta, touch.by.agent);
+    grid->report(std::move(f));
+  }
+  touches.clear();
 }
 
 Cta::Cta() = default;

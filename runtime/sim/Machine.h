@@ -105,6 +105,10 @@ struct Barrier {
   Gathering seen, proxied;
   KnowledgeRef lastSeen, lastProxied; // of the last generation
   uint32_t site = 0;
+  /// Who came: a thread of each arrival, now and to the last generation; and
+  /// the warps that waited for the end of the last one.
+  std::vector<Epoch> came, lastCame;
+  uint32_t left = 0;
 };
 
 /// Something that goes on behind a thread's back. Owned by the issuing CTA
@@ -204,6 +208,7 @@ public:
 
   /// Generation + 1 of the cluster's barrier that a lane has come to; 0: none.
   std::array<uint64_t, 32> clusterToken{};
+  uint32_t clusterPassed = 0; // lanes that have waited at it
 
   uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
   Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
@@ -278,6 +283,14 @@ public:
   /// The setmaxnreg instructions that the warps of each warpgroup came to.
   std::array<std::vector<uint32_t>, 8> registerSites;
   std::deque<std::string> notes; // what fragments wait for (waitingFor)
+  /// Who touched its shared memory and might still do so when it has ended:
+  /// threads of other CTAs, copies that mbarriers count. By agent, the last.
+  struct Touch {
+    Epoch by;
+    uint32_t site;
+  };
+  std::unordered_map<uint64_t, Touch> touches;
+  Gathering endSeen; // what its threads knew when they exited
 
   Cta();
   ~Cta();
@@ -289,6 +302,8 @@ public:
   }
   /// Reports warps that came to fewer setmaxnreg than their warpgroup.
   void checkRegisterChanges() const;
+  /// Reports touches that none of its threads knew of at its end.
+  void checkTouches();
   void markMbarrier(uint64_t offset, bool live) {
     uint64_t k = offset / 8;
     if (mbarrierWords.size() <= k / 64)

@@ -141,6 +141,10 @@ bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
                what);
     return false;
   };
+  if (c.checks && &m.cta != &c.cta) {
+    Epoch by = c.warp.epoch(OwnThread, lane, c.warp.tick);
+    m.cta.touches[pack({by.cta, by.agent, 0})] = {by, at.site};
+  }
   // A phase may begin only when the end of the one before was noticed.
   if (!m.observed) {
     m.observed = true; // said once

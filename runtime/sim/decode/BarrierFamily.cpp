@@ -7,6 +7,7 @@
 // exited. Who leaves knows what all who came published.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/decode/Decoder.h"
+#include <algorithm>
 
 namespace act::runtime::sim {
 
@@ -36,12 +37,38 @@ void complete(Barrier &b) {
   b.lastProxied = b.proxied.freeze();
   b.seen.clear();
   b.proxied.clear();
+  b.lastCame = std::move(b.came);
+  b.came.clear();
+  b.left = 0;
   b.resultAnd = b.reduceAnd;
   b.resultOr = b.reduceOr;
   b.resultCount = b.reduceCount;
   b.reduceAnd = true;
   b.reduceOr = false;
   b.reduceCount = 0;
+}
+
+// Who comes to a barrier again, and does not know that its last use is over,
+// might have come while that was still going on, and have been counted there.
+void checkLastUse(const Context &c, const Instruction &i, Barrier &b,
+                  uint32_t index) {
+  const unsigned first = unsigned(__builtin_ctz(c.mask));
+  auto unknownTo = [&](unsigned lane) {
+    return c.active(lane) &&
+           std::any_of(b.lastCame.begin(), b.lastCame.end(), [&](Epoch e) {
+             return !c.warp.laneKnows(lane, e, false);
+           });
+  };
+  for (unsigned lane = first; lane < 32 && !(b.left >> c.warp.index & 1);
+       ++lane)
+    if (unknownTo(lane)) {
+      c.report(FindingKind::DivergentBarrier, i, lane,
+               "comes to barrier " + std::to_string(index) +
+                   ", which others may still be using: nothing orders it "
+                   "behind those who met there last");
+      break;
+    }
+  b.came.push_back(c.warp.epoch(OwnThread, first, c.warp.tick));
 }
 
 Step barrierStep(Context &c, const Instruction &i) {
@@ -78,6 +105,7 @@ Step barrierStep(Context &c, const Instruction &i) {
       b.reduceCount += unsigned(__builtin_popcount(p));
     }
     if (c.checks) {
+      checkLastUse(c, i, b, index);
       for (unsigned lane = 0; lane < 32; ++lane)
         if (c.active(lane))
           c.warp.publish(lane, b.seen, b.proxied);
@@ -112,6 +140,8 @@ Step barrierStep(Context &c, const Instruction &i) {
     for (unsigned lane = 0; lane < 32; ++lane)
       if (c.active(lane))
         c.warp.learn(lane, b.lastSeen, b.lastProxied);
+  if (b.generation == c.fragment.token + 1)
+    b.left |= 1u << c.warp.index;
   if (t.kind == Kind::RedPopc) {
     for (unsigned lane = 0; lane < 32; ++lane)
       if (c.active(lane))
@@ -199,6 +229,7 @@ Step clusterWait(Context &c, const Instruction &i) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
       c.warp.clusterToken[lane] = 0;
+      c.warp.clusterPassed |= 1u << lane;
       if (c.checks && i.options & 1)
         c.warp.learn(lane, k.clusterLastSeen, k.clusterLastProxied);
     }

@@ -131,6 +131,12 @@ void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
 }
 
 void Context::checkExit(const Instruction &at) const {
+  if (grid.ctasPerCluster > 1 || !cta.mbarriers.empty()) {
+    Gathering proxied; // not asked for
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (active(lane))
+        warp.publish(lane, cta.endSeen, proxied);
+  }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (active(lane) && warp.bulkReads[lane] > warp.own[OwnBulkRead][lane]) {
       report(FindingKind::InvalidOperation, at, lane,
