@@ -19,7 +19,10 @@ listed with the argument in equivalent-mutants.txt and counted apart.
   scope           gpu, sys, cluster → cta
   barrier id      a named barrier becomes the next one (not barrier 0 of all threads: any number
                   is as good)
-  move            the instruction changes places with the next access to memory it orders
+  move            the instruction goes past the next access to memory that it orders. What
+                  waits (barrier, wait, fence) orders those behind it; what tells (barrier,
+                  arrival, commit, fence) those before it. An arrival that goes the other way
+                  would tell more, and break nothing.
 
 --sample N takes N mutants, the same ones each time."""
 import argparse
@@ -97,6 +100,13 @@ SYNCHRONISES = re.compile(
     r"(bar|barrier)\.|membar|fence\.|mbarrier\.(init|arrive|arrive_drop|expect_tx|complete_tx|test_wait|try_wait)|"
     r"cp\.async\.(commit_group|wait_group|wait_all|mbarrier)|cp\.async\.bulk\.(commit_group|wait_group)|"
     r"wgmma\.(fence|commit_group|wait_group)|tensormap\.cp_fenceproxy")
+WAITS = re.compile(
+    r"(bar|barrier)(\.cta)?\.(sync|red)|bar\.warp|barrier\.cluster\.wait|membar|fence\.|mbarrier\.(test|try)_wait|"
+    r"mbarrier\.expect_tx|cp\.async\.wait|cp\.async\.bulk\.wait|wgmma\.(fence|wait)|tensormap\.cp_fenceproxy")
+TELLS = re.compile(
+    r"(bar|barrier)(\.cta)?\.(sync|red|arrive)|bar\.warp|barrier\.cluster\.arrive|membar|fence\.|"
+    r"mbarrier\.(arrive|complete_tx)|cp\.async\.(bulk\.)?commit|cp\.async\.mbarrier|wgmma\.(fence|commit)|"
+    r"tensormap\.cp_fenceproxy")
 COPIES = re.compile(r"cp\.async\.(ca|cg)\.|cp\.async\.bulk\.(shared|global|tensor)|cp\.reduce\.async|wgmma\.mma_async")
 MEMORY = re.compile(r"(ld|st|atom|red|ldmatrix|stmatrix|wmma\.(load|store)|tensormap\.replace)\b")
 PLAIN_GLOBAL_LOAD = re.compile(r"ld\.(param|const|local)|ld\.global(?!.*(acquire|volatile|relaxed))|st\.local")
@@ -168,30 +178,71 @@ def mutants_of(text, entry):
             at, count = (1, 3) if ".red" in op else (0, 1)
             if len(operands) > count or operands[at] != "0":
                 out.append(("barrier id", "", edited(text, s, with_sum(s, operands, at, 1))))
-        if SYNCHRONISES.match(op) or COPIES.match(op):
-            follower = next_access(all_statements, i)
-            if follower:
-                moved = text[:s.start] + " " + text[s.end:follower.end] + " " + \
-                    text[s.start:s.end] + text[follower.end:]
-                out.append(("move", "", moved))
+        if WAITS.match(op):
+            out += [("move", "", t) for t in moved_down(text, all_statements, i)]
+        if TELLS.match(op):
+            out += [("move", "^", t) for t in moved_up(text, all_statements, i)]
         for family, variant, changed in out:
             yield family, number, variant, changed
 
 
-def next_access(all_statements, i):
-    """The next access in the basic block that instruction i orders: loads of parameters,
-    constants, and plain loads from global memory are stepped over on the way. A fence
-    between proxies, or one for global memory, also orders the copies themselves."""
-    for s in all_statements[i + 1:]:
-        if s is None:
-            return None
-        if MEMORY.match(s.opcode) and not PLAIN_GLOBAL_LOAD.match(s.opcode):
-            return s
-        if COPIES.match(s.opcode) or s.opcode.startswith("mbarrier.") and not s.opcode.startswith("mbarrier.inval"):
-            return s
-        if SYNCHRONISES.match(s.opcode):
-            return None  # changing places with its like is another question
-    return None
+def is_access(s):
+    """What the operator `move` goes past. Loads of parameters, constants and plain ones from
+    global memory are not."""
+    if COPIES.match(s.opcode) or s.opcode.startswith("mbarrier."):
+        return True
+    return bool(MEMORY.match(s.opcode)) and not PLAIN_GLOBAL_LOAD.match(s.opcode)
+
+
+def registers(words):
+    return set(re.findall(r"%[\w$]+|(?<![\w.])[pP]\d*\b", " ".join(words)))
+
+
+def results(s):
+    """Registers that it writes."""
+    if re.match(r"(st|red|bar\.sync|cp|fence|membar)\b", s.opcode):
+        return set()
+    operands = split(s.operands)
+    return registers(operands[:1]) if operands and "[" not in operands[0] else set()
+
+
+def moved_down(text, all_statements, i):
+    """Past the next access in its basic block. What stands between goes first: it must not
+    need a result."""
+    s, between = all_statements[i], []
+    for other in all_statements[i + 1:]:
+        if other is None:
+            return
+        if is_access(other):
+            break
+        if SYNCHRONISES.match(other.opcode):
+            return  # changing places with its like is another question
+        between.append(other)
+    else:
+        return
+    if any(results(s) & registers([o.guard, o.operands]) for o in [*between, other]):
+        return
+    yield text[:s.start] + " " + text[s.end:other.end] + " " + text[s.start:s.end] + text[other.end:]
+
+
+def moved_up(text, all_statements, i):
+    """Before the last access in its basic block: a store or copy goes behind it instead, which
+    is the same and keeps what the instruction itself reads."""
+    s, between = all_statements[i], []
+    for other in reversed(all_statements[:i]):
+        if other is None:
+            return
+        if is_access(other):
+            break
+        if SYNCHRONISES.match(other.opcode):
+            return
+        between.append(other)
+    else:
+        return
+    if not results(other):
+        yield text[:other.start] + " " + text[other.end:s.end] + " " + text[other.start:other.end] + text[s.end:]
+    elif not any(results(o) & registers([s.guard, s.operands]) for o in [other, *between]):
+        yield text[:other.start] + text[s.start:s.end] + " " + text[other.start:s.start] + text[s.end:]
 
 
 def all_mutants(pattern):
@@ -236,9 +287,11 @@ def judge(sim, prepared, path, target, text, folder, seeds, limit):
     ptx = folder / path.name
     ptx.write_text(text)
     for seed in range(seeds):
-        code, _, stderr, wrong = prepared.run(sim, ptx, target, seed, 60, ("--max-instructions", str(limit)))
+        code, _, stderr, wrong = prepared.run(sim, ptx, target, seed, 600, ("--max-instructions", str(limit)))
         first = next((line for line in stderr.splitlines() if line.strip()), "")
-        if code == 2 or code == "timeout" or "instructions" in first:
+        if code == "timeout":
+            return "missed", first
+        if code == 2 or "instructions" in first:
             return "check", first
         if code != 0:
             return "invalid", first
@@ -251,7 +304,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sim")
     parser.add_argument("--sample", type=int)
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default="*")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--show", action="store_true", help="a line for every mutant")
@@ -280,11 +333,14 @@ def main():
     scores = collections.defaultdict(collections.Counter)
     stale = []
 
-    def group_results(index):
-        case, path, target, mutants = groups[index]
+    # In pieces: kernels have from two mutants to hundreds.
+    pieces = [(c, p, t, ms[k:k + 16]) for c, p, t, ms in groups for k in range(0, len(ms), 16)]
+
+    def piece_results(index):
+        case, path, target, mutants = pieces[index]
         folder = work / str(index)
         prepared = launch.Prepared(case, folder)
-        code, _, stderr, wrong = prepared.run(sim, path, target, 0, 120)
+        code, _, stderr, wrong = prepared.run(sim, path, target, 0, 600)
         if code != 0 or wrong:
             return [(m, "unusable", "the kernel itself fails") for m in mutants]
         found = re.search(r"instructions\D*(\d+)", stderr)
@@ -293,8 +349,8 @@ def main():
 
     try:
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-            for results in pool.map(group_results, range(len(groups))):
-                for mutant, verdict, why in results:
+            for outcome in pool.map(piece_results, range(len(pieces))):
+                for mutant, verdict, why in outcome:
                     if mutant.name in listed:
                         if verdict in ("check", "result"):
                             stale.append(mutant.name)

@@ -7,7 +7,7 @@ from launch import I32, InOut, Tma, Within, case
 
 
 @case("gemm_sm90", grid=lambda m, n, k: (n // 64, m // 64), block=256, smem=7 * 8192 + 8192, only="sm_90a",
-      each=[dict(m=64, n=64, k=64), dict(m=64, n=128, k=320)])
+      each=[dict(m=64, n=64, k=64), dict(m=64, n=128, k=384)])
 def gemm(rng, m, n, k):
     a, b = random_bits(rng, (m, k), "bf16"), random_bits(rng, (n, k), "bf16")
     x, y = to_float(a, "bf16"), to_float(b, "bf16")

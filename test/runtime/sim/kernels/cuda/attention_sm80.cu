@@ -38,24 +38,30 @@ extern "C" __global__ void __launch_bounds__(128)
       sv[2][32 * 128];
   int t = threadIdx.x, lane = t % 32, warp = t / 32, first = blockIdx.x * 64;
   auto copy = [&](unsigned char *to, const uint16_t *from, int rows) {
-    for (int i = t; i < rows * 8; i += 128)
+#pragma unroll
+    for (int j = 0; j < rows / 16; ++j) {
+      int i = j * 128 + t;
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                        shared(to) + place(i / 8, i % 8)),
                    "l"(from + i * 8)
                    : "memory");
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    }
   };
+  auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
   int blocks = (causal ? first + 64 : length) / 32;
   copy(sq, q + first * 64, 64);
   copy(sk[0], k, 32);
   copy(sv[0], v, 32);
+  commit();
   uint32_t fq[4][4];
   float o[8][4] = {}, most[2] = {-1e30f, -1e30f}, sum[2] = {0, 0};
+#pragma unroll 1
   for (int j = 0; j < blocks; ++j) {
     if (j + 1 < blocks) {
       copy(sk[(j + 1) & 1], k + (j + 1) * 32 * 64, 32);
       copy(sv[(j + 1) & 1], v + (j + 1) * 32 * 64, 32);
-      asm volatile("cp.async.wait_group 2;" ::: "memory");
+      commit();
+      asm volatile("cp.async.wait_group 1;" ::: "memory");
     } else {
       asm volatile("cp.async.wait_group 0;" ::: "memory");
     }

@@ -8,6 +8,7 @@ extern "C" __global__ void whole(const uint32_t *a, uint32_t *out) {
   __shared__ uint32_t s[96];
   unsigned t = threadIdx.x, n = blockDim.x;
   uint32_t x = a[t];
+#pragma unroll 1
   for (int i = 0; i < 5; ++i) {
     s[t] = x;
     asm volatile("bar.sync 0;" ::: "memory");
@@ -22,6 +23,7 @@ extern "C" __global__ void named(const uint32_t *a, uint32_t *out) {
   __shared__ uint32_t s[128];
   unsigned t = threadIdx.x, group = t / 64, i = t % 64;
   uint32_t x = a[t];
+#pragma unroll 1
   for (unsigned k = 0; k < 3 + group; ++k) {
     s[t] = x;
     asm volatile("bar.sync %0, 64;" ::"r"(1 + group) : "memory");
@@ -37,6 +39,7 @@ extern "C" __global__ void producer(const uint32_t *a, uint32_t *out, int n) {
   __shared__ uint32_t s[2][32];
   unsigned t = threadIdx.x, lane = t % 32;
   if (t < 32) {
+#pragma unroll 1
     for (int i = 0; i < n; ++i) {
       int half = i & 1;
       if (i >= 2)
@@ -46,6 +49,7 @@ extern "C" __global__ void producer(const uint32_t *a, uint32_t *out, int n) {
     }
   } else {
     uint32_t sum = 0;
+#pragma unroll 1
     for (int i = 0; i < n; ++i) {
       int half = i & 1;
       asm volatile("bar.sync %0, 128;" ::"r"(1 + half) : "memory");

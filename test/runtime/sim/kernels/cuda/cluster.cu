@@ -5,7 +5,7 @@
 // setmaxnreg, griddepcontrol.
 #include "hopper.h"
 
-// Each block reads its neighbour's shared memory, then adds to it.
+// Each block reads its neighbour's shared memory, then adds to everyone's.
 extern "C" __global__ void __cluster_dims__(4, 1, 1)
     ring(const uint32_t *a, uint32_t *out) {
   __shared__ uint32_t s[64], sum;
@@ -21,10 +21,12 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1)
                : "=r"(v)
                : "r"(next)
                : "memory");
-  asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
-                   mapTo(shared(&sum), (rank + 2) % size)),
-               "r"(v)
-               : "memory");
+#pragma unroll 1
+  for (uint32_t k = 0; k < size; ++k)
+    asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
+                     mapTo(shared(&sum), k)),
+                 "r"(v)
+                 : "memory");
   clusterSync();
   out[blockIdx.x * 65 + t] = v;
   if (t == 0)
@@ -43,8 +45,9 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
     initBarrier(&full[1], 32);
     fenceInit();
   }
-  clusterSync();
+  clusterStart();
   uint32_t sum = 0;
+#pragma unroll 1
   for (int i = 0; i < rounds; ++i) {
     uint32_t there = mapTo(shared(&s[i & 1][t]), rank ^ 1),
              bar = mapTo(shared(&full[i & 1]), rank ^ 1);
@@ -61,8 +64,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
                  "@!p bra again;\n\t}" ::"r"(shared(&full[i & 1])),
                  "r"(i >> 1 & 1)
                  : "memory");
+    // It is written again when the next round's arrival is there as well.
     sum = sum * 3 + s[i & 1][31 - t];
-    clusterSync(); // read before it is written again
   }
   out[blockIdx.x * 32 + t] = sum;
 }
@@ -79,9 +82,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
     initBarrier(&loaded, 1);
     initBarrier(&received, 1);
     fenceInit();
-    fenceAsync();
   }
-  clusterSync();
+  clusterStart();
   if (t == 0) {
     expect(&received, 256);
     expect(&loaded, 256);
@@ -105,22 +107,22 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
                  "r"(shared(s))
                  : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
   waitFor(&received, 0);
-  r[t] += 1.0f;
+  clusterSync(); // the other block has received: s was read
+  s[t] = r[t] + 1.0f;
   fenceAsync();
   __syncthreads();
   if (t == 0) {
     asm volatile(
         "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(
             out + blockIdx.x * 64),
-        "r"(shared(r))
+        "r"(shared(s))
         : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   }
-  clusterSync();
 }
 
 #define BULK_REDUCE(op, type, row)                                             \
@@ -182,13 +184,12 @@ extern "C" __global__ void __launch_bounds__(256, 1)
       initBarrier(&full[i], 1);
       initBarrier(&empty[i], 128);
     }
-    fenceInit();
-    fenceAsync();
   }
   __syncthreads();
   if (t < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (t == 0)
+#pragma unroll 1
       for (int i = 0; i < n; ++i) {
         waitFor(&empty[i & 1], (i >> 1 & 1) ^ 1);
         expect(&full[i & 1], 512);
@@ -200,6 +201,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     uint32_t sum = 0;
+#pragma unroll 1
     for (int i = 0; i < n; ++i) {
       waitFor(&full[i & 1], i >> 1 & 1);
       sum = sum * 5 + s[i & 1][(t * 3) % 128];

@@ -162,7 +162,7 @@ extern "C" __global__ void spin_lock(uint32_t *lock, uint32_t *sum,
   while (!done) {
     if (atomicCAS(lock, 0u, 1u) == 0u) {
       __threadfence();
-      *(volatile uint32_t *)sum = *(volatile uint32_t *)sum * 1u + a[t];
+      *sum += a[t];
       __threadfence();
       atomicExch(lock, 0u);
       done = true;
@@ -172,17 +172,17 @@ extern "C" __global__ void spin_lock(uint32_t *lock, uint32_t *sum,
 
 // The lane that releases comes after the lane that waits, in the same warp.
 extern "C" __global__ void lane_waits_for_lane(uint32_t *out) {
-  __shared__ volatile uint32_t flag;
+  __shared__ uint32_t flag;
   if (threadIdx.x == 0)
     flag = 0;
   __syncwarp();
   uint32_t spins = 0;
   if (threadIdx.x == 3) {
-    while (atomicAdd((uint32_t *)&flag, 0u) == 0)
+    while (atomicAdd(&flag, 0u) == 0)
       ++spins;
   } else if (threadIdx.x == 9) {
     __nanosleep(50);
-    atomicExch((uint32_t *)&flag, 1u);
+    atomicExch(&flag, 1u);
   }
   __syncwarp();
   out[threadIdx.x] = flag + (threadIdx.x == 3 ? 0 : 10);

@@ -57,6 +57,7 @@ extern "C" __global__ void ring(const float *a, float *out, int n) {
   load(0);
   load(1);
   float sum = 0;
+#pragma unroll 1
   for (int i = 0; i < n; ++i) {
     WAIT(1);
     __syncthreads();
@@ -67,7 +68,7 @@ extern "C" __global__ void ring(const float *a, float *out, int n) {
   out[t] = sum;
 }
 
-// Groups complete in order: after wait_group 1 the first two are there.
+// Groups complete in order: after wait_group 2 the first is there.
 extern "C" __global__ void groups(const uint32_t *a, uint32_t *out) {
   __shared__ __align__(16) uint32_t s[3][32];
   unsigned t = threadIdx.x;
@@ -78,8 +79,10 @@ extern "C" __global__ void groups(const uint32_t *a, uint32_t *out) {
         : "memory");
     COMMIT;
   }
+  WAIT(2);
+  uint32_t x = s[0][t] * 3; // a thread sees its own copies
   WAIT(1);
-  uint32_t x = s[0][t] * 3 + s[1][t] * 5; // a thread sees its own copies
+  x += s[1][t] * 5;
   WAIT(0);
   out[t] = x + s[2][t] * 7;
 }
@@ -107,6 +110,7 @@ extern "C" __global__ void arrive(const uint32_t *a, uint32_t *out,
   }
   __syncthreads();
   uint32_t sum = 0;
+#pragma unroll 1
   for (int i = 0; i < rounds; ++i) {
     asm volatile(
         "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared(&s[t])),
@@ -128,8 +132,9 @@ extern "C" __global__ void arrive(const uint32_t *a, uint32_t *out,
                  : "r"(shared(&other))
                  : "memory");
     waitParity(shared(&full), i & 1);
+    sum = sum * 3 + s[63 - t];
     waitParity(shared(&other), i & 1);
-    sum = sum * 3 + s[63 - t] + r[63 - t] * 2;
+    sum += r[63 - t] * 2;
     __syncthreads();
   }
   out[t] = sum;

@@ -29,8 +29,9 @@ extern "C" __global__ void __launch_bounds__(128)
   auto load = [&](int step) {
     if (step < steps) {
       int stage = step % stages;
-      for (int i = t; i < 256; i += 128) {
-        int row = i / 4, chunk = i % 4;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        int i = half * 128 + t, row = i / 4, chunk = i % 4;
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                          shared(sa[stage]) + place(row, chunk)),
                      "l"(rowsA + row * k + step * 32 + chunk * 8)
@@ -46,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(128)
   float acc[8][4] = {};
   load(0);
   load(1);
+#pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
     __syncthreads();

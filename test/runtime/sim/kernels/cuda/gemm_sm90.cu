@@ -36,13 +36,12 @@ extern "C" __global__ void __launch_bounds__(256, 1)
       initBarrier(&full[i], 1);
       initBarrier(&empty[i], 128);
     }
-    fenceInit();
-    fenceAsync();
   }
   __syncthreads();
   if (t < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (t == 0)
+#pragma unroll 1
       for (int i = 0; i < steps; ++i) {
         int stage = i % stages;
         waitFor(&empty[stage], (i / stages & 1) ^ 1);
@@ -54,6 +53,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
   float d[32];
+#pragma unroll 1
   for (int i = 0; i < steps; ++i) {
     int stage = i % stages;
     waitFor(&full[stage], i / stages & 1);

@@ -23,12 +23,11 @@ __device__ __forceinline__ void release(uint32_t *p, uint32_t v) {
 extern "C" __global__ void ordered_sum(const float *a, float *sum,
                                        uint32_t *ticket, uint32_t *turn) {
   __shared__ uint32_t mine;
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
     mine = atomicAdd(ticket, 1);
-  __syncthreads();
-  if (threadIdx.x == 0)
     while (acquire(turn) != mine)
       ;
+  }
   __syncthreads();
   sum[threadIdx.x] =
       sum[threadIdx.x] * 0.5f + a[mine * blockDim.x + threadIdx.x];
@@ -45,6 +44,7 @@ extern "C" __global__ void last_block(const float *a, float *partial,
   unsigned t = threadIdx.x;
   values[t] = a[blockIdx.x * 64 + t];
   __syncthreads();
+#pragma unroll 1
   for (unsigned s = 32; s > 0; s >>= 1) {
     if (t < s)
       values[t] += values[t + s];
@@ -60,7 +60,7 @@ extern "C" __global__ void last_block(const float *a, float *partial,
     __threadfence();
     float r = 0;
     for (unsigned i = 0; i < gridDim.x; ++i)
-      r += ((volatile float *)partial)[i];
+      r += partial[i];
     *sum = r;
   }
 }

@@ -39,6 +39,12 @@ __device__ __forceinline__ void clusterSync() {
                "barrier.cluster.wait.acquire.aligned;" ::
                    : "memory");
 }
+// Tells the cluster only what a fence before published (fenceInit).
+__device__ __forceinline__ void clusterStart() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\t"
+               "barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
 __device__ __forceinline__ uint32_t clusterRank() {
   uint32_t r;
   asm volatile("mov.u32 %0, %cluster_ctarank;" : "=r"(r));

@@ -49,6 +49,7 @@ extern "C" __global__ void tokens(const uint32_t *a, uint32_t *out,
     init(&bar, 96);
   __syncthreads();
   uint32_t x = a[t];
+#pragma unroll 1
   for (int i = 0; i < rounds; ++i) {
     s[i & 1][t] = x;
     uint64_t state = arrive(&bar);
@@ -75,6 +76,7 @@ extern "C" __global__ void stages(const uint32_t *a, uint32_t *out, int n) {
     }
   __syncthreads();
   if (t < 32) {
+#pragma unroll 1
     for (int i = 0; i < n; ++i) {
       int stage = i & 1;
       uint32_t phase = (i >> 1) & 1;
@@ -85,6 +87,7 @@ extern "C" __global__ void stages(const uint32_t *a, uint32_t *out, int n) {
     }
   } else {
     uint32_t sum = 0;
+#pragma unroll 1
     for (int i = 0; i < n; ++i) {
       int stage = i & 1;
       uint32_t phase = (i >> 1) & 1;
@@ -171,10 +174,9 @@ extern "C" __global__ void transactions(const uint32_t *a, uint32_t *out) {
   unsigned t = threadIdx.x;
   if (t == 0) {
     init(&bar, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
   __syncthreads();
+#pragma unroll 1
   for (int i = 0; i < 3; ++i) {
     if (t == 0) {
       if (i == 0) {
@@ -209,6 +211,7 @@ extern "C" __global__ void transactions(const uint32_t *a, uint32_t *out) {
 // spelled out.
 extern "C" __global__ void by_hand(uint32_t *out) {
   __shared__ uint64_t bar;
+  __shared__ uint32_t word;
   unsigned t = threadIdx.x;
   if (t == 0)
     init(&bar, 1);
@@ -219,6 +222,7 @@ extern "C" __global__ void by_hand(uint32_t *out) {
             "r"(shared(&bar))
         : "memory");
   } else if (t == 32) {
+    word = 41;
     __threadfence_block();
     asm volatile(
         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 24;" ::"r"(
@@ -234,6 +238,6 @@ extern "C" __global__ void by_hand(uint32_t *out) {
                  : "=r"(done)
                  : "r"(shared(&bar))
                  : "memory");
-  out[t] = done;
+  out[t] = done + word;
 }
 #endif

@@ -11,8 +11,6 @@ extern __shared__ __align__(1024) unsigned char smem[];
 __device__ void begin(uint64_t *bar) {
   if (threadIdx.x == 0) {
     initBarrier(bar, 1);
-    fenceInit();
-    fenceAsync();
   }
   __syncthreads();
 }
@@ -53,8 +51,6 @@ extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
     initBarrier(&full[0], 1);
     initBarrier(&full[1], 1);
-    fenceInit();
-    fenceAsync();
   }
   __syncthreads();
   auto load = [&](int i) {
@@ -74,6 +70,7 @@ extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
   };
   load(0);
   float sum = 0;
+#pragma unroll 1
   for (int i = 0; i < tiles; ++i) {
     load(i + 1);
     waitFor(&full[i & 1], i >> 1 & 1);
@@ -112,8 +109,11 @@ STORE(reduce_max,
 extern "C" __global__ void __cluster_dims__(2, 1, 1)
     multicast(const __grid_constant__ CUtensorMap map, uint32_t *out) {
   __shared__ uint64_t bar;
-  begin(&bar);
-  clusterSync();
+  if (threadIdx.x == 0) {
+    initBarrier(&bar, 1);
+    fenceInit();
+  }
+  clusterStart();
   uint32_t rank = clusterRank();
   if (threadIdx.x == 0) {
     expect(&bar, 4096);
@@ -127,7 +127,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1)
   }
   waitFor(&bar, 0);
   dump(out + blockIdx.x * 1024, 4096);
-  clusterSync(); // no block leaves while copies into it may be under way
 }
 
 // A map made from another one: new address, sizes and box; then a store through
