@@ -226,6 +226,39 @@ TEST(Cluster, LettersWithOneMistakeAreNoticed) {
     }
 }
 
+// ---- how long shared memory lives
+
+const std::string glance = R"(
+    mov.u32 i, box;
+    st.shared.u32 [i], rank;
+    barrier.cluster.arrive.release;
+    barrier.cluster.wait.acquire; // all have begun
+    mapa.shared::cluster.u32 x, i, other;
+    ld.shared::cluster.u32 y, [x];
+    barrier.cluster.arrive.release;
+    barrier.cluster.wait; // none has ended
+)";
+
+TEST(Cluster, MemoryIsReachedWhileItsCtaLives) {
+  const std::string end = "    barrier.cluster.arrive.release;\n"
+                          "    barrier.cluster.wait; // none has ended\n";
+  const std::string begin = "    barrier.cluster.arrive.release;\n"
+                            "    barrier.cluster.wait.acquire; // all have "
+                            "begun\n";
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(runKernel("", glance, {2, 2, 32}, seed).all(), "") << seed;
+    // Whatever the seed lets happen first.
+    Ran r = runKernel("", replaced(glance, end, ""), {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has ended")) << seed;
+    std::string relaxed = replaced(end, "release", "relaxed");
+    r = runKernel("", replaced(glance, end, relaxed), {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has ended")) << seed;
+    r = runKernel("", replaced(glance, begin, ""), {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "may not have begun"))
+        << seed;
+  }
+}
+
 // ---- setmaxnreg
 
 const std::string roles = R"(

@@ -346,6 +346,22 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
      {100, 1, true}},
+    // ---- who meets at a named barrier
+    {"two groups of warps use one barrier",
+     "divergent",
+     "setp.lt.u32 %p, %t, 64; @%p bra first; bar.sync 1, 64; bra end;"
+     "first: bar.sync 1, 64; end:",
+     {1, 128}},
+    {"two groups of warps have a barrier each",
+     "",
+     "setp.lt.u32 %p, %t, 64; @%p bra first; bar.sync 1, 64; bar.sync 1, 64;"
+     "bra end; first: bar.sync 2, 64; bar.sync 2, 64; end:",
+     {1, 128}},
+    {"two groups use one barrier after another",
+     "",
+     "setp.lt.u32 %p, %t, 64; @%p bra first; bar.sync 1, 64; bar.sync 0;"
+     "bra end; first: bar.sync 0; bar.sync 1, 64; end:",
+     {1, 128}},
     // ---- the rest
     {"a barrier of no such number",
      "invalid-operation",

@@ -222,7 +222,7 @@ extern "C" __global__ void by_hand(uint32_t *out) {
             "r"(shared(&bar))
         : "memory");
   } else if (t == 32) {
-    word = 41;
+    asm volatile("st.shared.u32 [%0], 41;" ::"r"(shared(&word)) : "memory");
     __threadfence_block();
     asm volatile(
         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 24;" ::"r"(
