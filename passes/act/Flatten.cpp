@@ -366,7 +366,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
   if (++depth > depthLimit)
     return f.emitError() << "@" << f.getName() << " is called through more than " << depthLimit
                          << " other functions";
-  auto up = llvm::make_scope_exit([&, outer = currentBody] {
+  llvm::scope_exit up([&, outer = currentBody] {
     --depth;
     currentBody = outer;
   });
@@ -389,7 +389,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
         return call.emitOpError() << "calls @" << call.getCallee()
                                   << ", which comes back to this call";
       callers.push_back(f);
-      auto done = llvm::make_scope_exit([&] { callers.pop_back(); });
+      llvm::scope_exit done([&] { callers.pop_back(); });
       Environment inner;
       for (auto [argument, v] : llvm::zip(callee.getArguments(), call.getOperands()))
         inner[argument] = env[v];
