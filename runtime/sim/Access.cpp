@@ -488,7 +488,7 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
 
 void judgeAsync(Context &c, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
-                Manner manner, Epoch self) {
+                Manner manner, Epoch self, const std::byte *value) {
   if (!c.checks || !where.region || !where.region->shadow)
     return;
   manner.deferred = true;
@@ -497,8 +497,16 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
   by.self = self;
   touch(c, at, lane, where, address, self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
-  if (conflict.kind != Conflict::None)
-    reportConflict(c, at, lane, where, address, conflict, by);
+  if (conflict.kind == Conflict::None)
+    return;
+  if (value && conflict.kind == Conflict::Race && conflict.otherWrote &&
+      conflict.otherAsync) {
+    // The other may still be under way; it may as well have landed by now.
+    c.cta.finish([](AsyncOperation &o) { return o.writesInGroup(); });
+    if (std::memcmp(where.data, value, bytes) == 0)
+      return;
+  }
+  reportConflict(c, at, lane, where, address, conflict, by);
 }
 
 } // namespace act::runtime::sim

@@ -120,6 +120,9 @@ public:
   virtual ~AsyncOperation() = default;
   virtual void read() = 0;   // takes its sources as they are now
   virtual void write() = 0;  // puts its results
+  /// A bulk copy out of shared memory, which may land whenever it is not
+  /// waited for.
+  virtual bool writesInGroup() const { return false; }
   virtual void complete() {} // tells an mbarrier, if any
   /// Whether it may go beyond `stage` now (order among operations, groups).
   virtual bool mayAdvance() const { return true; }
@@ -526,9 +529,11 @@ struct Context {
 
 /// An access by an asynchronous operation: judged when it is issued, against
 /// what the issuing lane knows then; recorded under the operation's own agent.
+/// `value`, of a write, is what it will put there: two bulk copies may put the
+/// same (Triton's warp groups do, when a tile is too small to be divided).
 void judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
-                Manner manner, Epoch self);
+                Manner manner, Epoch self, const std::byte *value = nullptr);
 
 } // namespace act::runtime::sim
 #endif

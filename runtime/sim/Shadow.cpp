@@ -11,11 +11,13 @@ constexpr unsigned stripes = 64;
 // A Manner in a byte, as cells keep it.
 uint8_t encode(const Manner &m) {
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
-                 (m.async || m.anyProxy || m.object) << 3 | m.write << 4);
+                 (m.async || m.anyProxy || m.object) << 3 | m.write << 4 |
+                 m.object << 5);
 }
 bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }
 bool isAsync(uint8_t m) { return m >> 3 & 1; }
+bool isObject(uint8_t m) { return m >> 5 & 1; }
 
 // Of packed epochs: the agent, and the group of 32 that it is in.
 uint64_t agentOf(uint64_t epoch) { return epoch >> tickBits; }
@@ -232,7 +234,9 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     if (conflict.kind != Conflict::None)
       return;
     Epoch e = unpack(epoch);
-    bool needsProxy = wrote && m.async && !isAsync(manner);
+    // All proxies see an mbarrier; but data where one was need a fence.
+    bool needsProxy = wrote && m.async && !m.object &&
+                      (!isAsync(manner) || isObject(manner));
     if (by.ordered(e, needsProxy))
       return;
     if (m.strong && isStrong(manner) && by.inScope(e.cta, scopeOf(manner)))
@@ -246,6 +250,7 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     conflict.other = e;
     conflict.otherSite = site;
     conflict.otherWrote = wrote;
+    conflict.otherAsync = isAsync(manner);
   };
   if (cell.write)
     race(cell.write, cell.writeSite, cell.writeManner, true);

@@ -81,7 +81,7 @@ struct Conflict {
   uint64_t offset = 0; // first byte of it, in the region
   Epoch other;
   uint32_t otherSite = 0;
-  bool otherWrote = false;
+  bool otherWrote = false, otherAsync = false;
 };
 
 class Shadow {

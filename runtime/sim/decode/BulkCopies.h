@@ -39,6 +39,7 @@ public:
   int64_t bytes = 0;    // of each landing
   std::vector<Landing> landings;
   void complete() override;
+  bool writesInGroup() const override { return inGroup; }
 
 protected:
   /// Combines `count` elements at a place that others combine into too.

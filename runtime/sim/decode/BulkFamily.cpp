@@ -256,7 +256,8 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
     if (source.data)
       judgeAsync(c, i, lane, source, from, bytes, reads, reader);
     if (target.data)
-      judgeAsync(c, i, lane, target, to, bytes, writes, groupWriter(c, lane));
+      judgeAsync(c, i, lane, target, to, bytes, writes, groupWriter(c, lane),
+                 t.reduction ? nullptr : source.data);
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, 16);
     if (source.data)

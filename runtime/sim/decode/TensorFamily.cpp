@@ -75,6 +75,11 @@ public:
   Context::Target from; // out: shared memory
   std::optional<AtomicUpdate> reduction;
 
+  /// What will be put at row r from its first element inside on.
+  const std::byte *valuesOf(size_t r) const {
+    return values.data() + r * box.rowBytes() +
+           uint64_t(box.rows[r].first) * box.elementBytes;
+  }
   void read() override {
     // All ones is the NaN that out-of-bounds elements are.
     values.assign(box.bytes, std::byte(map.fill ? 0xff : 0));
@@ -115,7 +120,7 @@ private:
       const TensorBox::Row &row = box.rows[r];
       if (!places[r])
         continue;
-      std::byte *in = values.data() + r * box.rowBytes() + row.first * e;
+      auto *in = const_cast<std::byte *>(valuesOf(r));
       if (box.step == e) {
         run(in, places[r], (row.end - row.first) * e);
         continue;
@@ -178,13 +183,17 @@ void aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
     (manner.write ? n.globalStoreSectors : n.globalLoadSectors) += sectors;
     (manner.write ? n.globalStoreBytes : n.globalLoadBytes) += bytes;
     uint64_t part = box.step == box.elementBytes ? bytes : box.elementBytes;
+    const std::byte *values =
+        c.checks && manner.write && !op.reduction ? op.valuesOf(r) : nullptr;
     for (uint64_t at = 0; at < bytes; at += box.step) {
       Context::Target element = t;
       element.data += at;
       element.offset += at;
-      judgeAsync(c, i, lane, element, row.global + at, part, manner, self);
+      judgeAsync(c, i, lane, element, row.global + at, part, manner, self,
+                 values);
       if (part == bytes)
         break;
+      values += values ? part : 0;
     }
   }
 }
@@ -269,6 +278,8 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
       judgeBox(c, i, lane, box, op->from, reads, reader);
     }
     n.sharedLoadWavefronts += (bytes + 127) / 128;
+    if (c.checks)
+      op->read(); // what it would put as things are
     aim(c, i, lane, *op, writes, groupWriter(c, lane));
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, boxAlign);
