@@ -12,11 +12,12 @@ constexpr unsigned stripes = 64;
 uint8_t encode(const Manner &m) {
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
                  (m.async || m.anyProxy || m.object) << 3 | m.write << 4 |
-                 m.object << 5);
+                 (m.object && m.read) << 5);
 }
 bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }
 bool isAsync(uint8_t m) { return m >> 3 & 1; }
+// By an operation on an mbarrier beyond its init.
 bool isObject(uint8_t m) { return m >> 5 & 1; }
 
 // Of packed epochs: the agent, and the group of 32 that it is in.
@@ -234,7 +235,8 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     if (conflict.kind != Conflict::None)
       return;
     Epoch e = unpack(epoch);
-    // All proxies see an mbarrier; but data where one was need a fence.
+    // All proxies see an mbarrier; but data where one was need a fence (not
+    // where one was only initialised: Triton makes such, and it goes well).
     bool needsProxy = wrote && m.async && !m.object &&
                       (!isAsync(manner) || isObject(manner));
     if (by.ordered(e, needsProxy))

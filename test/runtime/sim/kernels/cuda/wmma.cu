@@ -25,8 +25,11 @@ typedef wmma::col_major Col;
 extern "C" __global__ void half_16x16(const half *a, const half *b,
                                       const float *c, float *d) {
   __shared__ __align__(32) half s[16 * 24];
-  for (int i = threadIdx.x; i < 256; i += 32)
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    int i = j * 32 + threadIdx.x;
     s[i / 16 * 24 + i % 16] = a[i];
+  }
   __syncwarp();
   product<16, 16, 16, half, float, Row, Col>(s, b, c, d, 24, 16,
                                              wmma::mem_row_major, 16);
