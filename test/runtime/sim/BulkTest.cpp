@@ -289,10 +289,14 @@ TEST(Bulk, ReductionsOfManyCtas) {
   ASSERT_TRUE(k.runClean(4)) << k.error;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(k.get<uint32_t>(1)[i], 1 + 16 * (500 + i));
-  // Plain stores do.
+  // Plain stores do, unless all put the same.
   size_t at = k.body.find("cp.reduce");
   k.body.replace(at, k.body.find("[%rd1]") - at,
                  "cp.async.bulk.global.shared::cta.bulk_group ");
+  ASSERT_TRUE(k.runClean(4)) << k.error;
+  const std::string value = "add.u32 %r5, %r0, 500;";
+  at = k.body.find(value);
+  k.body.replace(at, value.size(), "mov.u32 %r5, %ctaid.x;");
   ASSERT_TRUE(k.run());
   EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another writes"));
 }
