@@ -362,6 +362,31 @@ const Case cases[] = {
      "setp.lt.u32 %p, %t, 64; @%p bra first; bar.sync 1, 64; bar.sync 0;"
      "bra end; first: bar.sync 0; bar.sync 1, 64; end:",
      {1, 128}},
+    // ---- data where an mbarrier was
+    {"bulk copy over an mbarrier that is gone",
+     "race",
+     "setp.ne.u32 %p, %t, 0; @%p bra end; add.s32 %i, %s, 64;"
+     "mbarrier.init.shared.b64 [%i], 1; mbarrier.init.shared.b64 [%s], 1;"
+     "mbarrier.arrive.shared.b64 %x, [%s];"
+     "mbarrier.inval.shared.b64 [%s];"
+     "mbarrier.arrive.expect_tx.shared.b64 _, [%i], 16;"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+     "[%s], [%a], 16, [%i];"
+     "wait: mbarrier.try_wait.parity.shared.b64 %q, [%i], 0;"
+     "@!%q bra wait; end:",
+     {1, 32, false, "sm_90a"}},
+    {"bulk copy over an mbarrier that is gone and a proxy fence",
+     "",
+     "setp.ne.u32 %p, %t, 0; @%p bra end; add.s32 %i, %s, 64;"
+     "mbarrier.init.shared.b64 [%i], 1; mbarrier.init.shared.b64 [%s], 1;"
+     "mbarrier.arrive.shared.b64 %x, [%s];"
+     "mbarrier.inval.shared.b64 [%s]; fence.proxy.async;"
+     "mbarrier.arrive.expect_tx.shared.b64 _, [%i], 16;"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+     "[%s], [%a], 16, [%i];"
+     "wait: mbarrier.try_wait.parity.shared.b64 %q, [%i], 0;"
+     "@!%q bra wait; end:",
+     {1, 32, false, "sm_90a"}},
     // ---- the rest
     {"a barrier of no such number",
      "invalid-operation",
