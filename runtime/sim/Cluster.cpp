@@ -9,8 +9,8 @@ namespace act::runtime::sim {
 
 namespace {
 
-constexpr uint32_t turn = 512;      // instructions of a warp at a time
-constexpr unsigned idleRounds = 64; // of nothing but looking, then it waits
+constexpr uint32_t turn = 512;          // instructions of a warp at a time
+constexpr unsigned idleRounds = 64;     // of nothing but looking, then it waits
 constexpr unsigned patientRounds = 512; // when there is nobody else to run
 constexpr uint32_t lookRange = 2048; // instructions between looks of one loop
 

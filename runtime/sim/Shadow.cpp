@@ -237,8 +237,8 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     Epoch e = unpack(epoch);
     // All proxies see an mbarrier; but data where one was need a fence (not
     // where one was only initialised: Triton makes such, and it goes well).
-    bool needsProxy = wrote && m.async && !m.object &&
-                      (!isAsync(manner) || isObject(manner));
+    bool needsProxy =
+        wrote && m.async && !m.object && (!isAsync(manner) || isObject(manner));
     if (by.ordered(e, needsProxy))
       return;
     if (m.strong && isStrong(manner) && by.inScope(e.cta, scopeOf(manner)))

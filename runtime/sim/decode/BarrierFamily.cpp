@@ -182,8 +182,7 @@ Step clusterArrive(Context &c, const Instruction &i) {
       if (c.active(lane) && i.options & 1) {
         c.warp.publish(lane, k.clusterSeen, k.clusterProxied);
       } else if (c.active(lane)) {
-        const Warp::Told &told =
-            c.warp.fenced[unsigned(Scope::Cluster)][lane];
+        const Warp::Told &told = c.warp.fenced[unsigned(Scope::Cluster)][lane];
         k.clusterSeen.add(told.seen);
         k.clusterProxied.add(told.proxied);
       }
