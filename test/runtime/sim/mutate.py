@@ -45,9 +45,9 @@ KERNELS = ["barriers/*", "cp_async/*", "mbarrier/*", "cluster/*", "tma/*", "gemm
            "wmma/half_16x16", "atomics/shared_histogram", "memory/transpose", "memory/spaces",
            "control/early_exit", "control/spin_lock", "control/lane_waits_for_lane", "grid/*",
            "triton/softmax/*", "triton/layer_norm/*", "triton/matmul*", "triton/attention*"]
-# Left out: *_roles, whose compiler initialises mbarriers that nobody uses and meets at barriers
-# around nothing, so that a third of the mutants change nothing; the others repeat what
-# matmul_wgmma, attention_wgmma and tma/replace do, with waits for no copies at all.
+# Left out, with triton/histogram: programs of which a quarter or more of the mutants go
+# unnoticed. The compiler initialises mbarriers that nobody uses, waits for no copies and meets
+# at barriers around nothing; which of these mutants change something has not been sorted out.
 NOT = ["triton/*_roles/*", "triton/attention_backward_wgmma/*", "triton/matmul_device_descriptors/*"]
 # Where Triton's compiler puts a barrier of the CTA in front of every operation of one thread on
 # an mbarrier and every copy, needed or not: those barriers are no sites. All the rest is.
