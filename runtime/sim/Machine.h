@@ -371,6 +371,7 @@ public:
   uint32_t gridDim[3], blockDim[3], clusterDim[3];
   uint32_t warpsPerCta = 0, ctasPerCluster = 1;
   uint64_t sharedBytes = 0, dynamicSharedOffset = 0;
+  uint64_t workspace = 0; // of a cooperative launch; %envreg1 and 2
   Region parameters; // the kernel's parameter block
   std::atomic<uint64_t> instructions{0};
   std::atomic<bool> stop{false};

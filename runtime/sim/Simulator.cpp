@@ -143,6 +143,20 @@ Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
   return module;
 }
 
+// What a cooperative grid synchronises in: cooperative_groups.h uses a few
+// words of it.
+constexpr uint64_t workspaceBytes = 4096;
+
+/// At most so many CTAs are there at once. Registers, of which only an estimate
+/// is known, are left out. Of shared memory, 1 KiB per CTA is the system's.
+static uint64_t residentCtas(const Target &t, uint64_t threads,
+                             uint64_t sharedBytes) {
+  uint64_t shared = (sharedBytes + 127) / 128 * 128 + 1024;
+  return t.processors *
+         std::min({t.warpsPerSm / ((threads + 31) / 32),
+                   uint64_t(t.blocksPerSm), t.sharedBytesPerSm / shared});
+}
+
 Result<LaunchReport> Simulator::launch(const LoadedModule &module,
                                        const std::string &kernel,
                                        const LaunchRequest &request) {
@@ -206,6 +220,12 @@ Result<LaunchReport> Simulator::launch(const LoadedModule &module,
                " bytes of parameters; it takes " +
                std::to_string(info->parameterBytes));
 
+  uint64_t resident = residentCtas(machine, threads, shared);
+  if (request.cooperative && ctas > resident)
+    return bad("a cooperative grid of " + std::to_string(ctas) + " CTAs; " +
+               machine.name + " holds " + std::to_string(resident) +
+               " of them at a time");
+
   std::lock_guard lock(launching);
   grid.program = &program;
   grid.kernel = code;
@@ -227,7 +247,17 @@ Result<LaunchReport> Simulator::launch(const LoadedModule &module,
               request.parameters.size());
   if (options.checks)
     space.beginLaunch();
-  return grid.run();
+  if (!request.cooperative)
+    return grid.run();
+  auto workspace =
+      space.allocate(workspaceBytes, "the workspace of the cooperative launch");
+  if (!workspace)
+    return workspace.error();
+  markInitialised(*workspace, workspaceBytes);
+  grid.workspace = reinterpret_cast<uint64_t>(*workspace);
+  auto report = grid.run();
+  auto freed = space.free(*workspace);
+  return freed ? std::move(report) : freed.error();
 }
 
 Result<void *> Simulator::allocate(uint64_t bytes, const std::string &name) {

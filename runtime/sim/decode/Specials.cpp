@@ -51,6 +51,8 @@ Special specialNamed(const std::string &name) {
       {"%reserved_smem_offset_begin", Special::ReservedSmem},
       {"%reserved_smem_offset_end", Special::ReservedSmem},
       {"WARP_SZ", Special::WarpSize},
+      {"%envreg2", Special::EnvironmentLow},
+      {"%envreg1", Special::EnvironmentHigh},
   };
   auto it = names.find(name);
   return it == names.end() ? Special::None : it->second;
@@ -146,6 +148,10 @@ uint64_t valueOf(Special special, const Warp &warp, const Frame &frame,
     return grid.sharedBytes;
   case Special::WarpSize:
     return 32;
+  case Special::EnvironmentLow:
+    return uint32_t(grid.workspace);
+  case Special::EnvironmentHigh:
+    return grid.workspace >> 32;
   case Special::LocalBase:
     return frame.localBase;
   case Special::ParameterBlock:

@@ -57,6 +57,9 @@ enum class Special : uint16_t {
   AggrSmemSize,
   ReservedSmem,
   WarpSize,
+  EnvironmentLow,  // %envreg2 and %envreg1: the driver's workspace of a
+  EnvironmentHigh, // cooperative launch, where grids meet
+                   // (cooperative_groups.h)
   // Not spelled in PTX: addresses that depend on the launch or the call.
   LocalBase,      // of the frame, in state space .local
   ParameterBlock, // of the kernel

@@ -387,6 +387,14 @@ const Case cases[] = {
      "wait: mbarrier.try_wait.parity.shared.b64 %q, [%i], 0;"
      "@!%q bra wait; end:",
      {1, 32, false, "sm_90a"}},
+    {"blocks meet in the driver's workspace",
+     "",
+     "mov.u32 %i, %envreg2; mov.u32 %j, %envreg1; mov.b64 %x, {%i, %j};"
+     "st.global.u32 [%c], %t; bar.sync 0; setp.ne.u32 %p, %t, 0; @%p bra out;"
+     "atom.acq_rel.gpu.global.add.u32 %k, [%x+4], 1;"
+     "wait: ld.acquire.gpu.global.u32 %k, [%x+4]; setp.ne.u32 %q, %k, 1;"
+     "@%q bra wait; out:",
+     {1, 64, true}},
     // ---- the rest
     {"a barrier of no such number",
      "invalid-operation",
