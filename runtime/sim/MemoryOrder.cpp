@@ -154,6 +154,19 @@ void fence(Context &c, Order order, Scope scope) {
   w.ticked();
 }
 
+void orderLanes(Context &c) {
+  if (!c.checks)
+    return;
+  Gathering seen, proxied;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane))
+      c.warp.publish(lane, seen, proxied);
+  c.warp.ticked();
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane))
+      c.warp.learn(lane, seen.freeze(), proxied.freeze());
+}
+
 void fenceProxy(Context &c) {
   if (!c.checks)
     return;

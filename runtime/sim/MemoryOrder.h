@@ -38,6 +38,8 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const std::function<bool(std::byte *)> &change);
 /// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
 void fence(Context &c, Order order, Scope scope);
+/// bar.warp.sync: what the active lanes did comes before what they do next.
+void orderLanes(Context &c);
 /// fence.proxy.async for the active lanes.
 void fenceProxy(Context &c);
 

@@ -6,6 +6,7 @@
 // expects: the count that was given, or all threads of the CTA that have not
 // exited. Who leaves knows what all who came published.
 #include "runtime/sim/Machine.h"
+#include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/decode/Decoder.h"
 #include <algorithm>
 
@@ -159,16 +160,7 @@ Step warpSync(Context &c, const Instruction &i) {
   uint32_t members = c.uniform<uint32_t>(i.slots[0]);
   if (!c.meet(i, members, 1))
     return Step::Blocked;
-  if (c.checks) {
-    Gathering seen, proxied;
-    for (unsigned lane = 0; lane < 32; ++lane)
-      if (c.active(lane))
-        c.warp.publish(lane, seen, proxied);
-    c.warp.ticked();
-    for (unsigned lane = 0; lane < 32; ++lane)
-      if (c.active(lane))
-        c.warp.learn(lane, seen.freeze(), proxied.freeze());
-  }
+  orderLanes(c);
   return Step::Next;
 }
 

@@ -5,6 +5,7 @@
 // other members that have not exited (Context::meet), then every set of lanes
 // with one mask exchanges among itself. Tiles of a warp that run side by side
 // give several masks at once.
+#include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/decode/Lanes.h"
 
 namespace act::runtime::sim {
@@ -221,6 +222,9 @@ template <typename T, bool All> Step match(Context &c, const Instruction &i) {
   });
   if (!done)
     return Step::Blocked;
+  // The ISA promises no order of memory here, but libcu++ lives by it: a lane
+  // that match elects destroys what the others used (cuda::pipeline).
+  orderLanes(c);
   put(c, i.slots[0], words);
   putPredicate(c, i.slots[1], same);
   return Step::Next;
