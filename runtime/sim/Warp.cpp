@@ -66,7 +66,9 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   frame->caller = caller;
   if (caller) {
     frame->depth = caller->depth + 1;
-    frame->localBase = caller->localBase + caller->function->localBytes;
+    // A call without variables takes room as well, so recursion ends.
+    uint64_t bytes = caller->function->localBytes;
+    frame->localBase = caller->localBase + (bytes ? bytes : 64);
   }
   if (!needLocal(frame->localBase + function.localBytes))
     return nullptr;

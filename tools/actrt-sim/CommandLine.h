@@ -10,7 +10,7 @@ namespace act::simtool {
 struct CommandLine {
   std::string file, target, kernel;
   std::string grid = "1", block, cluster; // "8,4,1"; empty: as the kernel says
-  uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 0;
+  uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 1000000000;
   uint32_t threads = 0;
   std::vector<std::string> arguments;
   std::string checks = "all";

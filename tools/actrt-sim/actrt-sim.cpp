@@ -31,7 +31,8 @@ int main(int argc, char **argv) {
       ->transform(act::tools::whole(0));
   app.add_option("--max-instructions", o.maximumInstructions,
                  "of a launch, in warp instructions (0: no end)")
-      ->transform(act::tools::whole(0));
+      ->transform(act::tools::whole(0))
+      ->capture_default_str();
   app.add_option("--threads", o.threads, "that simulate (0: one per core)")
       ->transform(act::tools::whole(0, 1024));
   app.add_option("--checks", o.checks, "all or none")

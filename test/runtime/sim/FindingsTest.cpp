@@ -36,6 +36,7 @@ std::string kernelOf(const Case &c) {
          ".visible .global .align 4 .u32 flag = 0;\n"
          ".extern .func (.param .b64 result) malloc (.param .b64 size);\n"
          ".extern .func free (.param .b64 address);\n"
+         ".func forever() { call forever; ret; }\n"
          ".visible .entry k(.param .u64 px, .param .u64 py) {\n"
          ".shared .align 16 .b8 buffer[1024];\n"
          ".reg .pred %p, %q, %r; .reg .b32 %t, %b, %i, %j, %k, %l, %m, %n, %s;"
@@ -400,6 +401,7 @@ const Case cases[] = {
      "invalid-operation",
      "mov.u32 %i, 16; bar.sync %i, 64;",
      {}},
+    {"a recursion without end", "invalid-operation", "call forever;", {1, 1}},
     {"a trap", "invalid-operation", "setp.eq.u32 %p, %t, 3; @%p trap;", {}},
     {"memory that is not freed",
      "leak",
