@@ -243,8 +243,8 @@ Result<LaunchReport> Simulator::launch(const LoadedModule &module,
   auto base = reinterpret_cast<uintptr_t>(block.data());
   grid.parameters.data = block.data() + (128 - base % 128) % 128;
   grid.parameters.bytes = request.parameters.size();
-  std::memcpy(grid.parameters.data, request.parameters.data(),
-              request.parameters.size());
+  std::copy(request.parameters.begin(), request.parameters.end(),
+            reinterpret_cast<uint8_t *>(grid.parameters.data));
   if (options.checks)
     space.beginLaunch();
   if (!request.cooperative)
