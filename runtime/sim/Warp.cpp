@@ -75,8 +75,8 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   frame->storage = std::make_unique<std::byte[]>(function.frameBytes + 64);
   uintptr_t address = reinterpret_cast<uintptr_t>(frame->storage.get());
   frame->registers = frame->storage.get() + (64 - address % 64) % 64;
-  std::memcpy(frame->registers + function.registerBytes, function.image.data(),
-              function.image.size());
+  std::copy(function.image.begin(), function.image.end(),
+            frame->registers + function.registerBytes);
   frame->defined.assign(function.frameBytes / 64, ~0u);
   std::fill_n(frame->defined.begin(), function.registerBytes / 64, 0);
   for (const FunctionCode::SpecialSlot &s : function.specials) {
