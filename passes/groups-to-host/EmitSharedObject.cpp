@@ -4,6 +4,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -65,6 +66,42 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
       .run(module, modules);
+}
+
+bool usesBFloat(const llvm::Module &module) {
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      for (const llvm::Instruction &instruction : block)
+        if (instruction.getType()->getScalarType()->isBFloatTy())
+          return true;
+  return false;
+}
+
+/// Without AVX512-BF16, code generation calls __truncsfbf2 to round a single
+/// float to bf16, which only newer compilers' libraries have. To nearest, ties
+/// to even; a NaN becomes quiet.
+void defineRoundingToBFloat(llvm::Module &module,
+                            const act::HostTarget &target) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()},
+                                       /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(
+      type, llvm::GlobalValue::WeakODRLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr("target-cpu", target.cpu);
+  function->addFnAttr("target-features", target.features);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value *x = function->getArg(0);
+  llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded =
+      b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+  llvm::Value *quiet = b.CreateOr(bits, 0x400000);
+  llvm::Value *result = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
+  llvm::Value *half = b.CreateTrunc(b.CreateLShr(result, 16), b.getInt16Ty());
+  b.CreateRet(b.CreateBitCast(half, b.getBFloatTy()));
 }
 
 bool isLibrarySymbol(StringRef name) {
@@ -171,6 +208,8 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
                        std::to_string(target.vectorBits));
   }
   optimize(*llvmModule, *machine);
+  if (usesBFloat(*llvmModule))
+    defineRoundingToBFloat(*llvmModule, target);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
