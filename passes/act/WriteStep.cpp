@@ -30,7 +30,7 @@ private:
                         function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange carry,
                                                         ValueRange shared)> one);
   LogicalResult check();
-  void setGradientTypes();
+  LogicalResult setGradientTypes();
   func::FuncOp writeUpdate();
   void writeStep(func::FuncOp update);
   func::FuncOp function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names);
@@ -116,14 +116,19 @@ void StepWriter::forEachParameter(
 
 // Products and sums whose only use is a gradient make it in its own type, so
 // that a wider gradient is not rounded on its way.
-void StepWriter::setGradientTypes() {
+LogicalResult StepWriter::setGradientTypes() {
   if (options.gradDtype.empty())
-    return;
+    return success();
   Type element = options.gradDtype == "f32"    ? Type(b.getF32Type())
                  : options.gradDtype == "bf16" ? Type(b.getBF16Type())
                                                : Type(b.getF16Type());
-  for (ParameterOp p : trained)
+  for (ParameterOp p : trained) {
+    Type own = cast<RankedTensorType>(p.getType()).getElementType();
+    if (element != own && element.getIntOrFloatBitWidth() <= own.getIntOrFloatBitWidth())
+      return p.emitError() << "grad-dtype '" << options.gradDtype << "' does not hold gradients of "
+                           << own << " parameters: expected " << own << " or a wider type";
     p->setAttr("act.gradient_type", TypeAttr::get(element));
+  }
   module.walk([&](AccumulateOp op) {
     auto type = op.getValue().getType();
     if (type.getElementType() == element)
@@ -136,6 +141,7 @@ void StepWriter::setGradientTypes() {
     else
       op.getValueMutable().assign(CastOp::create(at, op.getLoc(), wide, op.getValue()));
   });
+  return success();
 }
 
 func::FuncOp StepWriter::writeUpdate() {
@@ -288,7 +294,8 @@ LogicalResult StepWriter::run() {
   for (auto p : module.getOps<ParameterOp>())
     if (!p.getFrozen() && isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))
       trained.push_back(p);
-  setGradientTypes();
+  if (failed(setGradientTypes()))
+    return failure();
   module->setAttr("act.optimizer", b.getStringAttr(options.optimizer));
   module->setAttr("act.micro_batches", b.getI64IntegerAttr(options.microBatches));
   func::FuncOp update = writeUpdate();

@@ -2,6 +2,7 @@
 // RUN: not act-opt %s --optimizer=lion 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
 // RUN: not act-opt %s --master=bf16 2>&1 | FileCheck %s --check-prefix=MASTER
 // RUN: not act-opt %s --grad-dtype=f8 2>&1 | FileCheck %s --check-prefix=DTYPE
+// RUN: not act-opt %s --grad-dtype=bf16 2>&1 | FileCheck %s --check-prefix=NARROW
 // RUN: not act-opt %s --micro-batches=0 2>&1 | FileCheck %s --check-prefix=MICRO
 // RUN: not act-opt %s --clip=-1 2>&1 | FileCheck %s --check-prefix=CLIP
 // RUN: not act-opt %s --beta1=1.5 2>&1 | FileCheck %s --check-prefix=BETA1
@@ -11,6 +12,7 @@
 // OPTIMIZER: error: unknown optimizer 'lion': expected adamw or sgd
 // MASTER: error: unknown master type 'bf16': expected f32 or none
 // DTYPE: error: unknown grad-dtype 'f8': expected f32, bf16 or f16
+// NARROW: error: grad-dtype 'bf16' does not hold gradients of 'f32' parameters: expected 'f32' or a wider type
 // MICRO: error: micro-batches must be from 1 to 4096, got 0
 // CLIP: error: clip must not be negative, got -1
 // BETA1: error: beta1 must be at least 0 and below 1, got 1.5
