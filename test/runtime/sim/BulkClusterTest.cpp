@@ -1,50 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cp.async.bulk between the CTAs of a cluster.
-#include "test/runtime/sim/RunKernel.h"
+#include "test/runtime/sim/BulkKernels.h"
 #include <gtest/gtest.h>
 #include <numeric>
 
 using namespace act::runtime::sim;
 
 namespace {
-
-std::vector<uint32_t> counted(size_t n, uint32_t first = 1000) {
-  std::vector<uint32_t> v(n);
-  std::iota(v.begin(), v.end(), first);
-  return v;
-}
-
-// Thread 0 is %p0; bar is initialised for one arrival; %rd0, %rd1: p0 and p1.
-const char *const begin = R"(
-  mov.u32 %r0, %tid.x;
-  setp.eq.u32 %p0, %r0, 0;
-  mov.u32 %r1, s;
-  mov.u32 %r2, bar;
-  ld.param.u64 %rd0, [p0];
-  ld.param.u64 %rd1, [p1];
-  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
-  @%p0 fence.mbarrier_init.release.cluster;
-  bar.sync 0;
-)";
-const char *const wait = R"(
-W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
-  @!%p2 bra W;
-)";
-// Word %tid.x of s to p1.
-const char *const out = R"(
-  shl.b32 %r3, %r0, 2;
-  add.u32 %r4, %r1, %r3;
-  cvt.u64.u32 %rd3, %r3;
-  add.u64 %rd3, %rd1, %rd3;
-  ld.shared.u32 %r5, [%r4];
-  st.global.u32 [%rd3], %r5;
-)";
-
-std::string expect(unsigned bytes) {
-  return "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " +
-         std::to_string(bytes) + ";\n";
-}
 
 const char *const fill = R"(
   shl.b32 %r3, %r0, 2;
@@ -69,7 +32,7 @@ Kernel sending(const std::string &copy, const std::string &words = "") {
            "mov.u32 %r11, %cluster_ctarank; xor.b32 %r12, %r11, 1;"
            "mapa.shared::cluster.u32 %r13, %r1, %r12;"
            "mapa.shared::cluster.u32 %r14, %r2, %r12;\n" +
-           copy + wait +
+           copy + landed +
            "mad.wide.u32 %rd1, %r10, 128, %rd1; add.u32 %r1, %r1, 256;" + out +
            words +
            "barrier.cluster.arrive.release.aligned;"

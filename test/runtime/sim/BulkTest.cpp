@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cp.async.bulk: copies and reductions of bytes, by mbarrier and by group.
-#include "test/runtime/sim/RunKernel.h"
+#include "test/runtime/sim/BulkKernels.h"
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -9,42 +9,6 @@ using namespace act::runtime::sim;
 
 namespace {
 
-std::vector<uint32_t> counted(size_t n, uint32_t first = 1000) {
-  std::vector<uint32_t> v(n);
-  std::iota(v.begin(), v.end(), first);
-  return v;
-}
-
-// Thread 0 is %p0; bar is initialised for one arrival; %rd0, %rd1: p0 and p1.
-const char *const begin = R"(
-  mov.u32 %r0, %tid.x;
-  setp.eq.u32 %p0, %r0, 0;
-  mov.u32 %r1, s;
-  mov.u32 %r2, bar;
-  ld.param.u64 %rd0, [p0];
-  ld.param.u64 %rd1, [p1];
-  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
-  @%p0 fence.mbarrier_init.release.cluster;
-  bar.sync 0;
-)";
-const char *const wait = R"(
-W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
-  @!%p2 bra W;
-)";
-// Word %tid.x of s to p1.
-const char *const out = R"(
-  shl.b32 %r3, %r0, 2;
-  add.u32 %r4, %r1, %r3;
-  cvt.u64.u32 %rd3, %r3;
-  add.u64 %rd3, %rd1, %rd3;
-  ld.shared.u32 %r5, [%r4];
-  st.global.u32 [%rd3], %r5;
-)";
-
-std::string expect(unsigned bytes) {
-  return "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " +
-         std::to_string(bytes) + ";\n";
-}
 const char *const load = "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::"
                          "complete_tx::bytes [%r1], [%rd0], 128, [%r2];\n";
 
@@ -64,13 +28,13 @@ TEST(Bulk, LoadsWhatItsBarrierCounts) {
         "createpolicy.fractional.L2::evict_first.b64 %rd9;"
         "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
         ".L2::cache_hint [%r1], [%rd0], 128, [%r2], %rd9;\n"}) {
-    Kernel k = loading(expect(128) + text + wait);
+    Kernel k = loading(expect(128) + text + landed);
     ASSERT_TRUE(k.runClean(12)) << k.error;
     EXPECT_EQ(k.get<uint32_t>(1), counted(32));
     EXPECT_EQ(k.counters.asyncBytes, 128u);
   }
   // Bytes may land before they are expected.
-  Kernel k = loading(load + expect(128) + wait);
+  Kernel k = loading(load + expect(128) + landed);
   ASSERT_TRUE(k.runClean(12)) << k.error;
 }
 
@@ -83,11 +47,11 @@ TEST(Bulk, NobodyReadsBeforeThePhaseEnds) {
 }
 
 TEST(Bulk, WrongByteCountsAreFound) {
-  Kernel more = loading(expect(144) + load + wait);
+  Kernel more = loading(expect(144) + load + landed);
   ASSERT_TRUE(more.run());
   EXPECT_TRUE(more.finds(FindingKind::Deadlock, "16 bytes")) << more.told();
   for (uint64_t seed : {0, 1, 2, 3}) {
-    Kernel less = loading(expect(112) + load + wait);
+    Kernel less = loading(expect(112) + load + landed);
     less.seed = seed;
     ASSERT_TRUE(less.run());
     EXPECT_TRUE(less.finds(FindingKind::InvalidOperation,
@@ -98,7 +62,7 @@ TEST(Bulk, WrongByteCountsAreFound) {
   std::string two = expect(128) + load +
                     "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::"
                     "complete_tx::bytes [%r1+128], [%rd0], 128, [%r2];\n" +
-                    wait + "ld.shared.u32 %r9, [%r1+128];\n";
+                    landed + "ld.shared.u32 %r9, [%r1+128];\n";
   Kernel k = loading(two);
   EXPECT_TRUE(k.findsSometimes(FindingKind::Race, "reads what another writes"));
 }
@@ -352,14 +316,8 @@ TEST(Bulk, RefusesWhatIsNotThere) {
       {"cp.async.bulk.wait_group.write 0;", "8.8", "'.write'"},
       {"cp.async.bulk.commit_group 0;", "8.8", "does not take 1 operands"},
   };
-  for (auto &b : bad) {
-    Kernel k;
-    k.version = b.version;
-    k.body = b.text;
-    EXPECT_FALSE(k.run()) << b.text;
-    EXPECT_NE(k.error.find(b.why), std::string::npos) << b.text << "\n"
-                                                      << k.error;
-  }
+  for (auto &b : bad)
+    expectRefused(b.text, b.version, b.why);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/runtime/sim/RunKernel.h"
+#include <gtest/gtest.h>
+#include <numeric>
 
 namespace act::runtime::sim {
 
@@ -123,6 +125,22 @@ std::string Kernel::told() const {
   for (const Finding &f : findings)
     all += f.str() + "\n";
   return all;
+}
+
+std::vector<uint32_t> counted(size_t n, uint32_t first) {
+  std::vector<uint32_t> v(n);
+  std::iota(v.begin(), v.end(), first);
+  return v;
+}
+
+void expectRefused(const std::string &body, const std::string &version,
+                   const std::string &why, const std::string &target) {
+  Kernel k;
+  k.target = target;
+  k.version = version;
+  k.body = body;
+  EXPECT_FALSE(k.run()) << body;
+  EXPECT_NE(k.error.find(why), std::string::npos) << body << "\n" << k.error;
 }
 
 } // namespace act::runtime::sim

@@ -98,5 +98,13 @@ private:
   std::vector<std::vector<uint8_t>> results;
 };
 
+/// first, first + 1, ...
+std::vector<uint32_t> counted(size_t n, uint32_t first = 1000);
+
+/// Fails the test unless loading the body is an error that says `why`.
+void expectRefused(const std::string &body, const std::string &version,
+                   const std::string &why,
+                   const std::string &target = "sm_90a");
+
 } // namespace act::runtime::sim
 #endif
