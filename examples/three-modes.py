@@ -113,6 +113,14 @@ def cell(value, flops):
     return f"{value:.3e}" if flops and value else f"{value:,}"
 
 
+WORDS = """\
+retained: kept from the forward pass for the backward pass. peak: the most that is alive at
+one time. arena: the block of memory that the step is given. Letters: L layers, b sequences
+of s tokens (t in all, packed), h hidden width, a heads of d numbers, k heads of keys and
+values, p = d/2, f feed-forward width, V vocabulary, c tokens whose loss is computed at once.
+"""
+
+
 def table(config, shape, with_run):
     columns = ["formula", "planned"] + (["measured"] if with_run else [])
     print(f"{'mode':28}{'':18}" + "".join(f"{c:>17}" for c in columns))
@@ -150,6 +158,7 @@ def main():
     parser.add_argument("--no-toy", action="store_true", help="leave out the table with a run")
     args = parser.parse_args()
 
+    print(WORDS)
     print(f"{args.config.name}, b = {args.batch}, s = {args.seq}, bytes\n")
     good = table(args.config, ["--batch", args.batch, "--seq", args.seq], False)
     if not args.no_toy:
