@@ -42,9 +42,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     std::string text = format == "json"   ? report::toJson(*report)
                        : format == "html" ? report::toHtml(*report)
                                           : report::toText(*report);
-    if (file.empty()) {
-      llvm::errs() << text;
-    } else if (file == "-") {
+    if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {
       getOperation().emitError() << written.error().str();

@@ -6,6 +6,7 @@
 #include "passes/act/WriteStep.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -49,12 +50,12 @@ std::string mainFunction(ModuleOp module) {
 LogicalResult bindLetters(ModuleOp module, StringRef sizes) {
   std::map<std::string, int64_t> values;
   SmallVector<StringRef> parts;
-  sizes.split(parts, ';', -1, /*KeepEmpty=*/false);
+  llvm::SplitString(sizes, parts, ",; ");
   for (StringRef part : parts) {
     auto [letter, number] = part.split('=');
     int64_t n;
     if (letter.trim().empty() || number.trim().getAsInteger(10, n) || n < 1)
-      return module.emitError() << "'" << part << "' gives no letter a positive size; expected b=1;s=4096";
+      return module.emitError() << "'" << part << "' gives no letter a positive size; expected b=1,s=4096";
     values[letter.trim().str()] = n;
   }
   std::string missing;

@@ -26,7 +26,7 @@ bool lacksGradient(mlir::ModuleOp module);
 /// forward, the first that the module has.
 std::string mainFunction(mlir::ModuleOp module);
 
-/// Gives dynamic dimensions sizes, by their letters ("b=1;s=4096"), and fails
+/// Gives dynamic dimensions sizes, by their letters ("b=1,s=4096"), and fails
 /// with a message that names a letter that has none.
 llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes);
 

@@ -123,10 +123,10 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
-    Option<"file", "file", "std::string", "\"\"", "where to; empty: standard error, -: standard output">,
+    Option<"file", "file", "std::string", "\"\"", "where to; empty or -: standard output">,
     Option<"function", "function", "std::string", "\"\"",
            "the function to report on; empty: step, grad or forward, the first there is">,
-    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1;s=4096">
+    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }

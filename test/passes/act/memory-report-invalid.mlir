@@ -7,8 +7,8 @@
 // RUN: not act-opt %s --memory-report="dims=b=2 file=%t.nowhere/report.txt" 2>&1 | FileCheck %s --check-prefix=FILE
 // FORMAT: error: unknown report format 'xml': expected text, json or html
 // LETTER: error: the letter b has no size; give it one with dims=b=N
-// SIZE: error: 'b=0' gives no letter a positive size; expected b=1;s=4096
-// SHAPE: error: 'b' gives no letter a positive size; expected b=1;s=4096
+// SIZE: error: 'b=0' gives no letter a positive size; expected b=1,s=4096
+// SHAPE: error: 'b' gives no letter a positive size; expected b=1,s=4096
 // FUNCTION: error: has no function @nowhere
 // FILE: error: {{.*}}.nowhere/report.txt
 func.func @forward(%x: tensor<?x4xf32, #act.dims<b, h>>) -> tensor<?x4xf32, #act.dims<b, h>> {

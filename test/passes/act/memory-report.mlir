@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %S/Inputs/three-layers.mlir --memory-report -o %t.mlir 2> %t.txt
+// RUN: act-opt %S/Inputs/three-layers.mlir --memory-report -o %t.mlir > %t.txt
 // RUN: FileCheck %s --check-prefix=TEXT < %t.txt
 // RUN: act-opt %S/Inputs/three-layers.mlir -o %t.same
 // RUN: diff %t.mlir %t.same
@@ -9,6 +9,7 @@
 // RUN: FileCheck %s --check-prefix=HTML < %t.html
 // RUN: FileCheck %s --check-prefix=GRAPH < %t.json
 // RUN: act-opt %s --memory-report="dims=b=2 file=-" -o /dev/null | FileCheck %s --check-prefix=DIMS
+// RUN: act-opt %s --memory-report="dims=b=2,z=3" -o /dev/null | FileCheck %s --check-prefix=DIMS
 // RUN: act-opt %s --memory-report="dims=b=6 file=-" -o /dev/null | FileCheck %s --check-prefix=MORE
 
 // Per layer: x, the norm's output and the product, 96 bytes each, and a statistic
