@@ -15,7 +15,7 @@ packages=(
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
   cmake ninja-build ccache
   libfmt-dev nlohmann-json3-dev libcli11-dev                # libraries
-  libflatbuffers-dev flatbuffers-compiler
+  libflatbuffers-dev flatbuffers-compiler coinor-libcbc-dev pkg-config
   googletest libbenchmark-dev                               # tests, benchmarks
   python3 python3-venv
 )

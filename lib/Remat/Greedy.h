@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A schedule under the budget, quickly: at the worst moment, drop the idle
+// tensor that removes most excess for its price, until there is no excess.
+#ifndef ACT_LIB_REMAT_GREEDY_H
+#define ACT_LIB_REMAT_GREEDY_H
+#include "lib/Remat/Timeline.h"
+#include <random>
+
+namespace act::remat {
+
+class Greedy {
+public:
+  Greedy(const Instance &in, int64_t budget) : in(in), budget(budget) {}
+
+  /// Adds recomputations until the peak is at most the budget; false if no drop
+  /// helps any more. With `noise`, prices are off by up to that factor.
+  bool descend(Recomputations &again, double noise = 0);
+  /// Takes recomputations away that the budget does not need, dear ones first.
+  void prune(Recomputations &again) const;
+  /// Takes some away at random, descends and prunes, and keeps what is better.
+  void improve(Recomputations &again, int rounds);
+
+private:
+  struct Drop {
+    int32_t node, stage; // computed again in that stage
+  };
+  std::vector<Drop> drops(const Timeline &now, int32_t step) const;
+  bool add(Recomputations &again, const Timeline &now, Drop drop) const;
+
+  const Instance &in;
+  int64_t budget;
+  std::minstd_rand random{1};
+};
+
+} // namespace act::remat
+#endif

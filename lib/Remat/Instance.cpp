@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/Remat/Instance.h"
+#include <algorithm>
+#include <numeric>
+
+namespace act::remat {
+
+Instance::Instance(const Graph &graph)
+    : size(graph.size()), inputs(size), users(size), lastUser(size),
+      horizon(size), totalCost(graph.totalCost()) {
+  std::vector<int32_t> root(size);
+  costStep = 0;
+  for (int32_t i = 0; i < size; ++i) {
+    const Node &n = graph.nodes[i];
+    root[i] = n.viewOf >= 0 ? root[n.viewOf] : i;
+    bytes.push_back(n.bytes);
+    cost.push_back(n.cost);
+    workspace.push_back(n.workspace);
+    fixed.push_back(n.pinned || n.viewOf >= 0);
+    costStep = std::gcd(costStep, n.cost);
+    for (int32_t a : n.inputs)
+      inputs[i].push_back(root[a]);
+    std::sort(inputs[i].begin(), inputs[i].end());
+    inputs[i].erase(std::unique(inputs[i].begin(), inputs[i].end()),
+                    inputs[i].end());
+    for (int32_t a : inputs[i])
+      users[a].push_back(i);
+  }
+  costStep = std::max<int64_t>(costStep, 1);
+  for (int32_t i = size; i-- > 0;) {
+    lastUser[i] = horizon[i] = i;
+    for (int32_t u : users[i]) {
+      lastUser[i] = u;
+      horizon[i] = std::max({horizon[i], u, fixed[u] ? u : horizon[u]});
+    }
+  }
+}
+
+} // namespace act::remat

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The problem seen at chosen moments only, as a mixed-integer program. A moment
+// t is the step in which t is computed first; between two moments lies an
+// interval of stages, and all that is asked of it is what is computed again in
+// it at least once:
+//
+//      interval 0          interval 1            interval 2
+//   |0 1 2 ... t0|t0+1 ............... t1|t1+1 .............. t2|
+//               keep[0]                 keep[1]                keep[2]
+//                     again[1]                again[2]
+//
+//   minimise  sum of cost(i) * again[k][i]
+//   keep[k][i] <= keep[k-1][i] + again[k][i]     there is nothing else to keep
+//   again[k][j] <= keep[k-1][a] + again[k][a]    for each input a of j
+//            1 <= keep[k-1][a] + again[k][a]     if j is computed first in k
+//   sum of bytes(i) * keep[k][i] <= budget - bytes(t) - inputs(t) - workspace(t)
+//
+// where what is computed first in an interval is there without a price. Every
+// schedule satisfies this, whatever it does between the moments, so the minimum
+// is a lower bound for all schedules. With more moments it rises.
+//
+// A stage that is an interval by itself can be looked into. Its recomputations
+// come in ascending order, so what is alive when k is computed in it is known:
+// what came with it and is needed later, and what was made in it and is needed
+// later. These are `events`. With every moment and every event, this is the
+// stage-wise formulation itself.
+#ifndef ACT_LIB_REMAT_RELAXATION_H
+#define ACT_LIB_REMAT_RELAXATION_H
+#include "lib/Remat/Milp.h"
+#include "lib/Remat/Timeline.h"
+#include <set>
+
+namespace act::remat {
+
+struct Moments {
+  std::set<int32_t> stages;                   // always with the last one
+  std::set<std::pair<int32_t, int32_t>> events; // (stage, node again in it)
+
+  /// So that the stage is an interval by itself.
+  void isolate(int32_t stage) {
+    stages.insert(stage);
+    if (stage > 0)
+      stages.insert(stage - 1);
+  }
+};
+
+class Relaxation {
+public:
+  /// What costs more than `dearest` is computed once only.
+  Relaxation(const Instance &in, int64_t budget, const Moments &moments,
+             int64_t dearest);
+
+  const Milp &problem() const { return milp; }
+  /// A cost of 1 in the program.
+  double unit() const { return costUnit; }
+  /// False if even no retention at all is too much at some moment.
+  bool possible() const { return fits; }
+  /// A schedule that computes again what the solution does, as late as it can.
+  Recomputations schedule(const std::vector<double> &values) const;
+
+private:
+  struct Interval {
+    int32_t first, last;              // stages
+    std::vector<int32_t> again, keep; // variables by node, or -1
+  };
+  void addInterval(Interval &now, const Interval *before);
+  void addMoment(const Interval &now);
+  void addEvent(const Interval &before, const Interval &now, int32_t node);
+  bool useful(int32_t node, int32_t stage) const {
+    return horizon[node] > stage;
+  }
+
+  const Instance &in;
+  int64_t budget;
+  double costUnit;
+  bool fits = true;
+  std::vector<char> once;
+  std::vector<int32_t> horizon;
+  std::vector<Interval> intervals;
+  Milp milp;
+};
+
+} // namespace act::remat
+#endif

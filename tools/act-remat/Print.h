@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_TOOLS_ACTREMAT_PRINT_H
+#define ACT_TOOLS_ACTREMAT_PRINT_H
+#include "act/Remat/Solver.h"
+#include <string>
+
+namespace act::rematool {
+
+struct Found {
+  int64_t budget = 0;
+  int64_t basePeak = 0; // without recomputation
+  remat::Answer answer;
+};
+
+std::string text(const Found &found);
+std::string json(const Found &found);
+
+} // namespace act::rematool
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// act-remat: the cheapest schedule of a graph under a memory budget.
+#include "act/File/MappedFile.h"
+#include "act/Remat/Evaluator.h"
+#include "act/Remat/LowerBound.h"
+#include "act/Remat/TextFormat.h"
+#include "tools/Numbers.h"
+#include "tools/act-remat/Budget.h"
+#include "tools/act-remat/Print.h"
+#include <cstdio>
+
+using namespace act;
+
+static int fail(const Error &error) {
+  std::fprintf(stderr, "act-remat: %s\n", error.str().c_str());
+  return 1;
+}
+
+static Error noSchedule(const rematool::Found &found, int64_t least) {
+  std::string b = std::to_string(found.budget);
+  return Error{(found.answer.outcome == remat::Outcome::Impossible
+                    ? "no schedule needs at most " + b + " bytes"
+                    : "found no schedule that needs at most " + b + " bytes") +
+                   "; the smallest feasible budget known is " +
+                   std::to_string(found.answer.peakBytes) +
+                   " bytes, and none is below " + std::to_string(least),
+               "--budget"};
+}
+
+static int run(const std::string &file, const std::string &budget,
+               const remat::SolverOptions &options, bool json) {
+  auto mapped = file::MappedFile::open(file);
+  if (!mapped)
+    return fail(mapped.error());
+  auto graph = remat::readText(mapped->text(), file);
+  if (!graph)
+    return fail(graph.error());
+  auto base = remat::evaluate(*graph, remat::withoutRecomputation(*graph));
+  if (!base)
+    return fail(base.error());
+  rematool::Found found;
+  found.basePeak = base->peakBytes;
+  auto bytes = rematool::parseBudget(budget, found.basePeak);
+  if (!bytes)
+    return fail(bytes.error());
+  found.budget = *bytes;
+  auto answer = remat::solve(*graph, found.budget, options);
+  if (!answer)
+    return fail(answer.error());
+  found.answer = std::move(*answer);
+  if (found.answer.outcome == remat::Outcome::NotFound ||
+      found.answer.outcome == remat::Outcome::Impossible)
+    return fail(noSchedule(found, remat::leastPeak(*graph)));
+  // Nothing is printed that somebody else has not found to be right.
+  auto checked = remat::evaluate(*graph, found.answer.schedule);
+  if (!checked || checked->peakBytes != found.answer.peakBytes ||
+      checked->extraCost != found.answer.extraCost ||
+      checked->peakBytes > found.budget)
+    return fail({"internal error: the checker does not accept the schedule", ""});
+  std::string out = json ? rematool::json(found) : rematool::text(found);
+  if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() ||
+      std::fflush(stdout) != 0)
+    return fail({"cannot be written", "standard output"});
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("the cheapest schedule of a graph under a memory budget");
+  std::string file, budget;
+  remat::SolverOptions options;
+  bool json = false;
+  app.add_option("GRAPH", file, "nodes and edges; docs/act-remat.md")
+      ->required();
+  app.add_option("--budget", budget,
+                 "a fraction of the peak without recomputation (0.8), or bytes "
+                 "with a unit (24GB, 512MiB, 4096B)")
+      ->required();
+  app.add_flag("--json", json, "one JSON object");
+  app.add_option("--nodes", options.nodes,
+                 "of branch and bound, at most; the best found then is printed")
+      ->transform(tools::whole(0, int64_t{1} << 31))
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "of refinement, at most")
+      ->transform(tools::whole(0, int64_t{1} << 31))
+      ->capture_default_str();
+  app.add_option("--seconds", options.seconds,
+                 "of processor time, at most (0: no limit); results then depend "
+                 "on the machine")
+      ->check(tools::finite())
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    // CLI11 numbers its errors from 100; a tool's user expects 1.
+    return app.exit(e) == 0 ? 0 : 1;
+  }
+  return run(file, budget, options, json);
+}
