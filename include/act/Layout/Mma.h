@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layouts of blocks that mma.sync reads and writes: the fragment figures of the
+// PTX ISA ("Matrix Fragments for mma.m16n8k16 ..") repeated over a block.
+//
+// One instruction multiplies 16 x k by k x 8. With g = lane / 4, t = lane % 4:
+//
+//   C, D  16x8   f32, i32: c0 c1 (g, 2t + 0..1)   c2 c3 (g + 8, 2t + 0..1)
+//   A     16xk   of w elements to a 32-bit register (w = 4, 2, 1 for 8-, 16-,
+//                32-bit elements; k = 8 w): a0.. (g, w t + 0..w-1), the next
+//                register (g + 8, ..), the next two the same at column + k / 2
+//   B     kx8    b0.. (w t + 0..w-1, g), the next register at row + k / 2
+//
+// In digits, the accumulator is
+//   register [2:(0,1), 2:(8,0)]   lane [4:(0,2), 8:(1,0)]
+// and A at 16 bits
+//   register [2:(0,1), 2:(8,0), 2:(0,8)]   lane [4:(0,2), 8:(1,0)].
+//
+// A block of M x N x K gives each of warpsM x warpsN warps one connected part,
+// M / warpsM rows by N / warpsN columns; warp = m + warpsM * n. A does not know
+// n, nor B m: the warps that share an operand hold copies.
+//
+// Order of registers, fastest first:
+//   accumulator  the fragment, then tiles along n (8 columns each), then along
+//                m (16 rows each)
+//   A            the fragment, then tiles along k, then along m
+//   B            the fragment, then tiles along k, then along n
+// so tile (i, j) of an operand is the registers from (i + j * tiles) *
+// fragment on, and elements packed into one 32-bit register are neighbours.
+//
+// With this order an accumulator of M x N is, as it stands, the 16-bit operand
+// A of a product over N: mmaAccumulator({M, N}, w, 1) ==
+// mmaOperandA({M, N}, w, 1, 16). That is how attention's P stays in registers.
+#ifndef ACT_LAYOUT_MMA_H
+#define ACT_LAYOUT_MMA_H
+#include "act/Layout/Distributed.h"
+
+namespace act::layout {
+
+/// The k of the instruction m16n8k: 32, 16, 8 for 8, 16, 32 bits; 0 otherwise.
+int64_t mmaDepth(int64_t elementBits);
+
+/// shape is {M, N}; M a multiple of 16 warpsM, N of 8 warpsN.
+Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
+                                   int64_t warpsN);
+/// shape is {M, K}; M a multiple of 16 warpsM, K of mmaDepth(elementBits).
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
+                                int64_t warpsN, int64_t elementBits);
+/// shape is {K, N}; N a multiple of 8 warpsN, K of mmaDepth(elementBits).
+Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
+                                int64_t warpsN, int64_t elementBits);
+
+} // namespace act::layout
+#endif

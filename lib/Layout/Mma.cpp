@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Layout/Mma.h"
+
+namespace act::layout {
+
+int64_t mmaDepth(int64_t elementBits) {
+  return elementBits == 8 || elementBits == 16 || elementBits == 32
+             ? 256 / elementBits
+             : 0;
+}
+
+static Status checkMultiple(const char *what, int64_t extent, int64_t unit) {
+  if (extent >= 1 && extent % unit == 0)
+    return ok();
+  return Error{std::string(what) + " is " + std::to_string(extent) +
+                   ", expected a multiple of " + std::to_string(unit),
+               ""};
+}
+
+static Status checkBlock(const std::vector<int64_t> &shape, int64_t warpsM,
+                         int64_t warpsN) {
+  if (shape.size() != 2)
+    return Error{"a block of mma has 2 dimensions, found " +
+                     std::to_string(shape.size()),
+                 ""};
+  if (warpsM < 1 || warpsN < 1 || warpsM > Distributed::mostWarps ||
+      warpsN > Distributed::mostWarps)
+    return Error{"expected 1 to 32 warps along m and n, found " +
+                     std::to_string(warpsM) + " and " + std::to_string(warpsN),
+                 ""};
+  return ok();
+}
+
+static Status checkDepth(int64_t k, int64_t elementBits) {
+  int64_t depth = mmaDepth(elementBits);
+  if (!depth)
+    return Error{"an operand of mma has elements of 8, 16 or 32 bits, found " +
+                     std::to_string(elementBits),
+                 ""};
+  return checkMultiple("k", k, depth);
+}
+
+Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
+                                   int64_t warpsN) {
+  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
+    return s.error();
+  if (Status s = checkMultiple("m", shape[0], 16 * warpsM); !s)
+    return s.error();
+  if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
+    return s.error();
+  return Tower(shape)
+      .registers(1, 2)
+      .lanes(1, 4)
+      .lanes(0, 8)
+      .registers(0, 2)
+      .registers(1, shape[1] / (8 * warpsN))
+      .registers(0, shape[0] / (16 * warpsM))
+      .warps(0, warpsM)
+      .warps(1, warpsN)
+      .get();
+}
+
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
+                                int64_t warpsN, int64_t elementBits) {
+  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
+    return s.error();
+  if (Status s = checkMultiple("m", shape[0], 16 * warpsM); !s)
+    return s.error();
+  if (Status s = checkDepth(shape[1], elementBits); !s)
+    return s.error();
+  return Tower(shape)
+      .registers(1, 32 / elementBits)
+      .lanes(1, 4)
+      .lanes(0, 8)
+      .registers(0, 2)
+      .registers(1, 2)
+      .registers(1, shape[1] / mmaDepth(elementBits))
+      .registers(0, shape[0] / (16 * warpsM))
+      .warps(0, warpsM)
+      .copiesInWarps(warpsN)
+      .get();
+}
+
+Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
+                                int64_t warpsN, int64_t elementBits) {
+  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
+    return s.error();
+  if (Status s = checkDepth(shape[0], elementBits); !s)
+    return s.error();
+  if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
+    return s.error();
+  return Tower(shape)
+      .registers(0, 32 / elementBits)
+      .lanes(0, 4)
+      .lanes(1, 8)
+      .registers(0, 2)
+      .registers(0, shape[0] / mmaDepth(elementBits))
+      .registers(1, shape[1] / (8 * warpsN))
+      .copiesInWarps(warpsM)
+      .warps(1, warpsN)
+      .get();
+}
+
+} // namespace act::layout
