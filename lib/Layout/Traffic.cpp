@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts wavefronts in shared memory, and chooses by the counts.
+#include "act/Layout/Shared.h"
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <numeric>
+
+namespace act::layout {
+
+/// Lanes that are served together.
+static size_t lanesAtOnce(int64_t bytes) {
+  return bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
+}
+
+// A bank serves one word at a time; lanes that want the same word share it. An
+// access of at most 16 bytes has one word in a bank, so a bank sees at most as
+// many words as there are lanes.
+int64_t wavefronts(const std::vector<int64_t> &addresses, int64_t bytes) {
+  constexpr int64_t banks = 32, wordBytes = 4;
+  assert(bytes >= 1 && bytes <= 16 && "no such access");
+  std::array<std::array<int64_t, Distributed::laneCount>, banks> words;
+  int64_t total = 0;
+  size_t step = lanesAtOnce(bytes);
+  for (size_t first = 0; first < addresses.size(); first += step) {
+    std::array<int64_t, banks> turns{};
+    int64_t most = 0;
+    size_t end = std::min(addresses.size(), first + step);
+    for (size_t lane = first; lane < end; ++lane) {
+      if (addresses[lane] < 0)
+        continue;
+      int64_t last = (addresses[lane] + bytes - 1) / wordBytes;
+      for (int64_t word = addresses[lane] / wordBytes; word <= last; ++word) {
+        int64_t bank = word % banks;
+        auto *begin = words[bank].data(), *stop = begin + turns[bank];
+        if (std::find(begin, stop, word) != stop)
+          continue;
+        *stop = word;
+        most = std::max(most, ++turns[bank]);
+      }
+    }
+    total += most;
+  }
+  return total;
+}
+
+/// The least for as many bytes: every wavefront full.
+static int64_t leastWavefronts(const std::vector<int64_t> &addresses,
+                               int64_t bytes) {
+  int64_t total = 0;
+  size_t step = lanesAtOnce(bytes);
+  for (size_t first = 0; first < addresses.size(); first += step)
+    for (size_t lane = first; lane < first + step; ++lane)
+      if (lane < addresses.size() && addresses[lane] >= 0) {
+        ++total;
+        break;
+      }
+  return total;
+}
+
+int64_t Shared::vectorFor(const Distributed &layout) const {
+  if (layout.rank() == 0)
+    return 1;
+  // Copies of registers are not stored, and loaded once.
+  Distributed d = layout.withoutRegisterCopies();
+  int64_t side = d.contiguous(d.rank() - 1), vector = 1;
+  auto fits = [&](int64_t bytes) {
+    for (const Panel &panel : parts)
+      if (panel.bytes % bytes || panel.pitch % bytes)
+        return false;
+    return true;
+  };
+  while (side % (vector * 2) == 0 && vector * 2 * width <= 16 &&
+         fits(vector * 2 * width))
+    vector *= 2;
+  return vector;
+}
+
+namespace {
+
+struct Place {
+  int64_t slot, row, column;
+  Place operator+(const Place &o) const {
+    return {slot + o.slot, row + o.row, column + o.column};
+  }
+};
+
+} // namespace
+
+/// Where a register, lane or warp is: its part of the sum, as slot, row,
+/// column.
+static Place placeOf(const Distributed &d, int64_t reg, int64_t lane,
+                     int64_t warp) {
+  Coordinates c = d.coordinates(reg, lane, warp);
+  Place place{0, c.size() > 1 ? c[c.size() - 2] : 0, c.empty() ? 0 : c.back()};
+  for (size_t k = 0; k + 2 < c.size(); ++k)
+    place.slot = place.slot * d.shape()[k] + c[k];
+  return place;
+}
+
+Traffic Shared::traffic(const Distributed &layout, bool store,
+                        int64_t warps) const {
+  assert(layout.rank() <= extents.size() &&
+         std::equal(layout.shape().rbegin(), layout.shape().rend(),
+                    extents.rbegin()) &&
+         "the layout is of another block");
+  constexpr int64_t lanes = Distributed::laneCount;
+  Distributed d = layout.withoutRegisterCopies();
+  int64_t vector = vectorFor(d);
+  Traffic result;
+  result.bytes = vector * width;
+  std::vector<Place> lanePlaces;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    lanePlaces.push_back(placeOf(d, 0, lane, 0));
+  std::vector<Place> registerPlaces;
+  for (int64_t reg = 0; reg < d.registerCount(); reg += vector)
+    registerPlaces.push_back(placeOf(d, reg, 0, 0));
+  std::vector<int64_t> addresses(lanes);
+  for (int64_t warp = 0; warp < warps; ++warp) {
+    Place warpPlace = placeOf(d, 0, 0, warp);
+    bool takesPart[lanes], any = false;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      takesPart[lane] = !store || d.isFirst(lane, warp);
+      any |= takesPart[lane];
+    }
+    if (!any)
+      continue;
+    for (const Place &registerPlace : registerPlaces) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        Place p = lanePlaces[lane] + (registerPlace + warpPlace);
+        addresses[lane] =
+            takesPart[lane] ? offset(p.slot, p.row, p.column) : -1;
+      }
+      ++result.instructions;
+      result.wavefronts += layout::wavefronts(addresses, result.bytes);
+      result.least += leastWavefronts(addresses, result.bytes);
+    }
+  }
+  return result;
+}
+
+Traffic Shared::stores(const Distributed &layout) const {
+  return traffic(layout, true, layout.warpCount());
+}
+
+Traffic Shared::loads(const Distributed &layout) const {
+  return traffic(layout, false, layout.warpCount());
+}
+
+/// Sees what the first warp costs: enough to compare forms by.
+struct Chooser {
+  static std::array<int64_t, 3>
+  cost(const Shared &shared, const Distributed &from, const Distributed &to) {
+    Traffic w = shared.traffic(from, true, 1), r = shared.traffic(to, false, 1);
+    return {w.wavefronts + r.wavefronts, w.instructions + r.instructions,
+            shared.size()};
+  }
+};
+
+Result<Passage> choose(const Distributed &from, const Distributed &to,
+                       int64_t elementBytes) {
+  if (from.shape() != to.shape())
+    return Error{"layouts of different shapes", ""};
+  std::optional<Passage> best;
+  std::array<int64_t, 3> bestCost{};
+  Error last;
+  auto consider = [&](Result<Shared> shared, bool transposed,
+                      const Distributed &f, const Distributed &t) {
+    if (!shared) {
+      last = shared.error();
+      return;
+    }
+    auto cost = Chooser::cost(*shared, f, t);
+    if (best && bestCost <= cost)
+      return;
+    bestCost = cost;
+    best = Passage{*shared, transposed, {}, {}};
+  };
+
+  // A value without dimensions lies there as one element.
+  bool scalar = from.rank() == 0;
+  Distributed f = scalar ? from.expanded(0) : from,
+              t = scalar ? to.expanded(0) : to;
+  std::vector<unsigned> reversed(f.rank());
+  std::iota(reversed.rbegin(), reversed.rend(), 0u);
+  Distributed fr = f.transposed(reversed), tr = t.transposed(reversed);
+  for (bool transposed : {false, true}) {
+    const Distributed &a = transposed ? fr : f, &b = transposed ? tr : t;
+    for (Swizzle swizzle : {Swizzle::chunks, Swizzle::pairs})
+      consider(Shared::evenly(a.shape(), elementBytes, swizzle), transposed, a,
+               b);
+    int64_t row = a.shape().back() * elementBytes;
+    for (int64_t padding : {0, 4, 8, 16, 32, 48, 64})
+      if (padding % elementBytes == 0)
+        consider(Shared::get(a.shape(), elementBytes,
+                             {{row}, Swizzle::none, padding}),
+                 transposed, a, b);
+    if (f.rank() < 2)
+      break;
+  }
+  if (!best)
+    return last;
+  best->writes = best->shared.stores(best->transposed ? fr : f);
+  best->reads = best->shared.loads(best->transposed ? tr : t);
+  return *best;
+}
+
+} // namespace act::layout
