@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/Passes.h"
+#include "passes/tile-to-nvvm/TargetTable.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_CHECKPTXTARGETPASS
+#include "passes/tile-to-nvvm/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+struct CheckPtxTarget
+    : act::tile::impl::CheckPtxTargetPassBase<CheckPtxTarget> {
+  using CheckPtxTargetPassBase::CheckPtxTargetPassBase;
+
+  void runOnOperation() override {
+    if (failed(tile::checkChip(target, getOperation().getLoc())))
+      return signalPassFailure();
+    bool wrong = false;
+    getOperation().walk([&](Operation *op) {
+      if (op == getOperation() || wrong)
+        return;
+      if (std::string reason = tile::whyNotOn(target, op); !reason.empty()) {
+        op->emitOpError(reason);
+        wrong = true;
+      }
+    });
+    if (wrong)
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

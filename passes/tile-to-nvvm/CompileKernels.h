@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kernel of a module, compiled to PTX: each to a text of its own, which
+// is looked for in a cache on disk first.
+#ifndef ACT_PASSES_TILETONVVM_COMPILEKERNELS_H
+#define ACT_PASSES_TILETONVVM_COMPILEKERNELS_H
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/PtxCache.h"
+#include <array>
+#include <vector>
+
+namespace act::tile {
+
+struct CompiledKernel {
+  std::string name;                         ///< the entry in the PTX
+  std::string ptx;                          ///< one kernel, with all it needs
+  std::array<int64_t, 3> grid = {0, 0, 0};  ///< zeros: the launch decides
+  std::array<int32_t, 3> block = {1, 1, 1}; ///< threads
+  int64_t sharedBytes = 0;                  ///< dynamic, asked for at launch
+  mlir::gpu::GPUFuncOp source;              ///< in the module that was given
+  bool cached = false;                      ///< it was on disk already
+};
+
+/// Compiles copies of the kernels in all gpu.modules of `module`, or of the one
+/// called `only`; in their order. Diagnostics say what is wrong.
+mlir::FailureOr<std::vector<CompiledKernel>>
+compileKernels(mlir::ModuleOp module, const PtxOptions &options,
+               const PtxCache &cache, llvm::StringRef only = "");
+
+} // namespace act::tile
+#endif

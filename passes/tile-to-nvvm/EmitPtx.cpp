@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/tile-to-nvvm/Passes.h"
+
+using namespace mlir;
+using namespace act;
+
+static constexpr llvm::StringLiteral chips[] = {"sm_80", "sm_86", "sm_89",
+                                                "sm_90a"};
+
+ArrayRef<llvm::StringLiteral> tile::ptxChips() { return chips; }
+
+LogicalResult tile::checkChip(StringRef chip, Location loc) {
+  if (llvm::is_contained(chips, chip))
+    return success();
+  return emitError(loc) << "unknown target '" << chip
+                        << "', expected sm_80, sm_86, sm_89 or sm_90a";
+}
+
+void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
+  PrepareGpuKernelsPassOptions prepare;
+  prepare.registers = o.registers;
+  pm.addPass(createPrepareGpuKernelsPass(prepare));
+  // While loops are loops: an invariant that the expansion makes leaves them.
+  pm.addPass(createExpandGpuMathPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // From here on upstream's conversions only.
+  pm.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions nvvm;
+  nvvm.indexBitwidth = 64;
+  pm.addPass(createConvertGpuOpsToNVVMOps(nvvm));
+  ConvertIndexToLLVMPassOptions index;
+  index.indexBitwidth = 64;
+  pm.addPass(createConvertIndexToLLVMPass(index));
+  ArithToLLVMConversionPassOptions arith;
+  arith.indexBitwidth = 64;
+  pm.addPass(createArithToLLVMConversionPass(arith));
+  pm.addPass(createConvertMathToLLVMPass());
+  // Operations that upstream has no intrinsic for become inline PTX.
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  CheckPtxTargetPassOptions check;
+  check.target = o.chip;
+  pm.addPass(createCheckPtxTargetPass(check));
+}
+
+namespace {
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("sm_80, sm_86, sm_89 or sm_90a"),
+                             llvm::cl::init("sm_80")};
+  Option<unsigned> registers{
+      *this, "registers",
+      llvm::cl::desc("the most registers that a thread may have; 0: no cap"),
+      llvm::cl::init(0)};
+};
+} // namespace
+
+void tile::registerPtxPipeline() {
+  PassPipelineRegistration<PipelineOptions>(
+      "lower-gpu-to-llvm",
+      "lowers kernels in upstream's dialects to llvm and nvvm",
+      [](OpPassManager &pm, const PipelineOptions &given) {
+        PtxOptions options;
+        options.chip = given.target;
+        options.registers = given.registers;
+        buildGpuToLLVMPipeline(pm.nest<gpu::GPUModuleOp>(), options);
+      });
+}
+
+FailureOr<std::string> tile::emitPtx(gpu::GPUModuleOp module,
+                                     const PtxOptions &options) {
+  if (failed(checkChip(options.chip, module.getLoc())))
+    return failure();
+  OwningOpRef<gpu::GPUModuleOp> copy(module.clone());
+  PassManager pm(module.getContext(), gpu::GPUModuleOp::getOperationName());
+  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  buildGpuToLLVMPipeline(pm, options);
+  if (failed(pm.run(*copy)))
+    return failure();
+  return translateToPtx(*copy, options);
+}
+
+void tile::registerPtxDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
+                  index::IndexDialect, LLVM::LLVMDialect, math::MathDialect,
+                  NVVM::NVVMDialect, scf::SCFDialect>();
+  registerConvertNVVMToLLVMInterface(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+Operation *tile::dynamicSharedMemory(gpu::GPUModuleOp module) {
+  if (Operation *known = SymbolTable::lookupSymbolIn(module, dynamicSharedName))
+    return known;
+  auto b = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  // 1024: what a swizzle of 128 bytes repeats after.
+  return LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/false,
+                                LLVM::Linkage::External, dynamicSharedName,
+                                Attribute(), /*alignment=*/1024,
+                                /*addrSpace=*/3);
+}

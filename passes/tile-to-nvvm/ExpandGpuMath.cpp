@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/tile-to-nvvm/Functions.h"
+#include "passes/tile-to-nvvm/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_EXPANDGPUMATHPASS
+#include "passes/tile-to-nvvm/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+bool isNarrow(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isBF16() || element.isF16();
+}
+
+Type asF32(Type type) {
+  Type f32 = Float32Type::get(type.getContext());
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(f32);
+  return f32;
+}
+
+bool isArithmetic(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SIToFPOp,
+             arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(op);
+}
+
+/// Arithmetic on 16-bit floats: in f32, each value rounded to its type. Exact
+/// for +, -, *, / since f32 has more than twice the digits; where one rounding
+/// does, LLVM undoes it again.
+struct WidenArithmetic : RewritePattern {
+  WidenArithmetic(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    bool function = isa<math::MathDialect>(op->getDialect());
+    if ((!function && !isArithmetic(op)) || op->getNumResults() != 1 ||
+        (llvm::none_of(op->getOperandTypes(), isNarrow) &&
+         llvm::none_of(op->getResultTypes(), isNarrow)))
+      return failure();
+    Location loc = op->getLoc();
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands())
+      operands.push_back(
+          isNarrow(v.getType())
+              ? arith::ExtFOp::create(rewriter, loc, asF32(v.getType()), v)
+                    .getResult()
+              : v);
+    Type type = op->getResult(0).getType();
+    OperationState state(loc, op->getName(), operands,
+                         isNarrow(type) ? asF32(type) : type, op->getAttrs());
+    Value result = rewriter.create(state)->getResult(0);
+    if (isNarrow(type))
+      result = arith::TruncFOp::create(rewriter, loc, type, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// f64 to 16 bits and back by way of f32, as on the host.
+template <typename Cast> struct CastInTwoSteps : OpRewritePattern<Cast> {
+  using OpRewritePattern<Cast>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Cast op,
+                                PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType(), to = op.getType();
+    if (!(isNarrow(from) && getElementTypeOrSelf(to).isF64()) &&
+        !(isNarrow(to) && getElementTypeOrSelf(from).isF64()))
+      return failure();
+    Value single = Cast::create(rewriter, op.getLoc(), asF32(from), op.getIn());
+    rewriter.replaceOpWithNewOp<Cast>(op, to, single);
+    return success();
+  }
+};
+
+/// The functions of Functions.h work on single values: vectors in elements.
+struct UnrollFunction : RewritePattern {
+  UnrollFunction(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!tile::isGpuFunction(op) && !isa<arith::DivFOp>(op))
+      return failure();
+    auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (!type || type.getRank() != 1 || type.isScalable())
+      return failure();
+    Location loc = op->getLoc();
+    Value result = LLVM::PoisonOp::create(rewriter, loc, type);
+    for (int64_t i = 0, n = type.getDimSize(0); i < n; ++i) {
+      Value at = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32Type(),
+                                          rewriter.getI32IntegerAttr(int(i)));
+      SmallVector<Value> operands;
+      for (Value v : op->getOperands())
+        operands.push_back(
+            LLVM::ExtractElementOp::create(rewriter, loc, v, at));
+      OperationState state(loc, op->getName(), operands, type.getElementType(),
+                           op->getAttrs());
+      result = LLVM::InsertElementOp::create(
+          rewriter, loc, result, rewriter.create(state)->getResult(0), at);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ExpandFunction : RewritePattern {
+  ExpandFunction(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 2, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    Value value = tile::expandGpuFunction(op, rewriter);
+    if (!value)
+      return failure();
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
+/// Those that upstream's polynomials compute as well as f32 can say it: the
+/// same ones that the host uses.
+bool isPolynomial(StringRef name) {
+  static const llvm::StringSet<> names = {
+      "math.acos", "math.asin",  "math.atan", "math.atan2", "math.cbrt",
+      "math.erf",  "math.erfc",  "math.exp",  "math.expm1", "math.log",
+      "math.log2", "math.log1p", "math.tanh"};
+  return names.contains(name);
+}
+
+/// What upstream's conversions turn into instructions.
+bool isInstruction(Operation *op) {
+  if (isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp,
+          math::CeilOp, math::FloorOp, math::TruncOp, math::RoundOp,
+          math::RoundEvenOp, math::IsNaNOp, math::IsFiniteOp>(op))
+    return true;
+  return isa<math::AbsIOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp>(op);
+}
+
+struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns, isPolynomial);
+    patterns
+        .add<WidenArithmetic, CastInTwoSteps<arith::ExtFOp>,
+             CastInTwoSteps<arith::TruncFOp>, UnrollFunction, ExpandFunction>(
+            &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    WalkResult left = getOperation().walk([](Operation *op) {
+      bool foreign =
+          isa<arith::RemFOp>(op) ||
+          (isa<math::MathDialect>(op->getDialect()) && !isInstruction(op));
+      if (!foreign)
+        return WalkResult::advance();
+      op->emitOpError("has no form on GPUs for ") << op->getResult(0).getType();
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/Functions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+class FunctionBuilder {
+public:
+  FunctionBuilder(OpBuilder &b, Location loc)
+      : b(b), loc(loc), f32(b.getF32Type()), f64(b.getF64Type()) {}
+
+  Value sine(Value x, bool cosine);
+  Value power(Value x, Value y);
+  Value reciprocalRoot(Value x, Type type);
+  Value intrinsic(StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, loc, f32, b.getStringAttr(name),
+                                         operands)
+        .getResults();
+  }
+  /// One that LLVM has no intrinsic for, of one operand.
+  Value instruction(StringRef text, Value x) {
+    return LLVM::InlineAsmOp::create(b, loc, f32, x, text, "=f,f",
+                                     /*has_side_effects=*/false,
+                                     /*is_align_stack=*/false,
+                                     LLVM::TailCallKind::None, nullptr, nullptr)
+        .getResult(0);
+  }
+  Value scaled(Value x, double by) { return mul(x, number(x.getType(), by)); }
+  Value number(Type type, double value) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+
+private:
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, loc, x, y, z);
+  }
+  Value select(Value c, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, c, x, y);
+  }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
+  Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
+  Value is(arith::CmpFPredicate p, Value x, Value y) {
+    return arith::CmpFOp::create(b, loc, p, x, y);
+  }
+  Value is(arith::CmpFPredicate p, Value x, double y) {
+    return is(p, x, number(x.getType(), y));
+  }
+  Value d(double value) { return number(f64, value); }
+  Value whole(Value x) { return math::RoundEvenOp::create(b, loc, x); }
+  Value low(Value x) { return math::FloorOp::create(b, loc, x); }
+  Value positive(Value x) { return math::AbsFOp::create(b, loc, x); }
+  Value wide(Value x) { return arith::ExtFOp::create(b, loc, f64, x); }
+  Value single(Value x) { return arith::TruncFOp::create(b, loc, f32, x); }
+  /// c[0] + c[1] x + c[2] x² + ...
+  Value polynomial(Value x, ArrayRef<double> c) {
+    Value sum = number(x.getType(), c.back());
+    for (double next : llvm::reverse(c.drop_back()))
+      sum = fma(sum, x, number(x.getType(), next));
+    return sum;
+  }
+  Value log2(Value x);
+  Value exp2(Value x);
+
+  OpBuilder &b;
+  Location loc;
+  Type f32, f64;
+};
+
+using P = arith::CmpFPredicate;
+
+} // namespace
+
+/// In f64: x less a multiple k of π/2, which stands in two numbers; an fma
+/// knows all digits of the product, so what is left is good to 1e-16 up to |x|
+/// = 2^53. Then Taylor's polynomials, with an error of 7e-12 on [-π/4, π/4].
+Value FunctionBuilder::sine(Value x, bool cosine) {
+  Value angle = wide(x);
+  Value k = whole(mul(angle, d(2 / M_PI)));
+  Value r = fma(k, d(-0x1.921fb54442d18p+0), angle);
+  r = fma(k, d(-0x1.1a62633145c07p-54), r);
+  Value r2 = mul(r, r);
+  Value s = polynomial(
+      r2, {1, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800});
+  s = mul(s, r);
+  Value c = polynomial(r2, {1, -1. / 2, 1. / 24, -1. / 720, 1. / 40320,
+                            -1. / 3628800, 1. / 479001600});
+  // The quadrant as a fraction: 0, 1/4, 1/2 or 3/4.
+  Value turns = mul(k, d(0.25));
+  turns = sub(turns, low(turns));
+  Value first = is(P::OEQ, turns, 0.25), second = is(P::OEQ, turns, 0.5),
+        third = is(P::OEQ, turns, 0.75);
+  Value odd = either(first, third);
+  Value value = cosine ? select(odd, s, c) : select(odd, c, s);
+  Value negative = cosine ? either(first, second) : either(second, third);
+  value = select(negative, arith::NegFOp::create(b, loc, value), value);
+  value = single(value);
+  if (cosine)
+    return value;
+  // Small angles, and the sign of zero.
+  return select(is(P::OLT, positive(x), 0x1p-12), x, value);
+}
+
+/// Of a positive f64 that is normal: exponent and log of the mantissa m in
+/// [√½, √2) as the series of atanh in (m - 1) / (m + 1); error 1e-15.
+Value FunctionBuilder::log2(Value x) {
+  Type i64 = b.getI64Type();
+  auto integer = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(n));
+  };
+  Value bits = arith::BitcastOp::create(b, loc, i64, x);
+  // So that a mantissa from √2 on counts to the next exponent.
+  constexpr int64_t half = 0x3fe6a09e667f3bcd; // √½
+  Value above = arith::SubIOp::create(b, loc, bits, integer(half));
+  Value exponent = arith::ShRSIOp::create(b, loc, above, integer(52));
+  Value rest = arith::SubIOp::create(
+      b, loc, bits, arith::ShLIOp::create(b, loc, exponent, integer(52)));
+  Value m = arith::BitcastOp::create(b, loc, f64, rest);
+  Value s = div(sub(m, d(1)), add(m, d(1)));
+  SmallVector<double> series;
+  for (int i = 1; i <= 17; i += 2)
+    series.push_back(2 / M_LN2 / i);
+  Value fraction = mul(polynomial(mul(s, s), series), s);
+  return add(arith::SIToFPOp::create(b, loc, f64, exponent), fraction);
+}
+
+/// Of an f64 within ±1000: Taylor's polynomial of degree 11, error 1e-14.
+Value FunctionBuilder::exp2(Value x) {
+  Value k = whole(x), f = sub(x, k);
+  SmallVector<double> series = {1};
+  for (int i = 1; i <= 11; ++i)
+    series.push_back(series.back() * M_LN2 / i);
+  Value fraction = polynomial(f, series);
+  Value n = arith::FPToSIOp::create(b, loc, b.getI64Type(), k);
+  Value shift = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(52));
+  Value bits = arith::BitcastOp::create(b, loc, b.getI64Type(), fraction);
+  bits = arith::AddIOp::create(b, loc, bits,
+                               arith::ShLIOp::create(b, loc, n, shift));
+  return arith::BitcastOp::create(b, loc, f64, bits);
+}
+
+/// |x|^y as 2^(y log2 |x|) in f64, then the cases of C's pow.
+Value FunctionBuilder::power(Value x, Value y) {
+  Value size = wide(positive(x)), exponent = wide(y);
+  Value t = mul(exponent, log2(size));
+  // 0 and infinity have no mantissa; NaN comes back below.
+  Value infinite = number(f64, INFINITY);
+  Value end = select(is(P::OEQ, size, 0.0), number(f64, -INFINITY), infinite);
+  Value atEnd = either(is(P::OEQ, size, 0.0), is(P::OEQ, size, infinite));
+  t = select(atEnd, mul(exponent, end), t);
+  // f32 overflows and underflows long before; poison is kept out of fptosi.
+  t = select(is(P::OLT, t, 1000), t, d(1000));
+  t = select(is(P::OGT, t, -1000), t, d(-1000));
+  Value value = single(exp2(t));
+  // A negative base: the exponent must be whole, and says the sign.
+  Value isWhole = is(P::OEQ, low(exponent), exponent);
+  Value halved = scaled(exponent, 0.5);
+  Value isOdd = both(isWhole, is(P::ONE, low(halved), halved));
+  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value negative =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bits, zero);
+  value = select(both(negative, isOdd),
+                 arith::NegFOp::create(b, loc, value).getResult(), value);
+  Value nan = number(f32, NAN);
+  Value noRoot =
+      both(is(P::OLT, x, 0.0), both(is(P::ONE, low(exponent), exponent),
+                                    is(P::ONE, x, number(f32, -INFINITY))));
+  value = select(noRoot, nan, value);
+  value = select(is(P::UNO, x, y), nan, value);
+  Value one = number(f32, 1);
+  // 1 to any power, anything to the power 0, -1 to an infinite one.
+  Value unit = either(is(P::OEQ, x, 1.0), is(P::OEQ, y, 0.0));
+  unit = either(unit, both(is(P::OEQ, x, -1.0),
+                           is(P::OEQ, positive(y), number(f32, INFINITY))));
+  return select(unit, one, value);
+}
+
+/// Both are rounded correctly, as on the host.
+Value FunctionBuilder::reciprocalRoot(Value x, Type type) {
+  return div(number(type, 1), math::SqrtOp::create(b, loc, x));
+}
+
+bool tile::isGpuFunction(Operation *op) {
+  return isa<math::Exp2Op, math::ExpOp, math::LogOp, math::Log2Op,
+             math::Log10Op, math::RsqrtOp, math::SqrtOp, math::SinOp,
+             math::CosOp, math::TanhOp, math::PowFOp>(op);
+}
+
+/// `fastmath<afn>`: what the hardware approximates, nothing more.
+static Value approximated(Operation *op, FunctionBuilder b) {
+  Value x = op->getOperand(0);
+  if (isa<math::ExpOp>(op))
+    return b.intrinsic("llvm.nvvm.ex2.approx.ftz", b.scaled(x, M_LOG2E));
+  if (isa<math::LogOp>(op))
+    return b.scaled(b.intrinsic("llvm.nvvm.lg2.approx.f", x), M_LN2);
+  if (isa<math::Log2Op>(op))
+    return b.intrinsic("llvm.nvvm.lg2.approx.f", x);
+  if (isa<math::Log10Op>(op))
+    return b.scaled(b.intrinsic("llvm.nvvm.lg2.approx.f", x), M_LN2 / M_LN10);
+  if (isa<math::RsqrtOp>(op))
+    return b.intrinsic("llvm.nvvm.rsqrt.approx.f", x);
+  if (isa<math::SqrtOp>(op))
+    return b.intrinsic("llvm.nvvm.sqrt.approx.f", x);
+  if (isa<math::SinOp>(op))
+    return b.intrinsic("llvm.nvvm.sin.approx.f", x);
+  if (isa<math::CosOp>(op))
+    return b.intrinsic("llvm.nvvm.cos.approx.f", x);
+  if (isa<math::TanhOp>(op))
+    return b.instruction("tanh.approx.f32 $0, $1;", x);
+  if (isa<arith::DivFOp>(op))
+    return b.intrinsic("llvm.nvvm.div.full", op->getOperands());
+  return Value();
+}
+
+Value tile::expandGpuFunction(Operation *op, OpBuilder &builder) {
+  if (!isGpuFunction(op) && !isa<arith::DivFOp>(op))
+    return Value();
+  Type type = op->getResult(0).getType();
+  FunctionBuilder b(builder, op->getLoc());
+  if (type.isF64() && isa<math::RsqrtOp>(op))
+    return b.reciprocalRoot(op->getOperand(0), type);
+  if (!type.isF32())
+    return Value();
+  auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
+  if (flags &&
+      arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::afn))
+    if (Value value = approximated(op, b))
+      return value;
+  Value x = op->getOperand(0);
+  if (isa<math::Exp2Op>(op))
+    return b.intrinsic("llvm.nvvm.ex2.approx.ftz", x);
+  if (isa<math::Log10Op>(op))
+    return b.scaled(math::LogOp::create(builder, op->getLoc(), x),
+                    M_LN2 / M_LN10 / M_LN2);
+  if (isa<math::RsqrtOp>(op))
+    return b.reciprocalRoot(x, type);
+  if (isa<math::SinOp, math::CosOp>(op))
+    return b.sine(x, isa<math::CosOp>(op));
+  if (isa<math::PowFOp>(op))
+    return b.power(x, op->getOperand(1));
+  return Value();
+}

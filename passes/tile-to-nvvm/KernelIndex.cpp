@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/KernelIndex.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+template <typename T> llvm::json::Array numbers(ArrayRef<T> values) {
+  llvm::json::Array array;
+  for (T value : values)
+    array.push_back(int64_t(value));
+  return array;
+}
+
+std::string printed(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  attribute.print(os);
+  return text;
+}
+
+/// Numbers, strings and lists as what they are, the rest as text.
+llvm::json::Value jsonOf(Attribute attribute) {
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getValue().getSExtValue();
+  if (auto real = dyn_cast<FloatAttr>(attribute))
+    return real.getValueAsDouble();
+  if (auto string = dyn_cast<StringAttr>(attribute))
+    return string.getValue().str();
+  if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute))
+    return numbers(list.asArrayRef());
+  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
+    llvm::json::Array array;
+    for (Attribute element : list)
+      array.push_back(jsonOf(element));
+    return array;
+  }
+  if (auto words = dyn_cast<DictionaryAttr>(attribute)) {
+    llvm::json::Object object;
+    for (NamedAttribute word : words)
+      object[word.getName().getValue()] = jsonOf(word.getValue());
+    return object;
+  }
+  return printed(attribute);
+}
+
+void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k) {
+  auto given = [&](StringRef name, llvm::json::Value otherwise) {
+    Attribute attribute = k.source->getAttr(name);
+    return attribute ? jsonOf(attribute) : otherwise;
+  };
+  json.object([&] {
+    json.attribute("name", k.name);
+    json.attribute("file", k.name + ".ptx");
+    json.attribute("entry", k.name);
+    json.attribute("ops", given("tile.ops", llvm::json::Array()));
+    json.attribute("shapes", given("tile.shapes", llvm::json::Array()));
+    json.attribute("grid", numbers(ArrayRef<int64_t>(k.grid)));
+    json.attribute("block", numbers(ArrayRef<int32_t>(k.block)));
+    json.attribute("shared_bytes", k.sharedBytes);
+    json.attribute("useful_flops", given("tile.useful_flops", 0));
+    json.attribute("least_bytes", given("tile.least_bytes", 0));
+    json.attribute("schedule", given("tile.schedule", llvm::json::Object()));
+  });
+}
+
+} // namespace
+
+std::string tile::kernelIndex(ArrayRef<CompiledKernel> kernels) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  json.array([&] {
+    for (const CompiledKernel &k : kernels)
+      writeKernel(json, k);
+  });
+  os << "\n";
+  return text;
+}

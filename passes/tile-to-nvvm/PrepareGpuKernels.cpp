@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/Passes.h"
+#include "passes/tile-to-nvvm/Schedule.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_PREPAREGPUKERNELSPASS
+#include "passes/tile-to-nvvm/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+struct PrepareGpuKernels
+    : act::tile::impl::PrepareGpuKernelsPassBase<PrepareGpuKernels> {
+  using PrepareGpuKernelsPassBase::PrepareGpuKernelsPassBase;
+
+  LogicalResult prepare(gpu::GPUFuncOp kernel) {
+    OpBuilder b(kernel);
+    auto block = tile::blockSize(kernel);
+    if (failed(block))
+      return failure();
+    kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr(*block));
+    if (registers)
+      kernel->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                      b.getI32IntegerAttr(int32_t(registers)));
+    StringRef align = LLVM::LLVMDialect::getAlignAttrName();
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+      auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+      if (pointer && pointer.getAddressSpace() == 1 &&
+          !kernel.getArgAttr(i, align))
+        kernel.setArgAttr(i, align, b.getI64IntegerAttr(16));
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (kernel.isKernel() && failed(prepare(kernel)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

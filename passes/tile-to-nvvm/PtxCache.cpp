@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/PtxCache.h"
+#include "act/File/AtomicFile.h"
+#include "passes/tile-to-nvvm/CompileKernels.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace act;
+using namespace act::tile;
+
+static constexpr llvm::StringLiteral magic = "act-ptx 1 ";
+
+static std::string digest(StringRef text) {
+  auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
+  return llvm::toHex(hash, /*LowerCase=*/true);
+}
+
+/// Which build this is: the file that this function lies in.
+static std::string buildIdentity() {
+  Dl_info info;
+  llvm::sys::fs::file_status status;
+  if (!dladdr(reinterpret_cast<void *>(&buildIdentity), &info) ||
+      !info.dli_fname || llvm::sys::fs::status(info.dli_fname, status))
+    return "";
+  auto time = status.getLastModificationTime().time_since_epoch().count();
+  return (Twine(info.dli_fname) + " " + Twine(status.getSize()) + " " +
+          Twine(int64_t(time)))
+      .str();
+}
+
+PtxCache::PtxCache(StringRef given) : folder(given) {
+  if (given == "none" || buildIdentity().empty()) {
+    folder.clear();
+    return;
+  }
+  if (!folder.empty())
+    return;
+  llvm::SmallString<128> home;
+  if (!llvm::sys::path::cache_directory(home))
+    return;
+  llvm::sys::path::append(home, "act");
+  folder = home.str();
+}
+
+std::string PtxCache::file(const std::string &key) const {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, key + ".ptx");
+  return path.str().str();
+}
+
+std::string PtxCache::key(gpu::GPUModuleOp module,
+                          const PtxOptions &options) const {
+  if (folder.empty())
+    return "";
+  static const std::string build = buildIdentity();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << magic << ACT_VERSION << "\n"
+     << build << "\n"
+     << options.chip << " " << options.optimizationLevel << " "
+     << options.registers << "\n";
+  module->print(os, OpPrintingFlags().useLocalScope());
+  return digest(text);
+}
+
+bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
+  if (key.empty())
+    return false;
+  auto buffer = llvm::MemoryBuffer::getFile(file(key));
+  if (!buffer)
+    return false;
+  StringRef text = (*buffer)->getBuffer();
+  auto [head, rest] = text.split('\n');
+  if (!head.consume_front(magic) || head != digest(rest))
+    return false;
+  auto [numbers, ptx] = rest.split('\n');
+  SmallVector<StringRef> words;
+  numbers.split(words, ' ');
+  SmallVector<int64_t> values;
+  for (StringRef word : words) {
+    int64_t value;
+    if (!word.getAsInteger(10, value))
+      values.push_back(value);
+  }
+  if (values.size() != 7)
+    return false;
+  for (int i = 0; i < 3; ++i) {
+    kernel.block[i] = int32_t(values[i]);
+    kernel.grid[i] = values[3 + i];
+  }
+  kernel.sharedBytes = values[6];
+  kernel.ptx = ptx.str();
+  return true;
+}
+
+void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
+  if (key.empty() || llvm::sys::fs::create_directories(folder))
+    return;
+  std::string body;
+  llvm::raw_string_ostream os(body);
+  os << "block " << k.block[0] << " " << k.block[1] << " " << k.block[2]
+     << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
+     << " shared " << k.sharedBytes << "\n"
+     << k.ptx;
+  (void)file::writeFile(file(key), (magic + digest(body) + "\n" + body).str());
+}

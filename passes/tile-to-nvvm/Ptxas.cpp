@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/Ptxas.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace act;
+using namespace act::tile;
+
+/// venv/lib/python3.X/site-packages/triton/backends/nvidia/bin/ptxas
+static std::optional<std::string> inWheel(StringRef venv) {
+  std::error_code code;
+  llvm::SmallString<128> lib(venv);
+  llvm::sys::path::append(lib, "lib");
+  for (llvm::sys::fs::directory_iterator it(lib, code), end; it != end && !code;
+       it.increment(code)) {
+    llvm::SmallString<128> path(it->path());
+    llvm::sys::path::append(path, "site-packages", "triton", "backends");
+    llvm::sys::path::append(path, "nvidia", "bin", "ptxas");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> tile::findPtxas(StringRef venv) {
+  if (auto path = llvm::sys::findProgramByName("ptxas"))
+    return *path;
+  SmallVector<std::string> homes;
+  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"))
+    homes.push_back(*home);
+  homes.push_back("/usr/local/cuda");
+  for (StringRef home : homes) {
+    llvm::SmallString<128> path(home);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  return inWheel(venv.empty() ? "build/venv" : venv);
+}
+
+/// The number before `word` behind the last place where one stands, or 0.
+static int64_t numberBefore(StringRef text, StringRef word) {
+  size_t at = text.rfind(word);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef head = text.take_front(at).rtrim();
+  size_t digits = head.find_last_not_of("0123456789");
+  int64_t value = 0;
+  (void)head.substr(digits == StringRef::npos ? 0 : digits + 1)
+      .getAsInteger(10, value);
+  return value;
+}
+
+void tile::readPtxasReport(StringRef text, Cubin &cubin) {
+  cubin.registers = numberBefore(text, " registers");
+  cubin.stackBytes = numberBefore(text, " bytes stack frame");
+  cubin.spillStores = numberBefore(text, " bytes spill stores");
+  cubin.spillLoads = numberBefore(text, " bytes spill loads");
+  cubin.staticSharedBytes = numberBefore(text, " bytes smem");
+  cubin.barriers = numberBefore(text, " barriers");
+}
+
+/// The first line with a warning that means wrong or slow code.
+static StringRef badWarning(StringRef text) {
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    if (line.contains("(C75"))
+      return line;
+    text = rest;
+  }
+  return "";
+}
+
+FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
+                                StringRef given) {
+  auto program = given.empty() ? findPtxas() : std::optional(given.str());
+  if (!program)
+    return emitError(loc) << "cannot find ptxas in PATH, CUDA_HOME or Triton's "
+                             "wheel: a cubin needs it";
+  llvm::SmallString<128> folder;
+  if (std::error_code code =
+          llvm::sys::fs::createUniqueDirectory("act-ptxas", folder))
+    return emitError(loc) << "cannot create a temporary directory: "
+                          << code.message();
+  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove_directories(folder); });
+  std::string input = (folder + "/kernel.ptx").str();
+  std::string output = (folder + "/kernel.cubin").str();
+  std::string log = (folder + "/log").str(), error;
+  {
+    std::error_code code;
+    llvm::raw_fd_ostream file(input, code);
+    file << ptx;
+    file.close();
+    if (code || file.has_error()) {
+      file.clear_error();
+      return emitError(loc) << "cannot write " << input;
+    }
+  }
+  std::string arch = ("-arch=" + chip).str();
+  StringRef argv[] = {*program, arch, "-v", input, "-o", output};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int status = llvm::sys::ExecuteAndWait(*program, argv, std::nullopt,
+                                         redirects, 0, 0, &error);
+  auto messages = llvm::MemoryBuffer::getFile(log);
+  StringRef said = messages ? (*messages)->getBuffer() : StringRef(error);
+  if (status != 0)
+    return emitError(loc) << "ptxas refuses the kernel: " << said.trim();
+  if (StringRef line = badWarning(said); !line.empty())
+    return emitError(loc) << "ptxas warns: " << line.trim();
+  auto file = llvm::MemoryBuffer::getFile(output, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return emitError(loc) << "cannot read " << output;
+  Cubin cubin;
+  cubin.bytes.assign((*file)->getBufferStart(), (*file)->getBufferEnd());
+  readPtxasReport(said, cubin);
+  return cubin;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace act;
+
+extern "C" {
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace {
+
+std::unique_ptr<llvm::TargetMachine>
+createMachine(const tile::PtxOptions &options, std::string &error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions flags;
+  // The numeric contract: an fma is written as one.
+  flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  auto level = llvm::CodeGenOpt::getLevel(int(options.optimizationLevel));
+  // PTX 8.0 has all that is emitted for any of the targets.
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, options.chip, "+ptx80", flags, std::nullopt, std::nullopt,
+      level.value_or(llvm::CodeGenOptLevel::Aggressive)));
+}
+
+llvm::OptimizationLevel levelOf(unsigned n) {
+  static const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  return levels[std::min(n, 3u)];
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              unsigned level) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  // What is worth unrolling has been unrolled where layouts were known; a hot
+  // loop is thousands of instructions.
+  tuning.LoopUnrolling = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(levelOf(level)).run(module, modules);
+}
+
+/// The errors that LLVM reports without ending the process.
+struct CollectErrors : llvm::DiagnosticHandler {
+  std::string &text;
+  explicit CollectErrors(std::string &text) : text(text) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      if (!text.empty())
+        text += "; ";
+      llvm::raw_string_ostream os(text);
+      llvm::DiagnosticPrinterRawOStream printer(os);
+      info.print(printer);
+    }
+    return true;
+  }
+};
+
+thread_local std::string fatalMessage;
+
+/// Runs `body`; what would have ended the process is a message instead. The
+/// table of check-ptx-target comes first; this is for what it does not know.
+/// A body that fails so leaves its memory behind.
+std::optional<std::string> survive(llvm::function_ref<void()> body) {
+  // Both the handler and the recovery are the process's: users take turns.
+  static std::mutex turn;
+  std::lock_guard<std::mutex> guard(turn);
+  fatalMessage.clear();
+  llvm::remove_fatal_error_handler();
+  llvm::install_fatal_error_handler(
+      [](void *, const char *reason, bool) {
+        fatalMessage = reason;
+        if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
+          context->HandleExit(1);
+      },
+      nullptr);
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext context;
+  bool fine = context.RunSafely(body);
+  llvm::CrashRecoveryContext::Disable();
+  llvm::remove_fatal_error_handler();
+  if (fine)
+    return std::nullopt;
+  return fatalMessage.empty() ? "it fails badly" : fatalMessage;
+}
+
+} // namespace
+
+FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
+                                            const PtxOptions &options) {
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options, error);
+  if (!machine)
+    return module.emitError("cannot generate PTX: ") << error;
+  // On the heap: a compilation that fails badly must not be cleaned up.
+  auto *context = new llvm::LLVMContext;
+  auto *text = new llvm::SmallString<0>;
+  auto *errors = new std::string;
+  context->setDiagnosticHandler(std::make_unique<CollectErrors>(*errors));
+  bool translated = false, emitted = false;
+  auto died = survive([&] {
+    std::unique_ptr<llvm::Module> code =
+        translateModuleToLLVMIR(module, *context, module.getName());
+    if (!code)
+      return;
+    translated = true;
+    code->setTargetTriple(machine->getTargetTriple());
+    code->setDataLayout(machine->createDataLayout());
+    optimize(*code, *machine, options.optimizationLevel);
+    llvm::raw_svector_ostream stream(*text);
+    llvm::legacy::PassManager codegen;
+    if (machine->addPassesToEmitFile(codegen, stream, nullptr,
+                                     llvm::CodeGenFileType::AssemblyFile))
+      return;
+    codegen.run(*code);
+    emitted = true;
+  });
+  if (died) {
+    (void)machine.release();
+    return module.emitError("LLVM cannot compile '")
+           << module.getName() << "' for " << options.chip << ": " << *died;
+  }
+  std::string ptx(text->begin(), text->end()), said = *errors;
+  delete errors;
+  delete text;
+  delete context;
+  if (!translated) // its own diagnostics say why
+    return failure();
+  if (!emitted || !said.empty())
+    return module.emitError("LLVM cannot compile '")
+           << module.getName() << "' for " << options.chip << ": "
+           << (said.empty() ? "no PTX is written" : said);
+  return ptx;
+}
