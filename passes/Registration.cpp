@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/Registration.h"
 #include "dialects/act/Dialect.h"
+#include "dialects/tile/Dialect.h"
 #include "passes/act/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<ActDialect, mlir::func::FuncDialect>();
+  registry.insert<ActDialect, tile::TileDialect, mlir::func::FuncDialect>();
   registerHostKernelDialects(registry);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How an access to a block is written, shared by the ops that have one:
+//
+//   %v[%b, %i : 128, %rows : tensor<64xi32>, %k : i32 : 64]
+//
+// An index that is not of type `index` has its type behind it; then, for a
+// dimension of the block, its extent. A tensor's extent is its length.
+#ifndef ACT_DIALECTS_TILE_ASSEMBLY_H
+#define ACT_DIALECTS_TILE_ASSEMBLY_H
+#include "dialects/tile/Dialect.h"
+
+namespace act::tile {
+
+/// What stands between an access' brackets.
+struct BlockText {
+  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> indices;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<int64_t> extents;
+};
+
+mlir::ParseResult parseBlock(mlir::OpAsmParser &p, BlockText &block);
+void printBlock(mlir::OpAsmPrinter &p, BlockAccessOpInterface access);
+
+/// A number without its type (`pad = 0.5`, `neg_inf`), and the same as an
+/// attribute of `type`; null when it is no number of that type.
+mlir::ParseResult parseNumber(mlir::OpAsmParser &p, mlir::Attribute &number);
+mlir::TypedAttr numberOfType(mlir::Attribute number, mlir::Type type);
+void printNumber(mlir::OpAsmPrinter &p, mlir::TypedAttr number);
+
+} // namespace act::tile
+#endif

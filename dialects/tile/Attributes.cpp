@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the attributes are written and what is rejected.
+#include "dialects/tile/Dialect.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                       int64_t swizzle) {
+  if (!llvm::is_contained({0, 16, 32, 64, 128}, swizzle))
+    return error() << "swizzle is " << swizzle
+                   << ", expected 0, 16, 32, 64 or 128 bytes";
+  return success();
+}
+
+Attribute ScheduleAttr::parse(AsmParser &p, Type) {
+  SMLoc loc = p.getCurrentLocation();
+  int64_t warps = 4, stages = 2;
+  auto parseKey = [&]() -> ParseResult {
+    SMLoc keyLoc = p.getCurrentLocation();
+    StringRef key;
+    if (p.parseKeyword(&key) || p.parseEqual())
+      return failure();
+    if (key == "warps")
+      return p.parseInteger(warps);
+    if (key == "stages")
+      return p.parseInteger(stages);
+    return p.emitError(keyLoc) << "expected warps or stages, got " << key;
+  };
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
+    return {};
+  return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages);
+}
+
+void ScheduleAttr::print(AsmPrinter &p) const {
+  p << "<warps = " << getWarps() << ", stages = " << getStages() << '>';
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                   int64_t warps, int64_t stages) {
+  if (warps < 1 || warps > 32)
+    return error() << "a schedule has " << warps << " warps, expected 1 to 32";
+  if (stages < 1 || stages > 16)
+    return error() << "a schedule has " << stages << " stages, expected 1 to 16";
+  return success();
+}
+
+// 4:(0, 2)
+static DigitAttr parseDigit(AsmParser &p) {
+  SMLoc loc = p.getCurrentLocation();
+  int64_t extent;
+  SmallVector<int64_t> strides;
+  if (p.parseInteger(extent) || p.parseColon() ||
+      p.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
+        return p.parseInteger(strides.emplace_back());
+      }))
+    return {};
+  return p.getChecked<DigitAttr>(loc, p.getContext(), extent,
+                                 ArrayRef<int64_t>(strides));
+}
+
+static void printDigit(AsmPrinter &p, DigitAttr digit) {
+  p << digit.getExtent() << ":(";
+  llvm::interleave(digit.getStrides(), p, ",");
+  p << ')';
+}
+
+Attribute DigitAttr::parse(AsmParser &p, Type) {
+  if (p.parseLess())
+    return {};
+  DigitAttr digit = parseDigit(p);
+  if (!digit || p.parseGreater())
+    return {};
+  return digit;
+}
+
+void DigitAttr::print(AsmPrinter &p) const {
+  p << '<';
+  printDigit(p, *this);
+  p << '>';
+}
+
+LogicalResult DigitAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                int64_t extent, ArrayRef<int64_t> strides) {
+  if (extent < 1)
+    return error() << "a digit has extent " << extent << ", expected 1 or more";
+  if (strides.empty())
+    return error() << "a digit has no strides, expected one per dimension";
+  for (int64_t stride : strides)
+    if (stride < 0)
+      return error() << "a digit has a stride of " << stride
+                     << ", expected 0 or more";
+  return success();
+}
+
+Attribute LayoutAttr::parse(AsmParser &p, Type) {
+  SMLoc loc = p.getCurrentLocation();
+  SmallVector<DigitAttr> registers, lanes, warps;
+  auto parsePart = [&](StringRef name,
+                       SmallVector<DigitAttr> &digits) -> ParseResult {
+    auto parseOne = [&]() -> ParseResult {
+      digits.push_back(parseDigit(p));
+      return success(bool(digits.back()));
+    };
+    return failure(
+        p.parseKeyword(name) || p.parseEqual() ||
+        p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne));
+  };
+  if (p.parseLess() || parsePart("register", registers) || p.parseComma() ||
+      parsePart("lane", lanes) || p.parseComma() || parsePart("warp", warps) ||
+      p.parseGreater())
+    return {};
+  return p.getChecked<LayoutAttr>(loc, p.getContext(),
+                                  ArrayRef<DigitAttr>(registers),
+                                  ArrayRef<DigitAttr>(lanes),
+                                  ArrayRef<DigitAttr>(warps));
+}
+
+void LayoutAttr::print(AsmPrinter &p) const {
+  auto part = [&](StringRef name, ArrayRef<DigitAttr> digits) {
+    p << name << " = [";
+    llvm::interleaveComma(digits, p, [&](DigitAttr d) { printDigit(p, d); });
+    p << ']';
+  };
+  p << '<';
+  part("register", getRegisters());
+  part(", lane", getLanes());
+  part(", warp", getWarps());
+  p << '>';
+}
+
+static int64_t count(ArrayRef<DigitAttr> digits) {
+  int64_t n = 1;
+  for (DigitAttr digit : digits)
+    n *= digit.getExtent();
+  return n;
+}
+
+int64_t LayoutAttr::getRank() const { return getLanes()[0].getStrides().size(); }
+int64_t LayoutAttr::getNumRegisters() const { return count(getRegisters()); }
+int64_t LayoutAttr::getNumLanes() const { return count(getLanes()); }
+int64_t LayoutAttr::getNumWarps() const { return count(getWarps()); }
+
+// Verifies that
+// - all digits have equally many strides;
+// - the lanes multiply to 32.
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                 ArrayRef<DigitAttr> registers,
+                                 ArrayRef<DigitAttr> lanes,
+                                 ArrayRef<DigitAttr> warps) {
+  int64_t numLanes = 1;
+  for (DigitAttr digit : lanes)
+    numLanes = llvm::checkedMul(numLanes, digit.getExtent()).value_or(0);
+  if (numLanes != 32)
+    return error() << "the lanes of a layout multiply to " << numLanes
+                   << ", expected 32";
+  size_t rank = lanes[0].getStrides().size();
+  for (auto digits : {registers, lanes, warps})
+    for (DigitAttr digit : digits)
+      if (digit.getStrides().size() != rank)
+        return error() << "a digit has " << digit.getStrides().size()
+                       << " strides and another " << rank;
+  return success();
+}
+
+// Verifies that
+// - the layout has as many dimensions as the tensor;
+// - its digits, copies apart, count as many elements as the tensor has.
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                           function_ref<InFlightDiagnostic()> error) const {
+  if (int64_t(shape.size()) != getRank())
+    return error() << "a layout of " << getRank()
+                   << " dimensions encodes a tensor of rank " << shape.size();
+  int64_t held = 1;
+  for (auto digits : {getRegisters(), getLanes(), getWarps()})
+    for (DigitAttr digit : digits)
+      if (!digit.isCopy())
+        held *= digit.getExtent();
+  int64_t elements = llvm::product_of(shape);
+  if (held != elements)
+    return error() << "a layout of " << held << " elements encodes a tensor of "
+                   << elements;
+  return success();
+}

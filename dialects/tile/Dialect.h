@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tile dialect: the one header its users include.
+#ifndef ACT_DIALECTS_TILE_DIALECT_H
+#define ACT_DIALECTS_TILE_DIALECT_H
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include "dialects/tile/Dialect.h.inc"
+#include "dialects/tile/Enums.h.inc"
+
+namespace act::tile {
+
+/// What loads and stores touch, for analyses of side effects.
+struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
+  llvm::StringRef getName() override { return "GlobalMemory"; }
+};
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() override { return "SharedMemory"; }
+};
+
+/// The strides of a dense tensor whose last dimension is contiguous; kDynamic
+/// to the left of a dynamic size.
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+} // namespace act::tile
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tile/Attrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/tile/Types.h.inc"
+
+#include "dialects/tile/Interfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/tile/Ops.h.inc"
+
+namespace act::tile {
+
+/// The names of a kernel's attributes.
+inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";
+inline constexpr llvm::StringLiteral gridName = "tile.grid";
+
+/// The schedule of a kernel (a gpu.func), the default one where it has none.
+ScheduleAttr getSchedule(mlir::Operation *kernel);
+
+/// The grid of the kernel around `op`, or of `op` itself; empty when it is
+/// given at the launch.
+llvm::ArrayRef<int64_t> getGrid(mlir::Operation *op);
+
+/// Whether elements of blocks, views and shared memory may have this type.
+bool isElementType(mlir::Type type);
+
+/// The type of a block of `view`: a tensor without encoding, or the element
+/// type when no extent is a block dimension.
+mlir::Type blockType(ViewType view, llvm::ArrayRef<int64_t> extents);
+
+/// `type` without a dimension; the element type when it was the only one.
+mlir::Type dropAxis(mlir::RankedTensorType type, int64_t axis);
+
+} // namespace act::tile
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dialect, its types and attributes.
+#ifndef TILE_DIALECT_TD
+#define TILE_DIALECT_TD
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::act::tile";
+  let summary = "Kernels written in blocks";
+  let description = [{
+    A kernel is upstream's `gpu.func ... kernel`. One instance of it, a program,
+    works on whole blocks: values are ranked static tensors, `arith` and `math`
+    act on them element by element, `scf` is control, and the ops of this
+    dialect are what is left: memory, dots, reductions, shapes, the grid.
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @double(%x: !tile.view<1000xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4>} {
+        %c256 = arith.constant 256 : index
+        %p = tile.program_id x
+        %i = arith.muli %p, %c256 : index
+        %a = tile.load %x[%i : 256] : !tile.view<1000xf32>
+        %b = arith.addf %a, %a : tensor<256xf32>
+        tile.store %b, %x[%i : 256] : !tile.view<1000xf32>
+        gpu.return
+      }
+    }
+    ```
+
+    A block that reaches over the edge of a view is masked by the compiler:
+    elements outside read as padding and are not written. There are no tensors
+    of rank 0; a load without block dimensions and a reduction of the last
+    dimension give scalars (`index`, integers, floats).
+
+    A kernel's arguments are views of static size without strides, pointers,
+    integers, floats and `index` (64 bits). `tile.schedule` says how a program
+    is spread over the machine, and `tile.grid`, where it stands, how many
+    programs there are: `tile.grid = array<i64: 4, 1, 1>`.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+class Tile_Type<string n, string m, list<Trait> t = []> : TypeDef<Tile_Dialect, n, t> {
+  let mnemonic = m;
+}
+class Tile_Attr<string n, string m, list<Trait> t = []> : AttrDef<Tile_Dialect, n, t> {
+  let mnemonic = m;
+}
+
+def Tile_ViewType : Tile_Type<"View", "view"> {
+  let summary = "a tensor in global memory: pointer, sizes, strides";
+  let description = [{
+    Sizes and strides count elements; `?` is known at run time only. Without
+    strides the elements lie densely in row-major order. A view of static size
+    without strides may be an argument of a kernel, where it is one pointer;
+    every other view is made by an op.
+
+    Example: `!tile.view<4096x128xbf16>`, `!tile.view<?x128xbf16, strides = [256, 1]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        OptionalArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let skipDefaultBuilders = 1;
+  // Strides that are row-major anyway are left out, so that equal views have
+  // equal types.
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
+      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$strides), [{
+      if (strides.equals(::act::tile::rowMajorStrides(shape)) &&
+          !::llvm::is_contained(strides, ::mlir::ShapedType::kDynamic))
+        strides = {};
+      return $_get(elementType.getContext(), shape, elementType, strides);
+    }]>];
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getShape().size(); }
+    bool hasStaticShape() const {
+      return !::llvm::is_contained(getShape(), ::mlir::ShapedType::kDynamic);
+    }
+    /// Dense in row-major order, whatever the sizes are.
+    bool isRowMajor() const { return getStrides().empty(); }
+    /// One stride per dimension; kDynamic where it is known at run time only.
+    ::llvm::SmallVector<int64_t> getFullStrides() const {
+      return isRowMajor() ? ::act::tile::rowMajorStrides(getShape())
+                          : ::llvm::to_vector(getStrides());
+    }
+    /// May be an argument of a kernel.
+    bool isPlain() const { return hasStaticShape() && isRowMajor(); }
+  }];
+}
+
+def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
+  let summary = "a pointer to global memory";
+  let description = [{
+    An argument of a kernel from which `tile.view` makes views of sizes and
+    strides known at run time.
+
+    Example: `!tile.ptr<bf16>`
+  }];
+  let parameters = (ins "::mlir::Type":$elementType);
+  let assemblyFormat = "`<` $elementType `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared"> {
+  let summary = "how a block lies in shared memory";
+  let description = [{
+    The columns of a block (its last dimension, in bytes) are cut from the left
+    into panels of `swizzle` bytes, what remains into panels of half of that,
+    and so on down to 16; each panel is stored as [rows][panel]. Inside a panel,
+    16-byte chunk c of row r lies at chunk
+
+        c ^ (r & 7)         in a panel of 128 bytes
+        c ^ ((r >> 1) & 3)  in one of 64
+        c ^ ((r >> 2) & 1)  in one of 32
+
+    so that eight consecutive rows of one chunk, which is what `ldmatrix` reads,
+    lie in different banks. 80 columns of bf16 are a panel of 64 columns and one
+    of 16. With `swizzle = 0` the block lies densely in row-major order.
+
+    Example: `#tile.shared<swizzle = 128>`
+  }];
+  let parameters = (ins "int64_t":$swizzle);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_SharedType : Tile_Type<"Shared", "shared"> {
+  let summary = "blocks in shared memory";
+  let description = [{
+    The last two dimensions are a block, laid out as the attribute says (dense
+    without one); dimensions before them count blocks, as the slots of a ring.
+
+    Example: `!tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        OptionalParameter<"::act::tile::SharedLayoutAttr">:$layout);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
+      CArg<"::act::tile::SharedLayoutAttr", "{}">:$layout), [{
+      return $_get(elementType.getContext(), shape, elementType, layout);
+    }]>];
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getShape().size(); }
+    int64_t getNumElements() const { return ::llvm::product_of(getShape()); }
+    /// Bytes of all of it; an i1 takes a byte.
+    int64_t getByteSize() const;
+  }];
+}
+
+def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
+  let summary = "how a program is spread over the machine";
+  let description = [{
+    `warps` warps of 32 threads run one program; loads that feed dots in a loop
+    are issued `stages` iterations ahead, less one. The attribute `tile.schedule`
+    of a kernel; without it, the defaults hold.
+
+    Example: `#tile.schedule<warps = 4, stages = 3>`
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
+                        DefaultValuedParameter<"int64_t", "2">:$stages);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Tile_DigitAttr : Tile_Attr<"Digit", "digit"> {
+  let summary = "one digit of a layout";
+  let description = [{
+    A number below `extent`; counting it up by one moves by `strides`, one per
+    dimension of the block. All strides 0: the digit counts copies. Written
+    inside of `#tile.layout`.
+
+    Example: `#tile.digit<2:(0,1)>`
+  }];
+  let parameters = (ins "int64_t":$extent, ArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isCopy() const {
+      return ::llvm::all_of(getStrides(), [](int64_t s) { return s == 0; });
+    }
+  }];
+}
+
+def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "which thread holds which elements of a block";
+  let description = [{
+    The encoding of a tensor type. A register, a lane of its warp and a warp of
+    the program are numbers; each is written in a mixed radix, `extent:(strides)`
+    per digit, the first digit varying fastest. The element that register r of
+    lane l of warp w holds is at the sum of digit times strides over all three.
+    The sums cover the block exactly once, apart from digits whose strides are
+    all 0: these hold copies. The lanes multiply to 32.
+
+    No extent need be a power of two: 80 columns are `10:(0,8)` of `4:(0,2)` of
+    `2:(0,1)`.
+
+    Example: the accumulator of mma m16n8k16 on a block of 64x8, four warps:
+    `#tile.layout<register = [2:(0,1), 2:(8,0)], lane = [4:(0,2), 8:(1,0)], warp = [4:(16,0)]>`
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"::act::tile::DigitAttr">:$registers,
+                        OptionalArrayRefParameter<"::act::tile::DigitAttr">:$lanes,
+                        OptionalArrayRefParameter<"::act::tile::DigitAttr">:$warps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Dimensions of the block.
+    int64_t getRank() const;
+    /// Registers of one thread, copies counted.
+    int64_t getNumRegisters() const;
+    int64_t getNumLanes() const;
+    int64_t getNumWarps() const;
+  }];
+}
+
+def Tile_GridAxis : I32EnumAttr<"GridAxis", "an axis of the grid", [
+  I32EnumAttrCase<"X", 0, "x">, I32EnumAttrCase<"Y", 1, "y">,
+  I32EnumAttrCase<"Z", 2, "z">]> {
+  let cppNamespace = "::act::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_GridAxisAttr : EnumAttr<Tile_Dialect, Tile_GridAxis, "axis"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_CombineKind : I32EnumAttr<"CombineKind", "how two elements become one", [
+  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">,
+  I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Mul", 3, "mul">,
+  I32EnumAttrCase<"And", 4, "and">, I32EnumAttrCase<"Or", 5, "or">]> {
+  let cppNamespace = "::act::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_CombineKindAttr : EnumAttr<Tile_Dialect, Tile_CombineKind, "combine"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_DotPrecision : I32EnumAttr<"DotPrecision", "how a dot of f32 blocks multiplies", [
+  I32EnumAttrCase<"IEEE", 0, "ieee">, I32EnumAttrCase<"TF32", 1, "tf32">,
+  I32EnumAttrCase<"BF16x3", 2, "bf16x3">]> {
+  let cppNamespace = "::act::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_DotPrecisionAttr : EnumAttr<Tile_Dialect, Tile_DotPrecision, "precision"> {
+  let assemblyFormat = "$value";
+}
+#endif

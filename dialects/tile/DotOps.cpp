@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/tile/ShapeCheck.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+static bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+
+// What products of blocks of this type are added up in; none when there are no
+// such products.
+static Type accumulatorOf(Type element) {
+  MLIRContext *context = element.getContext();
+  if (isa<BFloat16Type, Float16Type, Float32Type>(element) || isF8(element))
+    return Float32Type::get(context);
+  if (element.isInteger(8))
+    return IntegerType::get(context, 32);
+  return isa<Float64Type>(element) ? element : Type();
+}
+
+// Verifies that
+// - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
+// - a and b have one element type (or are both of f8), acc has theirs to add up
+//   in;
+// - precision is said of f32 only.
+LogicalResult DotOp::verify() {
+  RankedTensorType a = getA().getType(), b = getB().getType(),
+                   acc = getAcc().getType();
+  for (auto [name, type] : {std::pair<StringRef, RankedTensorType>("a", a),
+                            {"b", b}, {"acc", acc}})
+    if (type.getRank() != 2)
+      return emitOpError() << name << " has rank " << type.getRank()
+                           << ", expected 2";
+  if (a.getDimSize(1) != b.getDimSize(0))
+    return emitOpError() << "contracts " << a.getDimSize(1)
+                         << " columns of a with " << b.getDimSize(0)
+                         << " rows of b";
+  if (failed(checkShape(*this, "acc", acc, {a.getDimSize(0), b.getDimSize(1)},
+                        "for a of shape " + shapeText(a.getShape()) +
+                            " and b of shape " + shapeText(b.getShape()))))
+    return failure();
+  Type element = a.getElementType();
+  if (!(isF8(element) && isF8(b.getElementType())) &&
+      failed(checkElement(*this, "b", b, element, "as in a")))
+    return failure();
+  Type sum = accumulatorOf(element);
+  if (!sum)
+    return emitOpError() << "a has elements of type " << element
+                         << ", expected bf16, f16, f8, f32, f64 or i8";
+  if (failed(checkElement(*this, "acc", acc, sum,
+                          "to add up products")))
+    return failure();
+  if (getPrecision() != DotPrecision::IEEE && !isa<Float32Type>(element))
+    return emitOpError() << "precision is "
+                         << stringifyDotPrecision(getPrecision())
+                         << ", expected none for elements of type " << element;
+  return success();
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assembly of the ops that read and write blocks.
+#include "dialects/tile/Assembly.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+ParseResult act::tile::parseBlock(OpAsmParser &p, BlockText &block) {
+  auto parseExtent = [&]() -> ParseResult {
+    SMLoc loc = p.getCurrentLocation();
+    int64_t &extent = block.extents.back();
+    if (p.parseInteger(extent))
+      return failure();
+    if (extent < 1)
+      return p.emitError(loc)
+             << "a block's extent is " << extent << ", expected 1 or more";
+    return success();
+  };
+  auto parseIndex = [&]() -> ParseResult {
+    block.types.push_back(p.getBuilder().getIndexType());
+    block.extents.push_back(-1);
+    if (p.parseOperand(block.indices.emplace_back()))
+      return failure();
+    if (failed(p.parseOptionalColon()))
+      return success();
+    Type type;
+    OptionalParseResult typed = p.parseOptionalType(type);
+    if (!typed.has_value())
+      return parseExtent();
+    if (failed(*typed))
+      return failure();
+    block.types.back() = type;
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      if (tensor.getRank() == 1 && tensor.hasStaticShape())
+        block.extents.back() = tensor.getDimSize(0);
+      return success();
+    }
+    return succeeded(p.parseOptionalColon()) ? parseExtent() : success();
+  };
+  return p.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseIndex);
+}
+
+void act::tile::printBlock(OpAsmPrinter &p, BlockAccessOpInterface access) {
+  p << access.getView() << '[';
+  llvm::interleaveComma(
+      llvm::zip(access.getIndices(), access.getExtents()), p, [&](auto pair) {
+        auto [index, extent] = pair;
+        p << index;
+        if (!isa<IndexType>(index.getType()))
+          p << " : " << index.getType();
+        if (extent != -1 && !isa<RankedTensorType>(index.getType()))
+          p << " : " << extent;
+      });
+  p << ']';
+}
+
+ParseResult act::tile::parseNumber(OpAsmParser &p, Attribute &number) {
+  Builder &b = p.getBuilder();
+  bool negative = succeeded(p.parseOptionalMinus());
+  double real = 0;
+  int64_t integer;
+  OptionalParseResult isInteger = p.parseOptionalInteger(integer);
+  if (isInteger.has_value()) {
+    number = b.getI64IntegerAttr(negative ? -integer : integer);
+    return *isInteger;
+  }
+  if (succeeded(p.parseOptionalKeyword("neg_inf")))
+    real = -std::numeric_limits<double>::infinity();
+  else if (succeeded(p.parseOptionalKeyword("inf")))
+    real = std::numeric_limits<double>::infinity();
+  else if (succeeded(p.parseOptionalKeyword("nan")))
+    real = std::numeric_limits<double>::quiet_NaN();
+  else if (p.parseFloat(real))
+    return failure();
+  number = b.getF64FloatAttr(negative ? -real : real);
+  return success();
+}
+
+TypedAttr act::tile::numberOfType(Attribute number, Type type) {
+  auto typed = dyn_cast<TypedAttr>(number);
+  if (!typed || typed.getType() == type)
+    return typed;
+  if (auto real = dyn_cast<FloatType>(type)) {
+    APFloat value(0.0);
+    if (auto literal = dyn_cast<FloatAttr>(number))
+      value = literal.getValue();
+    else if (auto literal = dyn_cast<IntegerAttr>(number))
+      value = APFloat(double(literal.getInt()));
+    else
+      return {};
+    bool inexact;
+    value.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &inexact);
+    return FloatAttr::get(type, value);
+  }
+  auto literal = dyn_cast<IntegerAttr>(number);
+  if (!literal || !isa<IntegerType>(type))
+    return {};
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value = literal.getValue();
+  if (value.getBitWidth() > width && !value.isSignedIntN(width) &&
+      !value.isIntN(width))
+    return {};
+  return IntegerAttr::get(type, value.sextOrTrunc(width));
+}
+
+void act::tile::printNumber(OpAsmPrinter &p, TypedAttr number) {
+  auto real = dyn_cast<FloatAttr>(number);
+  if (!real || real.getValue().isFinite())
+    return p.printAttributeWithoutType(number);
+  if (real.getValue().isNaN())
+    p << "nan";
+  else
+    p << (real.getValue().isNegative() ? "neg_inf" : "inf");
+}
+
+// tile.load %v[...] pad = neg_inf : view -> type
+ParseResult LoadOp::parse(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand view;
+  BlockText block;
+  Attribute pad;
+  SMLoc padLoc, typeLoc;
+  Type viewType, blockResult;
+  if (p.parseOperand(view) || parseBlock(p, block))
+    return failure();
+  if (succeeded(p.parseOptionalKeyword("pad"))) {
+    if (p.parseEqual() ||
+        (padLoc = p.getCurrentLocation(), parseNumber(p, pad)))
+      return failure();
+  }
+  if (p.parseOptionalAttrDict(result.attributes) || p.parseColon() ||
+      (typeLoc = p.getCurrentLocation(), p.parseType(viewType)))
+    return failure();
+  auto type = dyn_cast<ViewType>(viewType);
+  if (!type)
+    return p.emitError(typeLoc) << "expected a view, got " << viewType;
+  blockResult = blockType(type, block.extents);
+  if (succeeded(p.parseOptionalArrow()) && p.parseType(blockResult))
+    return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  if (pad) {
+    properties.pad = numberOfType(pad, type.getElementType());
+    if (!properties.pad)
+      return p.emitError(padLoc)
+             << "pad is not a number of type " << type.getElementType();
+  }
+  result.addTypes(blockResult);
+  return failure(p.resolveOperand(view, type, result.operands) ||
+                 p.resolveOperands(block.indices, block.types,
+                                   p.getNameLoc(), result.operands));
+}
+
+void LoadOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  printBlock(p, *this);
+  if (getPadAttr()) {
+    p << " pad = ";
+    printNumber(p, getPadAttr());
+  }
+  p.printOptionalAttrDict((*this)->getAttrs(), {"extents", "pad"});
+  p << " : " << getView().getType();
+  if (getResult().getType() != blockType(getView().getType(), getExtents()))
+    p << " -> " << getResult().getType();
+}
+
+// tile.store %value, %v[...] : view, or `: type, view` for a value with an
+// encoding.
+template <typename Op>
+static ParseResult parseWrite(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand value, view;
+  BlockText block;
+  SMLoc typeLoc;
+  Type first, viewType;
+  if (p.parseOperand(value) || p.parseComma() || p.parseOperand(view) ||
+      parseBlock(p, block) || p.parseOptionalAttrDict(result.attributes) ||
+      p.parseColon() ||
+      (typeLoc = p.getCurrentLocation(), p.parseType(first)))
+    return failure();
+  viewType = first;
+  bool written = succeeded(p.parseOptionalComma());
+  if (written && (typeLoc = p.getCurrentLocation(), p.parseType(viewType)))
+    return failure();
+  auto type = dyn_cast<ViewType>(viewType);
+  if (!type)
+    return p.emitError(typeLoc) << "expected a view, got " << viewType;
+  result.getOrAddProperties<typename Op::Properties>().extents =
+      p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  Type valueType = written ? first : blockType(type, block.extents);
+  return failure(p.resolveOperand(value, valueType, result.operands) ||
+                 p.resolveOperand(view, type, result.operands) ||
+                 p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                                   result.operands));
+}
+
+template <typename Op> static void printWrite(OpAsmPrinter &p, Op op) {
+  p << ' ' << op.getValue() << ", ";
+  printBlock(p, op);
+  p.printOptionalAttrDict(op->getAttrs(), {"extents"});
+  p << " : ";
+  if (op.getValue().getType() != blockType(op.getView().getType(), op.getExtents()))
+    p << op.getValue().getType() << ", ";
+  p << op.getView().getType();
+}
+
+ParseResult StoreOp::parse(OpAsmParser &p, OperationState &result) {
+  return parseWrite<StoreOp>(p, result);
+}
+void StoreOp::print(OpAsmPrinter &p) { printWrite(p, *this); }
+
+ParseResult AtomicAddOp::parse(OpAsmParser &p, OperationState &result) {
+  return parseWrite<AtomicAddOp>(p, result);
+}
+void AtomicAddOp::print(OpAsmPrinter &p) { printWrite(p, *this); }
+
+// tile.copy_async %v[...] to %s[%slot] : view, shared
+ParseResult CopyAsyncOp::parse(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand view, shared;
+  SmallVector<OpAsmParser::UnresolvedOperand> slot;
+  BlockText block;
+  Type viewType, sharedType;
+  if (p.parseOperand(view) || parseBlock(p, block) || p.parseKeyword("to") ||
+      p.parseOperand(shared) ||
+      p.parseOperandList(slot, OpAsmParser::Delimiter::OptionalSquare) ||
+      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseColonType(viewType) || p.parseComma() || p.parseType(sharedType))
+    return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  properties.operandSegmentSizes = {1, int32_t(block.indices.size()), 1,
+                                    int32_t(slot.size())};
+  return failure(
+      p.resolveOperand(view, viewType, result.operands) ||
+      p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                        result.operands) ||
+      p.resolveOperand(shared, sharedType, result.operands) ||
+      p.resolveOperands(slot, p.getBuilder().getIndexType(), result.operands));
+}
+
+void CopyAsyncOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  printBlock(p, *this);
+  p << " to " << getShared();
+  if (!getSlot().empty())
+    p << '[' << getSlot() << ']';
+  p.printOptionalAttrDict((*this)->getAttrs(), {"extents", "operandSegmentSizes"});
+  p << " : " << getView().getType() << ", " << getShared().getType();
+}

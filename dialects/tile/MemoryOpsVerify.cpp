@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/tile/ShapeCheck.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+// A list of numbers and values as they are written: as many values as numbers
+// that stand for one.
+static LogicalResult checkMixed(Operation *op, StringRef name,
+                                ArrayRef<int64_t> numbers, ValueRange values) {
+  size_t dynamic = llvm::count(numbers, ShapedType::kDynamic);
+  if (dynamic == values.size())
+    return success();
+  return op->emitOpError() << "has " << values.size() << " " << name
+                           << " at run time, expected " << dynamic;
+}
+
+// Whether what the op says of dimension i is what the type says.
+static LogicalResult checkAgainstType(Operation *op, StringRef name, size_t i,
+                                      int64_t actual, int64_t expected) {
+  if (ShapedType::isDynamic(expected) || actual == expected)
+    return success();
+  auto diag = op->emitOpError() << name << " " << i << " is ";
+  if (ShapedType::isDynamic(actual))
+    diag << "known at run time";
+  else
+    diag << actual;
+  return diag << ", expected " << expected << " as in the result";
+}
+
+// Verifies that
+// - pointer and result have one element type;
+// - there is one size per dimension, and none contradicts the result's type;
+// - the same of strides; where there are none, the result is row-major;
+// - the strides of a row-major result follow from static sizes.
+LogicalResult ViewOp::verify() {
+  ViewType type = getType();
+  if (failed(checkElement(*this, "result", type.getElementType(),
+                          getPointer().getType().getElementType(),
+                          "as in pointer")) ||
+      failed(checkMixed(*this, "sizes", getStaticSizes(), getSizes())) ||
+      failed(checkMixed(*this, "strides", getStaticStrides(), getStrides())))
+    return failure();
+  if (int64_t(getStaticSizes().size()) != type.getRank())
+    return emitOpError() << "has " << getStaticSizes().size()
+                         << " sizes, expected " << type.getRank()
+                         << " for the result " << type;
+  for (auto [i, size] : llvm::enumerate(getStaticSizes()))
+    if (failed(checkAgainstType(*this, "size", i, size, type.getShape()[i])))
+      return failure();
+    else if (size < 0 && !ShapedType::isDynamic(size))
+      return emitOpError() << "size " << i << " is " << size
+                           << ", expected 0 or more";
+  if (getStaticStrides().empty()) {
+    if (type.isRowMajor())
+      return success();
+    return emitOpError() << "has no strides, expected "
+                         << shapeText(type.getStrides())
+                         << " as in the result";
+  }
+  SmallVector<int64_t> expected = type.getFullStrides();
+  if (getStaticStrides().size() != expected.size())
+    return emitOpError() << "has " << getStaticStrides().size()
+                         << " strides, expected " << expected.size()
+                         << " for the result " << type;
+  for (auto [i, stride] : llvm::enumerate(getStaticStrides())) {
+    if (type.isRowMajor() && ShapedType::isDynamic(expected[i]))
+      return emitOpError() << "has strides, expected none for the result "
+                           << type
+                           << ", whose strides follow from sizes at run time";
+    if (failed(checkAgainstType(*this, "stride", i, stride, expected[i])))
+      return failure();
+  }
+  return success();
+}
+
+// Verifies that
+// - the permutation names each dimension once;
+// - the result has the permuted sizes and strides.
+LogicalResult TransposedViewOp::verify() {
+  ViewType from = getView().getType(), to = getType();
+  SmallVector<int64_t> sorted(getPermutation());
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(from.getRank())))
+    return emitOpError() << "permutation is " << shapeText(getPermutation())
+                         << ", expected each dimension of a view of rank "
+                         << from.getRank() << " once";
+  SmallVector<int64_t> shape, strides, full = from.getFullStrides();
+  for (int64_t p : getPermutation()) {
+    shape.push_back(from.getShape()[p]);
+    strides.push_back(full[p]);
+  }
+  ViewType expected = ViewType::get(shape, from.getElementType(), strides);
+  if (to != expected)
+    return emitOpError() << "result is " << to << ", expected " << expected;
+  return success();
+}
+
+// Verifies that
+// - there are an index and an extent for each dimension of the view;
+// - extents are positive, or -1;
+// - at most one index is a tensor, and its length is the extent there.
+static LogicalResult checkAccess(BlockAccessOpInterface access) {
+  Operation *op = access;
+  int64_t rank = access.getViewType().getRank();
+  auto indices = access.getIndices();
+  ArrayRef<int64_t> extents = access.getExtents();
+  if (int64_t(indices.size()) != rank)
+    return op->emitOpError() << "has " << indices.size()
+                             << " indices for a view of rank " << rank;
+  if (int64_t(extents.size()) != rank)
+    return op->emitOpError() << "has " << extents.size()
+                             << " extents for a view of rank " << rank;
+  int gathered = -1;
+  for (int i = 0; i < rank; ++i) {
+    if (extents[i] < 1 && extents[i] != -1)
+      return op->emitOpError() << "extent " << i << " is " << extents[i]
+                               << ", expected 1 or more, or -1";
+    auto tensor = dyn_cast<RankedTensorType>(indices[i].getType());
+    if (!tensor)
+      continue;
+    if (gathered >= 0)
+      return op->emitOpError() << "indices " << gathered << " and " << i
+                               << " are tensors, expected one at most";
+    gathered = i;
+    if (!tensor.hasStaticShape() || tensor.getDimSize(0) != extents[i])
+      return op->emitOpError() << "index " << i << " has shape "
+                               << shapeText(tensor.getShape())
+                               << ", expected [" << extents[i]
+                               << "], the extent there";
+  }
+  return success();
+}
+
+static LogicalResult checkBlock(BlockAccessOpInterface access, StringRef name,
+                                Type type) {
+  ViewType view = access.getViewType();
+  if (failed(checkShape(access, name, type, access.getBlockShape(),
+                        "for a block of a view of shape " +
+                            shapeText(view.getShape()))))
+    return failure();
+  return checkElement(access, name, type, view.getElementType(), "as in view");
+}
+
+// Verifies that
+// - indices and extents fit the view;
+// - the result is a block of them;
+// - pad is of the view's element type.
+LogicalResult LoadOp::verify() {
+  if (failed(checkAccess(*this)) ||
+      failed(checkBlock(*this, "result", getType())))
+    return failure();
+  Type element = getView().getType().getElementType();
+  if (getPadAttr() && getPadAttr().getType() != element)
+    return emitOpError() << "pad is of type " << getPadAttr().getType()
+                         << ", expected " << element << " as in view";
+  return success();
+}
+
+// Verifies that
+// - indices and extents fit the view;
+// - the value is a block of them.
+LogicalResult StoreOp::verify() {
+  if (failed(checkAccess(*this)))
+    return failure();
+  return checkBlock(*this, "value", getValue().getType());
+}
+
+// Verifies that
+// - indices and extents fit the view, and the value is a block of them;
+// - the machine adds elements of this type atomically.
+LogicalResult AtomicAddOp::verify() {
+  if (failed(checkAccess(*this)) ||
+      failed(checkBlock(*this, "value", getValue().getType())))
+    return failure();
+  Type element = getView().getType().getElementType();
+  if (!isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element) &&
+      !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError() << "cannot add elements of type " << element
+                         << " atomically, expected f64, f32, f16, bf16, i32 or i64";
+  return success();
+}
+
+// Verifies that
+// - indices and extents fit the view;
+// - the block, behind one slot index per further dimension, is one of shared's.
+LogicalResult CopyAsyncOp::verify() {
+  if (failed(checkAccess(*this)))
+    return failure();
+  SharedType shared = getShared().getType();
+  SmallVector<int64_t> block = getBlockShape();
+  if (getSlot().size() > shared.getShape().size() ||
+      shared.getShape().drop_front(getSlot().size()) != ArrayRef(block))
+    return emitOpError() << "copies a block of shape " << shapeText(block)
+                         << " into shared memory of shape "
+                         << shapeText(shared.getShape()) << " by "
+                         << getSlot().size() << " slot indices";
+  return checkElement(*this, "shared", shared.getElementType(),
+                      getView().getType().getElementType(), "as in view");
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The generated op classes, the assembly that is written by hand, and builders.
+//
+// Result types are not written where they follow from the operands. A result
+// that carries an encoding does not follow: it is written behind `->`.
+#include "dialects/tile/Assembly.h"
+#include "dialects/tile/Dialect.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+// `: input` or `: input -> result`; `infer` gives the result where it is not
+// written, or nothing when the input admits none.
+static ParseResult
+parseInferred(OpAsmParser &p, Type &input, Type &result,
+              function_ref<Type(RankedTensorType)> infer) {
+  SMLoc loc;
+  if (p.parseColon() || (loc = p.getCurrentLocation(), p.parseType(input)))
+    return failure();
+  if (succeeded(p.parseOptionalArrow()))
+    return p.parseType(result);
+  if (auto tensor = dyn_cast<RankedTensorType>(input))
+    result = infer(tensor);
+  if (!result)
+    return p.emitError(loc) << "no result type follows from " << input;
+  return success();
+}
+
+static void printInferred(OpAsmPrinter &p, Type input, Type result,
+                          Type inferred) {
+  p << ": " << input;
+  if (result != inferred)
+    p << " -> " << result;
+}
+
+static Type inferTrans(RankedTensorType type) {
+  if (type.getRank() < 2)
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+static ParseResult parseTransTypes(OpAsmParser &p, Type &input, Type &result) {
+  return parseInferred(p, input, result, inferTrans);
+}
+static void printTransTypes(OpAsmPrinter &p, Operation *, RankedTensorType input,
+                            RankedTensorType result) {
+  printInferred(p, input, result, inferTrans(input));
+}
+
+static Type inferExpandDims(RankedTensorType type, int64_t axis) {
+  if (axis < 0 || axis > type.getRank())
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + axis, 1);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+static ParseResult parseExpandDimsTypes(OpAsmParser &p, Type &input,
+                                        Type &result, IntegerAttr axis) {
+  return parseInferred(p, input, result, [&](RankedTensorType type) {
+    return inferExpandDims(type, axis.getInt());
+  });
+}
+static void printExpandDimsTypes(OpAsmPrinter &p, Operation *,
+                                 RankedTensorType input, RankedTensorType result,
+                                 IntegerAttr axis) {
+  printInferred(p, input, result, inferExpandDims(input, axis.getInt()));
+}
+
+static Type inferJoin(RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(2);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+static ParseResult parseJoinTypes(OpAsmParser &p, Type &lhs, Type &rhs,
+                                  Type &result) {
+  if (parseInferred(p, lhs, result, inferJoin))
+    return failure();
+  rhs = lhs;
+  return success();
+}
+static void printJoinTypes(OpAsmPrinter &p, Operation *, RankedTensorType lhs,
+                           RankedTensorType, RankedTensorType result) {
+  printInferred(p, lhs, result, inferJoin(lhs));
+}
+
+static Type inferSplit(RankedTensorType type) {
+  if (type.getRank() < 2 || type.getShape().back() != 2)
+    return {};
+  return RankedTensorType::get(type.getShape().drop_back(),
+                               type.getElementType());
+}
+
+static ParseResult parseSplitTypes(OpAsmParser &p, Type &input, Type &lhs,
+                                   Type &rhs) {
+  if (parseInferred(p, input, lhs, inferSplit))
+    return failure();
+  rhs = lhs;
+  return success();
+}
+static void printSplitTypes(OpAsmPrinter &p, Operation *, RankedTensorType input,
+                            RankedTensorType lhs, RankedTensorType) {
+  printInferred(p, input, lhs, inferSplit(input));
+}
+
+static Type inferIota(MLIRContext *context, int64_t start, int64_t end) {
+  return RankedTensorType::get({std::max<int64_t>(end - start, 1)},
+                               IntegerType::get(context, 32));
+}
+
+// Nothing, or `: type`.
+static ParseResult parseIotaType(OpAsmParser &p, Type &result, IntegerAttr start,
+                                 IntegerAttr end) {
+  if (succeeded(p.parseOptionalColon()))
+    return p.parseType(result);
+  result = inferIota(p.getContext(), start.getInt(), end.getInt());
+  return success();
+}
+static void printIotaType(OpAsmPrinter &p, Operation *op, RankedTensorType result,
+                          IntegerAttr start, IntegerAttr end) {
+  if (result != inferIota(op->getContext(), start.getInt(), end.getInt()))
+    p << " : " << result;
+}
+
+// An index as i64 gives bits as i32, of the same shape and encoding.
+static Type inferPhilox(Type index) {
+  Type i32 = IntegerType::get(index.getContext(), 32);
+  if (auto tensor = dyn_cast<RankedTensorType>(index))
+    return tensor.clone(i32);
+  return i32;
+}
+
+static ParseResult parsePhiloxTypes(OpAsmParser &p, Type &index, Type &result) {
+  if (p.parseColonType(index))
+    return failure();
+  result = inferPhilox(index);
+  return success();
+}
+static void printPhiloxTypes(OpAsmPrinter &p, Operation *, Type index, Type) {
+  p << ": " << index;
+}
+
+// `strides [64, 1]`, or nothing.
+static ParseResult
+parseViewStrides(OpAsmParser &p,
+                 SmallVectorImpl<OpAsmParser::UnresolvedOperand> &strides,
+                 DenseI64ArrayAttr &numbers) {
+  numbers = p.getBuilder().getDenseI64ArrayAttr({});
+  if (failed(p.parseOptionalKeyword("strides")))
+    return success();
+  return parseDynamicIndexList(p, strides, numbers);
+}
+static void printViewStrides(OpAsmPrinter &p, Operation *op, OperandRange strides,
+                             DenseI64ArrayAttr numbers) {
+  if (numbers.empty())
+    return;
+  p << " strides ";
+  printDynamicIndexList(p, op, strides, numbers);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/tile/Ops.cpp.inc"
+
+void ProgramIdOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  set(getResult(), ("pid_" + stringifyGridAxis(getAxis())).str());
+}
+
+void NumProgramsOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  set(getResult(), ("programs_" + stringifyGridAxis(getAxis())).str());
+}
+
+void PhiloxOp::build(OpBuilder &b, OperationState &state, Value seed, Value step,
+                     Value site, Value index) {
+  build(b, state, inferPhilox(index.getType()), seed, step, site, index);
+}
+
+void ViewOp::build(OpBuilder &b, OperationState &state, Type result,
+                   Value pointer, ArrayRef<OpFoldResult> sizes,
+                   ArrayRef<OpFoldResult> strides) {
+  SmallVector<Value> dynamicSizes, dynamicStrides;
+  SmallVector<int64_t> staticSizes, staticStrides;
+  dispatchIndexOpFoldResults(sizes, dynamicSizes, staticSizes);
+  dispatchIndexOpFoldResults(strides, dynamicStrides, staticStrides);
+  build(b, state, result, pointer, dynamicSizes, dynamicStrides, staticSizes,
+        staticStrides);
+}
+
+SmallVector<OpFoldResult> ViewOp::getMixedSizes() {
+  return getMixedValues(getStaticSizes(), getSizes(), getContext());
+}
+
+SmallVector<OpFoldResult> ViewOp::getMixedStrides() {
+  return getMixedValues(getStaticStrides(), getStrides(), getContext());
+}
+
+void TransposedViewOp::build(OpBuilder &b, OperationState &state, Value view,
+                             ArrayRef<int64_t> permutation) {
+  auto type = cast<ViewType>(view.getType());
+  SmallVector<int64_t> shape, strides, full = type.getFullStrides();
+  for (int64_t p : permutation) {
+    shape.push_back(type.getShape()[p]);
+    strides.push_back(full[p]);
+  }
+  build(b, state, ViewType::get(shape, type.getElementType(), strides), view,
+        permutation);
+}
+
+void LoadOp::build(OpBuilder &b, OperationState &state, Value view,
+                   ValueRange indices, ArrayRef<int64_t> extents, TypedAttr pad) {
+  build(b, state, blockType(cast<ViewType>(view.getType()), extents), view,
+        indices, extents, pad);
+}
+
+void IotaOp::build(OpBuilder &b, OperationState &state, int64_t start,
+                   int64_t end) {
+  build(b, state, inferIota(b.getContext(), start, end), start, end);
+}
+
+void TransOp::build(OpBuilder &b, OperationState &state, Value input) {
+  build(b, state, inferTrans(cast<RankedTensorType>(input.getType())), input);
+}
+
+void ExpandDimsOp::build(OpBuilder &b, OperationState &state, Value input,
+                         int64_t axis) {
+  build(b, state, inferExpandDims(cast<RankedTensorType>(input.getType()), axis),
+        input, axis);
+}
+
+void JoinOp::build(OpBuilder &b, OperationState &state, Value lhs, Value rhs) {
+  build(b, state, inferJoin(cast<RankedTensorType>(lhs.getType())), lhs, rhs);
+}
+
+void SplitOp::build(OpBuilder &b, OperationState &state, Value input) {
+  Type half = inferSplit(cast<RankedTensorType>(input.getType()));
+  build(b, state, half, half, input);
+}
+
+void DotOp::build(OpBuilder &b, OperationState &state, Value a, Value bb,
+                  Value acc, DotPrecision precision) {
+  build(b, state, acc.getType(), a, bb, acc, precision);
+}

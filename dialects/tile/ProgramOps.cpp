@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's attributes, and the ops that know the grid.
+#include "dialects/tile/ShapeCheck.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+ScheduleAttr act::tile::getSchedule(Operation *kernel) {
+  if (auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName))
+    return schedule;
+  return ScheduleAttr::get(kernel->getContext(), 4, 2);
+}
+
+ArrayRef<int64_t> act::tile::getGrid(Operation *op) {
+  if (!isa<gpu::GPUFuncOp>(op))
+    op = op->getParentOfType<gpu::GPUFuncOp>();
+  auto grid = op ? op->getAttrOfType<DenseI64ArrayAttr>(gridName)
+                 : DenseI64ArrayAttr();
+  return grid ? grid.asArrayRef() : ArrayRef<int64_t>();
+}
+
+// Verifies that
+// - the bits have the shape of the indices.
+LogicalResult PhiloxOp::verify() {
+  return checkShape(*this, "result", getType(), shapeOf(getIndex().getType()),
+                    "as in index");
+}
+
+// Verifies that
+// - the format has one {} per value;
+// - blocks have one shape.
+LogicalResult PrintOp::verify() {
+  size_t places = getFormat().count("{}");
+  if (places != getValues().size())
+    return emitOpError() << "format has " << places << " places for "
+                         << getValues().size() << " values";
+  ArrayRef<int64_t> shape;
+  for (Value value : getValues()) {
+    ArrayRef<int64_t> own = shapeOf(value.getType());
+    if (!shape.empty() && !own.empty() && own != shape)
+      return emitOpError() << "prints blocks of shapes " << shapeText(shape)
+                           << " and " << shapeText(own) << " together";
+    if (!own.empty())
+      shape = own;
+  }
+  return success();
+}
+
+// Verifies that
+// - it stands on a kernel, and is a schedule;
+// - the kernel's arguments are of types that a launch can pass;
+// - blocks in the kernel are spread over as many warps as the schedule has.
+static LogicalResult verifySchedule(Operation *op, Attribute value) {
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (!kernel || !kernel.isKernel())
+    return op->emitOpError() << "has " << scheduleName
+                             << ", expected it on a gpu.func that is a kernel";
+  auto schedule = dyn_cast<ScheduleAttr>(value);
+  if (!schedule)
+    return op->emitOpError() << scheduleName << " is " << value
+                             << ", expected a #tile.schedule";
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    auto view = dyn_cast<ViewType>(type);
+    if (view ? view.isPlain()
+             : isa<PtrType, IndexType>(type) || isElementType(type))
+      continue;
+    return op->emitOpError()
+           << "argument " << i << " is of type " << type
+           << ", expected a view of static size without strides, a pointer, "
+              "an integer, a float or an index";
+  }
+  auto checkWarps = [&](Operation *inner, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                         : LayoutAttr();
+    if (!layout || layout.getNumWarps() == schedule.getWarps())
+      return success();
+    return inner->emitOpError()
+           << "has a block spread over " << layout.getNumWarps()
+           << " warps in a kernel of " << schedule.getWarps();
+  };
+  WalkResult walk = kernel.walk([&](Operation *inner) {
+    for (Type type : inner->getResultTypes())
+      if (failed(checkWarps(inner, type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+// Verifies that
+// - it stands on a kernel, and is three numbers that a launch can take.
+static LogicalResult verifyGrid(Operation *op, Attribute value) {
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (!kernel || !kernel.isKernel())
+    return op->emitOpError() << "has " << gridName
+                             << ", expected it on a gpu.func that is a kernel";
+  auto grid = dyn_cast<DenseI64ArrayAttr>(value);
+  if (!grid || grid.size() != 3)
+    return op->emitOpError() << gridName << " is " << value
+                             << ", expected array<i64: x, y, z>";
+  int64_t most[] = {INT32_MAX, 65535, 65535};
+  for (int i = 0; i < 3; ++i)
+    if (grid[i] < 1 || grid[i] > most[i])
+      return op->emitOpError() << gridName << " is " << grid[i] << " along "
+                               << "xyz"[i] << ", expected 1 to " << most[i];
+  return success();
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() == scheduleName)
+    return verifySchedule(op, attribute.getValue());
+  if (attribute.getName() == gridName)
+    return verifyGrid(op, attribute.getValue());
+  return op->emitOpError() << "has an attribute " << attribute.getName()
+                           << " that the tile dialect does not know";
+}

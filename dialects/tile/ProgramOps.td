@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program and its grid, random bits, and what helps to debug a kernel.
+include "dialects/tile/OpBase.td"
+
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults]> {
+  let summary = "which program of the grid this is";
+  let description = [{
+    The program's position along an axis, from 0 to `num_programs` less one.
+
+    Example:
+    ```mlir
+    %p = tile.program_id x
+    ```
+  }];
+  let arguments = (ins Tile_GridAxisAttr:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`` $axis attr-dict";
+}
+
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults]> {
+  let summary = "how many programs the grid has";
+  let description = [{
+    The length of the grid along an axis: a constant where the kernel says
+    `tile.grid`.
+
+    Example:
+    ```mlir
+    %n = tile.num_programs x
+    ```
+  }];
+  let arguments = (ins Tile_GridAxisAttr:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`` $axis attr-dict";
+  let hasFolder = 1;
+}
+
+def Tile_PhiloxOp : Tile_Op<"philox", [Pure]> {
+  let summary = "random bits that are a function of a position";
+  let description = [{
+    Philox4x32-10 (Salmon et al. 2011), as `act.dropout` draws: the key is the
+    seed, the counter is (index low, index high + 2^20 * site high, step low,
+    site low), and the result the first of the four output words. The bits of an
+    element are the same in any block, thread and order.
+
+    Example:
+    ```mlir
+    %bits = tile.philox %seed, %step, %site, %i : tensor<128x64xi64>
+    ```
+  }];
+  let arguments = (ins I64:$seed, I64:$step, I64:$site,
+                       AnyTypeOf<[StaticShapeTensorOf<[I64]>, I64]>:$index);
+  let results = (outs AnyTypeOf<[StaticShapeTensorOf<[I32]>, I32]>:$result);
+  let assemblyFormat = "$seed `,` $step `,` $site `,` $index attr-dict custom<PhiloxTypes>(type($index), type($result))";
+  let builders = [OpBuilder<(ins "::mlir::Value":$seed, "::mlir::Value":$step,
+                                 "::mlir::Value":$site, "::mlir::Value":$index)>];
+  let hasVerifier = 1;
+}
+
+def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "stops the kernel unless a condition holds";
+  let description = [{
+    When the condition, or one of its elements, is false, the message is printed
+    and the launch fails.
+
+    Example:
+    ```mlir
+    tile.assert %ok, "index is below the size of the vocabulary" : tensor<128xi1>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[StaticShapeTensorOf<[I1]>, I1]>:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "prints values from a kernel";
+  let description = [{
+    Every program prints `format` once per element, with one value in place of
+    each `{}`; blocks are of equal shape, and scalars are repeated.
+
+    Example:
+    ```mlir
+    tile.print "row {} has maximum {}", %row, %m : tensor<128xi32>, tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$format, Variadic<Tile_BlockOrScalar>:$values);
+  let assemblyFormat = "$format (`,` $values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How verifiers compare and print shapes.
+//
+//   'tile.trans' op result has shape [128, 64], expected [64, 128] for an input
+//   of shape [128, 64]
+//
+// Encodings are not compared: who holds a block is not what it is.
+#ifndef ACT_DIALECTS_TILE_SHAPECHECK_H
+#define ACT_DIALECTS_TILE_SHAPECHECK_H
+#include "dialects/tile/Dialect.h"
+
+namespace act::tile {
+
+/// [128, ?]
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+/// The shape of a tensor; empty for a scalar.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+/// The element type of a tensor, or the scalar itself.
+mlir::Type elementOf(mlir::Type type);
+
+/// Fails with "NAME has shape [..], expected [..] WHY"; a scalar has no shape.
+llvm::LogicalResult checkShape(mlir::Operation *op, llvm::StringRef name,
+                               mlir::Type actual,
+                               llvm::ArrayRef<int64_t> expected,
+                               const llvm::Twine &why);
+
+/// Fails with "NAME has elements of type T, expected E WHY".
+llvm::LogicalResult checkElement(mlir::Operation *op, llvm::StringRef name,
+                                 mlir::Type actual, mlir::Type expected,
+                                 const llvm::Twine &why);
+
+/// Fails unless shape and element type are those of `like`.
+llvm::LogicalResult checkLike(mlir::Operation *op, llvm::StringRef name,
+                              mlir::Type actual, llvm::StringRef likeName,
+                              mlir::Type like);
+
+} // namespace act::tile
+#endif
