@@ -23,6 +23,16 @@ uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
   return 0;
 }
 
+uint32_t Knowledge::mostTick(uint32_t cta, uint32_t first,
+                             uint32_t count) const {
+  uint32_t most = 0;
+  for (const Part &p : parts)
+    if (p.cta == cta)
+      for (size_t i = first; i < p.ticks->size() && i < first + count; ++i)
+        most = std::max(most, (*p.ticks)[i]);
+  return most;
+}
+
 namespace {
 
 using Ticks = std::shared_ptr<const std::vector<uint32_t>>;

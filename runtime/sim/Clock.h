@@ -70,6 +70,8 @@ public:
   bool knows(Epoch e) const;
   /// The least tick known of `count` agents from `first` on.
   uint32_t leastTick(uint32_t cta, uint32_t first, uint32_t count) const;
+  /// And the greatest.
+  uint32_t mostTick(uint32_t cta, uint32_t first, uint32_t count) const;
 };
 inline bool knows(const KnowledgeRef &k, Epoch e) { return k && k->knows(e); }
 /// The least knowledge that has both; returns an argument when it has it all.

@@ -118,8 +118,8 @@ class AsyncOperation {
 public:
   enum Stage : uint8_t { Issued, HasRead, HasWritten, Done };
   virtual ~AsyncOperation() = default;
-  virtual void read() = 0;   // takes its sources as they are now
-  virtual void write() = 0;  // puts its results
+  virtual void read() = 0;  // takes its sources as they are now
+  virtual void write() = 0; // puts its results
   /// A bulk copy out of shared memory, which may land whenever it is not
   /// waited for.
   virtual bool writesInGroup() const { return false; }
@@ -206,6 +206,15 @@ public:
   uint32_t copyTick(unsigned lane, uint64_t groups) const;
   /// The group of a lane's last bulk copy that reads shared memory; 0: none.
   std::array<uint64_t, 32> bulkReads{};
+  /// Its last copies that mbarriers count, as they know them, and what whoever
+  /// issued them had seen.
+  struct Sent {
+    Epoch copy;
+    uint32_t tick;
+    KnowledgeRef seen;
+  };
+  static constexpr size_t rememberedCopies = 64;
+  std::deque<Sent> copiesSent;
   uint64_t wgmmaGroups = 0;
   bool wgmmaUncommitted = false;
 
@@ -372,7 +381,7 @@ public:
   uint32_t warpsPerCta = 0, ctasPerCluster = 1;
   uint64_t sharedBytes = 0, dynamicSharedOffset = 0;
   uint64_t workspace = 0; // of a cooperative launch; %envreg1 and 2
-  Region parameters; // the kernel's parameter block
+  Region parameters;      // the kernel's parameter block
   std::atomic<uint64_t> instructions{0};
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> events{

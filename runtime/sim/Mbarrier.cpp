@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/Machine.h"
+#include <algorithm>
 
 namespace act::runtime::sim {
 
@@ -16,8 +17,10 @@ void Mbarrier::revive(uint32_t count) {
   transactions = 0;
   phase = 0;
   endedSeen = endedProxied = endedRemoteSeen = endedRemoteProxied = nullptr;
-  for (Gathering *g : {&seen, &proxied, &remoteSeen, &remoteProxied})
+  for (Gathering *g :
+       {&seen, &proxied, &remoteSeen, &remoteProxied, &relaxedSeen})
     g->clear();
+  looks.clear();
   live = observed = true;
   used = overwritten = false;
 }
@@ -34,6 +37,74 @@ void Mbarrier::endIfComplete() {
   endedRemoteSeen = remoteSeen.freeze();
   endedRemoteProxied = remoteProxied.freeze();
   ++cta.cluster->events;
+  checkLooks();
+}
+
+void Mbarrier::look(const Warp &warp, unsigned lane, uint64_t phase,
+                    uint32_t site) {
+  if (looks.empty())
+    looks.resize(cta.grid->warpsPerCta * 32);
+  looks[warp.index * 32 + lane] = {warp.tick, site, phase, warp.wgmmaGroups};
+}
+
+void Mbarrier::checkLooks() {
+  if (looks.empty())
+    return;
+  const uint32_t n = cta.grid->warpsPerCta * 32;
+  const KnowledgeRef known[] = {endedSeen, endedRemoteSeen,
+                                relaxedSeen.freeze()};
+  auto told = [&](auto &&of) {
+    return std::any_of(std::begin(known), std::end(known),
+                       [&](const KnowledgeRef &k) { return k && of(*k); });
+  };
+  for (uint32_t w = 0; w < n / 32; ++w) {
+    // The last of the warp that saw the phase before the one that ended now.
+    uint32_t thread = n;
+    for (uint32_t t = w * 32; t < w * 32 + 32; ++t)
+      if (looks[t].tick && looks[t].phase + 2 == phase &&
+          (thread == n || looks[t].tick > looks[thread].tick))
+        thread = t;
+    if (thread == n)
+      continue;
+    const Look &l = looks[thread];
+    auto knowsWarp = [&](const Knowledge &k) {
+      return k.mostTick(cta.linear, w * 32, 32) >= l.tick;
+    };
+    auto byCopy = [&](const Warp &from) {
+      bool own = from.cta == &cta && from.index == w;
+      return std::any_of(
+          from.copiesSent.rbegin(), from.copiesSent.rend(),
+          [&](const Warp::Sent &s) {
+            return ((own && s.tick >= l.tick) ||
+                    (s.seen && knowsWarp(*s.seen))) &&
+                   told([&](const Knowledge &k) { return k.knows(s.copy); });
+          });
+    };
+    auto byWgmma = [&](const Knowledge &k) {
+      return k.knows({cta.linear, 4 * n + w, uint32_t(l.wgmmaGroups + 1)});
+    };
+    if (told(knowsWarp) || told(byWgmma) ||
+        std::any_of(cta.cluster->ctas.begin(), cta.cluster->ctas.end(),
+                    [&](auto &other) {
+                      return std::any_of(
+                          other->warps.begin(), other->warps.end(),
+                          [&](auto &warp) { return byCopy(*warp); });
+                    }))
+      continue;
+    Finding f;
+    f.kind = FindingKind::Race;
+    f.kernel = cta.grid->kernel->name;
+    f.message = "ends a phase of an mbarrier while another may still wait for "
+                "the one before, with nothing to order them";
+    f.site = cta.grid->program->site(arrivedSite);
+    f.thread = cta.grid->threadId(arrived.cta, arrived.agent);
+    f.hasOther = f.hasAddress = true;
+    f.otherSite = cta.grid->program->site(l.site);
+    f.otherThread = cta.grid->threadId(cta.linear, thread);
+    f.address = sharedWindow + offset;
+    f.where = cta.grid->describe(cta, f.address);
+    cta.grid->report(std::move(f));
+  }
 }
 
 bool Mbarrier::arrive(uint32_t count) {
@@ -152,6 +223,8 @@ bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
         " of an mbarrier, before any wait saw phase " +
         std::to_string(m.phase - 1) + " end");
   }
+  m.arrived = c.warp.epoch(OwnThread, lane, c.warp.tick);
+  m.arrivedSite = at.site;
   int64_t missing = m.pending;
   if (!m.arrive(count))
     return bad("arrives " + std::to_string(count) + " times at an mbarrier " +

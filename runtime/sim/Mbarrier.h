@@ -23,6 +23,13 @@
 // first that has not landed. A phase that ends too early, for a wrong expected
 // count, therefore does not order what is still under way.
 //
+// A phase may end only when everybody who waited for the one before has seen
+// that one end: later, the parity says that nothing has. So the looks that saw
+// a phase end are remembered, and when the next one ends, its arrivals must
+// know of them. Execution is enough here, memory order is not asked for: an
+// arrival tells of its whole warp, and so does a wgmma or a copy that a thread
+// issues after it looked.
+//
 // An object that was invalidated stays in the table, dead, with its agent: a
 // copy under way may still name it, and a later init revives it.
 #ifndef ACT_RUNTIME_SIM_MBARRIER_H
@@ -32,10 +39,12 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace act::runtime::sim {
 
 class Cta;
+class Warp;
 struct Context;
 struct Instruction;
 
@@ -65,6 +74,13 @@ struct Mbarrier {
   /// What a thread publishes with a releasing arrival: one of its CTA, and one
   /// of another CTA with the scope of the cluster.
   Gathering seen, proxied, remoteSeen, remoteProxied;
+  /// What relaxed arrivals would have published.
+  Gathering relaxedSeen;
+  /// The last arrival, and where it was made.
+  Epoch arrived;
+  uint32_t arrivedSite = 0;
+  /// A thread of the CTA saw `phase` end.
+  void look(const Warp &warp, unsigned lane, uint64_t phase, uint32_t site);
   /// `count` arrivals; false when more arrive than are missing.
   bool arrive(uint32_t count);
   /// False when the count leaves its range (2^20 - 1).
@@ -85,7 +101,14 @@ struct Mbarrier {
 private:
   uint32_t issued = 0, landedPrefix = 0;
   std::set<uint32_t> landedBeyond;
+  struct Look {
+    uint32_t tick = 0; // 0: none
+    uint32_t site = 0;
+    uint64_t phase = 0, wgmmaGroups = 0;
+  };
+  std::vector<Look> looks; // by thread
   void endIfComplete();
+  void checkLooks();
 };
 
 /// What an instruction does to an object: it looks, changes it (atomically), or

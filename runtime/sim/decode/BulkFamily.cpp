@@ -64,9 +64,13 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
     l.address = data;
     l.to = c.resolve(at, lane, Space::Shared, data, bytes, align, true);
     l.barrier = mbarrierAt(c, at, lane, Space::Shared, object, false);
-    if (l.barrier)
+    if (l.barrier) {
       l.self = l.barrier->issueCopy();
-    else
+      if (c.checks)
+        c.warp.copiesSent.push_back({l.self, c.warp.tick, c.warp.seen[lane]});
+      if (c.warp.copiesSent.size() > Warp::rememberedCopies)
+        c.warp.copiesSent.pop_front();
+    } else
       l.self = c.warp.epoch(OwnBulkWrite, lane,
                             uint32_t(c.warp.bulkGroups[lane] + 1));
     out.push_back(l);

@@ -189,6 +189,7 @@ public:
   Mbarrier *barrier = nullptr;
   uint32_t lanes = 0;
   std::vector<Epoch> copies; // what it tells of, by lane
+  Gathering executed;        // what its lanes did before
 
   bool mayAdvance() const override {
     for (const auto &o : cta->operations) {
@@ -209,6 +210,9 @@ public:
       return cta->report(*this, FindingKind::InvalidOperation,
                          "arrives at an mbarrier that was invalidated "
                          "meanwhile");
+    barrier->relaxedSeen.add(executed);
+    barrier->arrived = cta->warps[warp]->epoch(OwnThread, lane, 0);
+    barrier->arrivedSite = site;
     for (const Epoch &e : copies) {
       barrier->seen.add(e);
       if (!barrier->arrive(1))
@@ -245,6 +249,9 @@ Step arrive(Context &c, const Instruction &i) {
               w.epoch(OwnCopyAsync, lane, tickOfNext(w, lane)));
           w.copyArrivals[lane].push_back(w.copyGroups[lane]);
           m->pending += !i.options;
+          Gathering proxied;
+          if (c.checks)
+            w.publish(lane, op->executed, proxied);
         }
         m->used = true;
         if (m->pending > Mbarrier::maximumCount)

@@ -145,6 +145,8 @@ void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
     c.warp.publish(lane, seen, proxied);
     return;
   }
+  Gathering unused;
+  c.warp.publish(lane, m.relaxedSeen, unused);
   const Warp::Told &told =
       c.warp.fenced[unsigned(own ? Scope::Cta : Scope::Cluster)][lane];
   seen.add(told.seen);
@@ -284,10 +286,13 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
   return {done, &m, m.phase - done};
 }
 
-void acquire(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
+void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
+             const Looked &looked) {
+  Mbarrier &m = *looked.barrier;
   m.observed = true;
   if (!c.checks)
     return;
+  m.look(c.warp, lane, looked.phase, at.site);
   auto take = [&](Scope distance, const KnowledgeRef &seen,
                   const KnowledgeRef &proxied) {
     Warp &w = c.warp;
@@ -345,13 +350,13 @@ Step wait(Context &c, const Instruction &i) {
       putPredicate(c, t.result, done);
       for (unsigned lane = 0; lane < 32; ++lane)
         if (done >> lane & 1 && looked[lane].barrier)
-          acquire(c, lane, t, *looked[lane].barrier);
+          acquire(c, i, lane, t, looked[lane]);
       return Step::Next;
     }
   }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (done >> lane & 1 && looked[lane].barrier) {
-      acquire(c, lane, t, *looked[lane].barrier);
+      acquire(c, i, lane, t, looked[lane]);
       if (c.fragment.mbarrier == looked[lane].barrier)
         c.fragment.mbarrier = nullptr;
     }

@@ -396,6 +396,26 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %k, [%x+4]; setp.ne.u32 %q, %k, 1;"
      "@%q bra wait; out:",
      {1, 64, true}},
+    {"a phase ends while the end of the one before is awaited",
+     "race",
+     "setp.eq.u32 %p, %t, 0; @%p mbarrier.init.shared.b64 [%s], 1; bar.sync 0;"
+     "@%p mbarrier.arrive.shared.b64 %x, [%s];"
+     "look: mbarrier.test_wait.parity.shared.b64 %q, [%s], 0; @!%q bra look;"
+     "setp.eq.u32 %r, %t, 32; @%r st.relaxed.cta.global.u32 [flag], 1;"
+     "@!%p bra done;"
+     "wait: ld.relaxed.cta.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; mbarrier.arrive.shared.b64 %y, [%s]; done:",
+     {1, 64, false, "sm_90"}},
+    {"a phase ends after all saw the end of the one before",
+     "",
+     "setp.eq.u32 %p, %t, 0; @%p mbarrier.init.shared.b64 [%s], 1; bar.sync 0;"
+     "@%p mbarrier.arrive.shared.b64 %x, [%s];"
+     "look: mbarrier.test_wait.parity.shared.b64 %q, [%s], 0; @!%q bra look;"
+     "setp.eq.u32 %r, %t, 32; @%r st.release.cta.global.u32 [flag], 1;"
+     "@!%p bra done;"
+     "wait: ld.acquire.cta.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
+     "@%q bra wait; mbarrier.arrive.shared.b64 %y, [%s]; done:",
+     {1, 64, false, "sm_90"}},
     // ---- the rest
     {"a barrier of no such number",
      "invalid-operation",
