@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the attributes are written and what is rejected.
-#include "dialects/tile/Dialect.h"
+#include "dialects/tile/ShapeCheck.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
+using namespace act;
 using namespace act::tile;
 
 LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
@@ -42,7 +43,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (stages < 1 || stages > 16)
-    return error() << "a schedule has " << stages << " stages, expected 1 to 16";
+    return error() << "a schedule has " << stages
+                   << " stages, expected 1 to 16";
   return success();
 }
 
@@ -111,10 +113,9 @@ Attribute LayoutAttr::parse(AsmParser &p, Type) {
       parsePart("lane", lanes) || p.parseComma() || parsePart("warp", warps) ||
       p.parseGreater())
     return {};
-  return p.getChecked<LayoutAttr>(loc, p.getContext(),
-                                  ArrayRef<DigitAttr>(registers),
-                                  ArrayRef<DigitAttr>(lanes),
-                                  ArrayRef<DigitAttr>(warps));
+  return p.getChecked<LayoutAttr>(
+      loc, p.getContext(), ArrayRef<DigitAttr>(registers),
+      ArrayRef<DigitAttr>(lanes), ArrayRef<DigitAttr>(warps));
 }
 
 void LayoutAttr::print(AsmPrinter &p) const {
@@ -137,7 +138,9 @@ static int64_t count(ArrayRef<DigitAttr> digits) {
   return n;
 }
 
-int64_t LayoutAttr::getRank() const { return getLanes()[0].getStrides().size(); }
+int64_t LayoutAttr::getRank() const {
+  return getLanes()[0].getStrides().size();
+}
 int64_t LayoutAttr::getNumRegisters() const { return count(getRegisters()); }
 int64_t LayoutAttr::getNumLanes() const { return count(getLanes()); }
 int64_t LayoutAttr::getNumWarps() const { return count(getWarps()); }
@@ -165,22 +168,49 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
 }
 
 // Verifies that
-// - the layout has as many dimensions as the tensor;
-// - its digits, copies apart, count as many elements as the tensor has.
+// - the layout has as many dimensions as the tensor, which is static;
+// - every element is held exactly once, copies apart.
 LogicalResult
 LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                            function_ref<InFlightDiagnostic()> error) const {
   if (int64_t(shape.size()) != getRank())
     return error() << "a layout of " << getRank()
                    << " dimensions encodes a tensor of rank " << shape.size();
-  int64_t held = 1;
-  for (auto digits : {getRegisters(), getLanes(), getWarps()})
-    for (DigitAttr digit : digits)
-      if (!digit.isCopy())
-        held *= digit.getExtent();
-  int64_t elements = llvm::product_of(shape);
-  if (held != elements)
-    return error() << "a layout of " << held << " elements encodes a tensor of "
-                   << elements;
+  if (ShapedType::isDynamicShape(shape))
+    return error() << "a layout encodes a tensor of dynamic shape";
+  auto layout = getDistributed(shape);
+  if (!layout)
+    return error() << "layout does not fit a tensor of shape "
+                   << shapeText(shape) << ": " << layout.error().message;
   return success();
+}
+
+static layout::Digits plain(ArrayRef<DigitAttr> digits) {
+  layout::Digits out;
+  for (DigitAttr digit : digits)
+    out.push_back({digit.getExtent(),
+                   {digit.getStrides().begin(), digit.getStrides().end()}});
+  return out;
+}
+
+act::Result<layout::Distributed>
+LayoutAttr::getDistributed(ArrayRef<int64_t> shape) const {
+  return layout::Distributed::get({shape.begin(), shape.end()},
+                                  plain(getRegisters()), plain(getLanes()),
+                                  plain(getWarps()));
+}
+
+static SmallVector<DigitAttr> attributes(MLIRContext *context,
+                                         const layout::Digits &digits) {
+  SmallVector<DigitAttr> out;
+  for (const layout::Digit &digit : digits)
+    out.push_back(DigitAttr::get(context, digit.extent, digit.strides));
+  return out;
+}
+
+LayoutAttr LayoutAttr::get(MLIRContext *context,
+                           const layout::Distributed &layout) {
+  return get(context, attributes(context, layout.registers()),
+             attributes(context, layout.lanes()),
+             attributes(context, layout.warps()));
 }

@@ -3,6 +3,7 @@
 // The tile dialect: the one header its users include.
 #ifndef ACT_DIALECTS_TILE_DIALECT_H
 #define ACT_DIALECTS_TILE_DIALECT_H
+#include "act/Layout/Distributed.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -11,6 +12,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -43,6 +45,9 @@ llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 #include "dialects/tile/Ops.h.inc"
 
 namespace act::tile {
+
+/// The most programs that a launch takes along x, y and z.
+inline constexpr int64_t mostPrograms[] = {2'147'483'647, 65'535, 65'535};
 
 /// The names of a kernel's attributes.
 inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";

@@ -202,7 +202,8 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     per digit, the first digit varying fastest. The element that register r of
     lane l of warp w holds is at the sum of digit times strides over all three.
     The sums cover the block exactly once, apart from digits whose strides are
-    all 0: these hold copies. The lanes multiply to 32.
+    all 0: these hold copies. The lanes multiply to 32. What can be computed with
+    layouts is in `act/Layout/Distributed.h`.
 
     No extent need be a power of two: 80 columns are `10:(0,8)` of `4:(0,2)` of
     `2:(0,1)`.
@@ -222,6 +223,12 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     int64_t getNumRegisters() const;
     int64_t getNumLanes() const;
     int64_t getNumWarps() const;
+    /// As a function to compute with, of a block of this shape; a message where
+    /// the layout does not fit.
+    ::act::Result<::act::layout::Distributed>
+    getDistributed(::llvm::ArrayRef<int64_t> shape) const;
+    static LayoutAttr get(::mlir::MLIRContext *context,
+                          const ::act::layout::Distributed &layout);
   }];
 }
 

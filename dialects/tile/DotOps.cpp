@@ -4,7 +4,9 @@
 using namespace mlir;
 using namespace act::tile;
 
-static bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+static bool isF8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
 
 // What products of blocks of this type are added up in; none when there are no
 // such products.
@@ -25,8 +27,8 @@ static Type accumulatorOf(Type element) {
 LogicalResult DotOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType(),
                    acc = getAcc().getType();
-  for (auto [name, type] : {std::pair<StringRef, RankedTensorType>("a", a),
-                            {"b", b}, {"acc", acc}})
+  for (auto [name, type] :
+       {std::pair<StringRef, RankedTensorType>("a", a), {"b", b}, {"acc", acc}})
     if (type.getRank() != 2)
       return emitOpError() << name << " has rank " << type.getRank()
                            << ", expected 2";
@@ -46,8 +48,7 @@ LogicalResult DotOp::verify() {
   if (!sum)
     return emitOpError() << "a has elements of type " << element
                          << ", expected bf16, f16, f8, f32, f64 or i8";
-  if (failed(checkElement(*this, "acc", acc, sum,
-                          "to add up products")))
+  if (failed(checkElement(*this, "acc", acc, sum, "to add up products")))
     return failure();
   if (getPrecision() != DotPrecision::IEEE && !isa<Float32Type>(element))
     return emitOpError() << "precision is "

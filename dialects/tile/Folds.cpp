@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds and canonicalisations; none changes a bit of a result.
 #include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -27,7 +31,8 @@ LogicalResult AssertOp::canonicalize(AssertOp op, PatternRewriter &rewriter) {
 }
 
 OpFoldResult TransposedViewOp::fold(FoldAdaptor) {
-  if (llvm::equal(getPermutation(), llvm::seq<int64_t>(getPermutation().size())))
+  if (llvm::equal(getPermutation(),
+                  llvm::seq<int64_t>(getPermutation().size())))
     return getView();
   auto inner = getView().getDefiningOp<TransposedViewOp>();
   if (!inner)
@@ -98,7 +103,8 @@ OpFoldResult JoinOp::fold(FoldAdaptor) {
   return {};
 }
 
-LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+LogicalResult SplitOp::fold(FoldAdaptor,
+                            SmallVectorImpl<OpFoldResult> &results) {
   auto join = getInput().getDefiningOp<JoinOp>();
   if (!join || join.getLhs().getType() != getLhs().getType())
     return failure();
@@ -120,9 +126,108 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   return getResult();
 }
 
-LogicalResult ReduceOp::canonicalize(ReduceOp, PatternRewriter &) {
-  return failure();
+// The word for a region that is one op of both sides; none for any other.
+static std::optional<CombineKind> kindOf(Region &combiner) {
+  if (!llvm::hasNItems(combiner.front(), 2))
+    return {};
+  Operation &op = combiner.front().front();
+  auto yield = cast<YieldOp>(combiner.front().back());
+  // With two arguments there is one operand. All kinds are commutative.
+  auto arguments = combiner.getArguments();
+  if (arguments.size() != 2 || op.getNumOperands() != 2 ||
+      op.getNumResults() != 1 || yield.getValues()[0] != op.getResult(0) ||
+      !llvm::is_contained(op.getOperands(), arguments[0]) ||
+      !llvm::is_contained(op.getOperands(), arguments[1]))
+    return {};
+  bool strict = true; // with no liberty that the word does not have
+  if (auto math = dyn_cast<arith::ArithFastMathInterface>(op))
+    strict =
+        math.getFastMathFlagsAttr().getValue() == arith::FastMathFlags::none;
+  if (!strict)
+    return {};
+  return llvm::TypeSwitch<Operation *, std::optional<CombineKind>>(&op)
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return CombineKind::Add; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return CombineKind::Mul; })
+      .Case<arith::MaximumFOp, arith::MaxSIOp>(
+          [](auto) { return CombineKind::Max; })
+      .Case<arith::MinimumFOp, arith::MinSIOp>(
+          [](auto) { return CombineKind::Min; })
+      .Case<arith::AndIOp>([](auto) { return CombineKind::And; })
+      .Case<arith::OrIOp>([](auto) { return CombineKind::Or; })
+      .Default(std::optional<CombineKind>());
 }
-LogicalResult ScanOp::canonicalize(ScanOp, PatternRewriter &) {
-  return failure();
+
+// On i1 only `and` and `or` have a word.
+template <typename Op>
+static LogicalResult nameCombiner(Op op, PatternRewriter &rewriter) {
+  if (op.getKind())
+    return failure();
+  auto kind = kindOf(op.getCombiner());
+  bool bitwise = kind == CombineKind::And || kind == CombineKind::Or;
+  if (!kind ||
+      (!bitwise && getElementTypeOrSelf(op.getInputs()[0]).isInteger(1)))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setKind(*kind);
+    rewriter.eraseBlock(&op.getCombiner().front());
+  });
+  return success();
+}
+
+LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter &rewriter) {
+  return nameCombiner(op, rewriter);
+}
+LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
+  return nameCombiner(op, rewriter);
+}
+
+// Sizes and strides that turn out to be constants are numbers; what the type
+// says of them stays.
+LogicalResult ViewOp::canonicalize(ViewOp op, PatternRewriter &rewriter) {
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes(),
+                            strides = op.getMixedStrides();
+  bool known = succeeded(foldDynamicIndexList(sizes, /*onlyNonNegative=*/true));
+  known |= succeeded(foldDynamicIndexList(strides));
+  if (!known)
+    return failure();
+  rewriter.replaceOpWithNewOp<ViewOp>(op, op.getType(), op.getPointer(), sizes,
+                                      strides);
+  return success();
+}
+
+namespace {
+/// What moves the elements of a splat gives a splat.
+template <typename Op> struct MoveSplat : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto splat = op.getInput().template getDefiningOp<tensor::SplatOp>();
+    if (!splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<tensor::SplatOp>(op, op.getType(),
+                                                 splat.getInput());
+    return success();
+  }
+};
+} // namespace
+
+void TransOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<MoveSplat<TransOp>>(context);
+}
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<MoveSplat<ReshapeOp>>(context);
+}
+void ExpandDimsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns.add<MoveSplat<ExpandDimsOp>>(context);
+}
+void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<MoveSplat<BroadcastOp>>(context);
+}
+void ConvertLayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<MoveSplat<ConvertLayoutOp>>(context);
 }

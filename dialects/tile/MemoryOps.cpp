@@ -58,11 +58,16 @@ ParseResult act::tile::parseNumber(OpAsmParser &p, Attribute &number) {
   Builder &b = p.getBuilder();
   bool negative = succeeded(p.parseOptionalMinus());
   double real = 0;
-  int64_t integer;
+  APInt integer;
   OptionalParseResult isInteger = p.parseOptionalInteger(integer);
   if (isInteger.has_value()) {
-    number = b.getI64IntegerAttr(negative ? -integer : integer);
-    return *isInteger;
+    if (failed(*isInteger))
+      return failure();
+    integer = integer.zext(integer.getBitWidth() + 1);
+    if (negative)
+      integer.negate();
+    number = b.getIntegerAttr(b.getIntegerType(integer.getBitWidth()), integer);
+    return success();
   }
   if (succeeded(p.parseOptionalKeyword("neg_inf")))
     real = -std::numeric_limits<double>::infinity();
@@ -77,29 +82,22 @@ ParseResult act::tile::parseNumber(OpAsmParser &p, Attribute &number) {
 }
 
 TypedAttr act::tile::numberOfType(Attribute number, Type type) {
-  auto typed = dyn_cast<TypedAttr>(number);
-  if (!typed || typed.getType() == type)
-    return typed;
+  auto integer = dyn_cast<IntegerAttr>(number);
   if (auto real = dyn_cast<FloatType>(type)) {
-    APFloat value(0.0);
-    if (auto literal = dyn_cast<FloatAttr>(number))
-      value = literal.getValue();
-    else if (auto literal = dyn_cast<IntegerAttr>(number))
-      value = APFloat(double(literal.getInt()));
-    else
-      return {};
-    bool inexact;
+    APFloat value = integer ? APFloat(integer.getValue().signedRoundToDouble())
+                            : cast<FloatAttr>(number).getValue();
+    bool nan = value.isNaN(), infinite = value.isInfinity(), inexact;
     value.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven,
                   &inexact);
+    if (value.isNaN() != nan || value.isInfinity() != infinite)
+      return {};
     return FloatAttr::get(type, value);
   }
-  auto literal = dyn_cast<IntegerAttr>(number);
-  if (!literal || !isa<IntegerType>(type))
+  if (!integer || !isa<IntegerType>(type))
     return {};
   unsigned width = type.getIntOrFloatBitWidth();
-  APInt value = literal.getValue();
-  if (value.getBitWidth() > width && !value.isSignedIntN(width) &&
-      !value.isIntN(width))
+  APInt value = integer.getValue();
+  if (!value.isSignedIntN(width) && !value.isIntN(width))
     return {};
   return IntegerAttr::get(type, value.sextOrTrunc(width));
 }
@@ -147,8 +145,8 @@ ParseResult LoadOp::parse(OpAsmParser &p, OperationState &result) {
   }
   result.addTypes(blockResult);
   return failure(p.resolveOperand(view, type, result.operands) ||
-                 p.resolveOperands(block.indices, block.types,
-                                   p.getNameLoc(), result.operands));
+                 p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                                   result.operands));
 }
 
 void LoadOp::print(OpAsmPrinter &p) {
@@ -174,8 +172,7 @@ static ParseResult parseWrite(OpAsmParser &p, OperationState &result) {
   Type first, viewType;
   if (p.parseOperand(value) || p.parseComma() || p.parseOperand(view) ||
       parseBlock(p, block) || p.parseOptionalAttrDict(result.attributes) ||
-      p.parseColon() ||
-      (typeLoc = p.getCurrentLocation(), p.parseType(first)))
+      p.parseColon() || (typeLoc = p.getCurrentLocation(), p.parseType(first)))
     return failure();
   viewType = first;
   bool written = succeeded(p.parseOptionalComma());
@@ -198,7 +195,8 @@ template <typename Op> static void printWrite(OpAsmPrinter &p, Op op) {
   printBlock(p, op);
   p.printOptionalAttrDict(op->getAttrs(), {"extents"});
   p << " : ";
-  if (op.getValue().getType() != blockType(op.getView().getType(), op.getExtents()))
+  if (op.getValue().getType() !=
+      blockType(op.getView().getType(), op.getExtents()))
     p << op.getValue().getType() << ", ";
   p << op.getView().getType();
 }
@@ -243,6 +241,7 @@ void CopyAsyncOp::print(OpAsmPrinter &p) {
   p << " to " << getShared();
   if (!getSlot().empty())
     p << '[' << getSlot() << ']';
-  p.printOptionalAttrDict((*this)->getAttrs(), {"extents", "operandSegmentSizes"});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"extents", "operandSegmentSizes"});
   p << " : " << getView().getType() << ", " << getShared().getType();
 }

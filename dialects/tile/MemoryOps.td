@@ -27,6 +27,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     attr-dict `:` qualified(type($pointer)) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     /// One per dimension: a number, or a value of type index.
     ::llvm::SmallVector<::mlir::OpFoldResult> getMixedSizes();

@@ -55,8 +55,7 @@ LogicalResult ViewOp::verify() {
     if (type.isRowMajor())
       return success();
     return emitOpError() << "has no strides, expected "
-                         << shapeText(type.getStrides())
-                         << " as in the result";
+                         << shapeText(type.getStrides()) << " as in the result";
   }
   SmallVector<int64_t> expected = type.getFullStrides();
   if (getStaticStrides().size() != expected.size())
@@ -124,10 +123,9 @@ static LogicalResult checkAccess(BlockAccessOpInterface access) {
                                << " are tensors, expected one at most";
     gathered = i;
     if (!tensor.hasStaticShape() || tensor.getDimSize(0) != extents[i])
-      return op->emitOpError() << "index " << i << " has shape "
-                               << shapeText(tensor.getShape())
-                               << ", expected [" << extents[i]
-                               << "], the extent there";
+      return op->emitOpError()
+             << "index " << i << " has shape " << shapeText(tensor.getShape())
+             << ", expected [" << extents[i] << "], the extent there";
   }
   return success();
 }
@@ -176,8 +174,9 @@ LogicalResult AtomicAddOp::verify() {
   Type element = getView().getType().getElementType();
   if (!isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element) &&
       !element.isInteger(32) && !element.isInteger(64))
-    return emitOpError() << "cannot add elements of type " << element
-                         << " atomically, expected f64, f32, f16, bf16, i32 or i64";
+    return emitOpError()
+           << "cannot add elements of type " << element
+           << " atomically, expected f64, f32, f16, bf16, i32 or i64";
   return success();
 }
 

@@ -5,6 +5,7 @@
 include "dialects/tile/Dialect.td"
 include "dialects/tile/Interfaces.td"
 include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
@@ -22,6 +23,10 @@ def Tile_BlockOrScalar : AnyTypeOf<[Tile_Block, Tile_Scalar]>;
 def Tile_Index : AnyTypeOf<[Index, I32, I64, 1DTensorOf<[I32, I64]>]>;
 
 def Tile_BlockAccess : DeclareOpInterfaceMethods<Tile_BlockAccessOpInterface>;
+// What range analysis may rely on.
+def KnowsRange
+    : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;
+// Printed results have a name that says what they are.
 def NamesResults
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 #endif

@@ -11,9 +11,8 @@ using namespace act::tile;
 
 // `: input` or `: input -> result`; `infer` gives the result where it is not
 // written, or nothing when the input admits none.
-static ParseResult
-parseInferred(OpAsmParser &p, Type &input, Type &result,
-              function_ref<Type(RankedTensorType)> infer) {
+static ParseResult parseInferred(OpAsmParser &p, Type &input, Type &result,
+                                 function_ref<Type(RankedTensorType)> infer) {
   SMLoc loc;
   if (p.parseColon() || (loc = p.getCurrentLocation(), p.parseType(input)))
     return failure();
@@ -44,8 +43,8 @@ static Type inferTrans(RankedTensorType type) {
 static ParseResult parseTransTypes(OpAsmParser &p, Type &input, Type &result) {
   return parseInferred(p, input, result, inferTrans);
 }
-static void printTransTypes(OpAsmPrinter &p, Operation *, RankedTensorType input,
-                            RankedTensorType result) {
+static void printTransTypes(OpAsmPrinter &p, Operation *,
+                            RankedTensorType input, RankedTensorType result) {
   printInferred(p, input, result, inferTrans(input));
 }
 
@@ -64,8 +63,8 @@ static ParseResult parseExpandDimsTypes(OpAsmParser &p, Type &input,
   });
 }
 static void printExpandDimsTypes(OpAsmPrinter &p, Operation *,
-                                 RankedTensorType input, RankedTensorType result,
-                                 IntegerAttr axis) {
+                                 RankedTensorType input,
+                                 RankedTensorType result, IntegerAttr axis) {
   printInferred(p, input, result, inferExpandDims(input, axis.getInt()));
 }
 
@@ -101,26 +100,29 @@ static ParseResult parseSplitTypes(OpAsmParser &p, Type &input, Type &lhs,
   rhs = lhs;
   return success();
 }
-static void printSplitTypes(OpAsmPrinter &p, Operation *, RankedTensorType input,
-                            RankedTensorType lhs, RankedTensorType) {
+static void printSplitTypes(OpAsmPrinter &p, Operation *,
+                            RankedTensorType input, RankedTensorType lhs,
+                            RankedTensorType) {
   printInferred(p, input, lhs, inferSplit(input));
 }
 
 static Type inferIota(MLIRContext *context, int64_t start, int64_t end) {
-  return RankedTensorType::get({std::max<int64_t>(end - start, 1)},
+  int64_t size = uint64_t(end) - uint64_t(start); // the verifier looks at both
+  return RankedTensorType::get({std::max<int64_t>(size, 1)},
                                IntegerType::get(context, 32));
 }
 
 // Nothing, or `: type`.
-static ParseResult parseIotaType(OpAsmParser &p, Type &result, IntegerAttr start,
-                                 IntegerAttr end) {
+static ParseResult parseIotaType(OpAsmParser &p, Type &result,
+                                 IntegerAttr start, IntegerAttr end) {
   if (succeeded(p.parseOptionalColon()))
     return p.parseType(result);
   result = inferIota(p.getContext(), start.getInt(), end.getInt());
   return success();
 }
-static void printIotaType(OpAsmPrinter &p, Operation *op, RankedTensorType result,
-                          IntegerAttr start, IntegerAttr end) {
+static void printIotaType(OpAsmPrinter &p, Operation *op,
+                          RankedTensorType result, IntegerAttr start,
+                          IntegerAttr end) {
   if (result != inferIota(op->getContext(), start.getInt(), end.getInt()))
     p << " : " << result;
 }
@@ -153,8 +155,8 @@ parseViewStrides(OpAsmParser &p,
     return success();
   return parseDynamicIndexList(p, strides, numbers);
 }
-static void printViewStrides(OpAsmPrinter &p, Operation *op, OperandRange strides,
-                             DenseI64ArrayAttr numbers) {
+static void printViewStrides(OpAsmPrinter &p, Operation *op,
+                             OperandRange strides, DenseI64ArrayAttr numbers) {
   if (numbers.empty())
     return;
   p << " strides ";
@@ -172,8 +174,8 @@ void NumProgramsOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   set(getResult(), ("programs_" + stringifyGridAxis(getAxis())).str());
 }
 
-void PhiloxOp::build(OpBuilder &b, OperationState &state, Value seed, Value step,
-                     Value site, Value index) {
+void PhiloxOp::build(OpBuilder &b, OperationState &state, Value seed,
+                     Value step, Value site, Value index) {
   build(b, state, inferPhilox(index.getType()), seed, step, site, index);
 }
 
@@ -209,7 +211,8 @@ void TransposedViewOp::build(OpBuilder &b, OperationState &state, Value view,
 }
 
 void LoadOp::build(OpBuilder &b, OperationState &state, Value view,
-                   ValueRange indices, ArrayRef<int64_t> extents, TypedAttr pad) {
+                   ValueRange indices, ArrayRef<int64_t> extents,
+                   TypedAttr pad) {
   build(b, state, blockType(cast<ViewType>(view.getType()), extents), view,
         indices, extents, pad);
 }
@@ -225,8 +228,9 @@ void TransOp::build(OpBuilder &b, OperationState &state, Value input) {
 
 void ExpandDimsOp::build(OpBuilder &b, OperationState &state, Value input,
                          int64_t axis) {
-  build(b, state, inferExpandDims(cast<RankedTensorType>(input.getType()), axis),
-        input, axis);
+  build(b, state,
+        inferExpandDims(cast<RankedTensorType>(input.getType()), axis), input,
+        axis);
 }
 
 void JoinOp::build(OpBuilder &b, OperationState &state, Value lhs, Value rhs) {

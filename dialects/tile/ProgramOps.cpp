@@ -15,9 +15,28 @@ ScheduleAttr act::tile::getSchedule(Operation *kernel) {
 ArrayRef<int64_t> act::tile::getGrid(Operation *op) {
   if (!isa<gpu::GPUFuncOp>(op))
     op = op->getParentOfType<gpu::GPUFuncOp>();
-  auto grid = op ? op->getAttrOfType<DenseI64ArrayAttr>(gridName)
-                 : DenseI64ArrayAttr();
+  auto grid =
+      op ? op->getAttrOfType<DenseI64ArrayAttr>(gridName) : DenseI64ArrayAttr();
   return grid ? grid.asArrayRef() : ArrayRef<int64_t>();
+}
+
+// How long the grid may be, as far as the kernel says.
+static ConstantIntRanges programs(Operation *op, GridAxis axis) {
+  ArrayRef<int64_t> grid = getGrid(op);
+  int64_t most = grid.empty() ? mostPrograms[int(axis)] : grid[int(axis)];
+  int64_t least = grid.empty() ? 1 : most;
+  return ConstantIntRanges::fromUnsigned(APInt(64, least), APInt(64, most));
+}
+
+void ProgramIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn set) {
+  APInt last = programs(*this, getAxis()).umax() - 1;
+  set(getResult(), ConstantIntRanges::fromUnsigned(APInt(64, 0), last));
+}
+
+void NumProgramsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                      SetIntRangeFn set) {
+  set(getResult(), programs(*this, getAxis()));
 }
 
 // Verifies that
@@ -58,8 +77,8 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
                              << ", expected it on a gpu.func that is a kernel";
   auto schedule = dyn_cast<ScheduleAttr>(value);
   if (!schedule)
-    return op->emitOpError() << scheduleName << " is " << value
-                             << ", expected a #tile.schedule";
+    return op->emitOpError()
+           << scheduleName << " is " << value << ", expected a #tile.schedule";
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto view = dyn_cast<ViewType>(type);
     if (view ? view.isPlain()
@@ -98,13 +117,13 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
                              << ", expected it on a gpu.func that is a kernel";
   auto grid = dyn_cast<DenseI64ArrayAttr>(value);
   if (!grid || grid.size() != 3)
-    return op->emitOpError() << gridName << " is " << value
-                             << ", expected array<i64: x, y, z>";
-  int64_t most[] = {INT32_MAX, 65535, 65535};
+    return op->emitOpError()
+           << gridName << " is " << value << ", expected array<i64: x, y, z>";
   for (int i = 0; i < 3; ++i)
-    if (grid[i] < 1 || grid[i] > most[i])
-      return op->emitOpError() << gridName << " is " << grid[i] << " along "
-                               << "xyz"[i] << ", expected 1 to " << most[i];
+    if (grid[i] < 1 || grid[i] > mostPrograms[i])
+      return op->emitOpError()
+             << gridName << " is " << grid[i] << " along " << "xyz"[i]
+             << ", expected 1 to " << mostPrograms[i];
   return success();
 }
 

@@ -2,7 +2,7 @@
 // The program and its grid, random bits, and what helps to debug a kernel.
 include "dialects/tile/OpBase.td"
 
-def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults]> {
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
   let summary = "which program of the grid this is";
   let description = [{
     The program's position along an axis, from 0 to `num_programs` less one.
@@ -17,7 +17,7 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults]> {
   let assemblyFormat = "`` $axis attr-dict";
 }
 
-def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults]> {
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange]> {
   let summary = "how many programs the grid has";
   let description = [{
     The length of the grid along an axis: a constant where the kernel says

@@ -63,7 +63,8 @@ template <typename Op> static void printCombine(OpAsmPrinter &p, Op op) {
   p.printOptionalAttrDict(op->getAttrs(), {"axis", "kind"});
   p << " : " << op.getInputs().getTypes();
   bool inferred = llvm::all_of(
-      llvm::zip(op.getInputs().getTypes(), op.getResultTypes()), [&](auto pair) {
+      llvm::zip(op.getInputs().getTypes(), op.getResultTypes()),
+      [&](auto pair) {
         auto type = cast<RankedTensorType>(std::get<0>(pair));
         return resultType(&op, type, op.getAxis()) == std::get<1>(pair);
       });
@@ -148,16 +149,17 @@ static bool hasKind(Type element, CombineKind kind) {
 // - there is one result per operand, of its element type and the op's shape;
 // - there is a kind or a region, and not both;
 // - a kind has one operand, of a type that it is defined for;
-// - a region takes two elements of each operand and yields one.
+// - a region takes two elements of each operand and yields one, and what is in
+//   it has no side effects.
 template <typename Op> static LogicalResult verifyCombine(Op op) {
   if (op.getInputs().empty())
     return op.emitOpError("has no operands");
   auto first = cast<RankedTensorType>(op.getInputs()[0].getType());
   int64_t axis = op.getAxis();
   if (axis < 0 || axis >= first.getRank())
-    return op.emitOpError() << "axis is " << axis << ", expected 0 to "
-                            << first.getRank() - 1 << " for an input of shape "
-                            << shapeText(first.getShape());
+    return op.emitOpError()
+           << "axis is " << axis << ", expected 0 to " << first.getRank() - 1
+           << " for an input of shape " << shapeText(first.getShape());
   if (op.getNumResults() != op.getInputs().size())
     return op.emitOpError() << "has " << op.getNumResults()
                             << " results, expected " << op.getInputs().size();
@@ -182,8 +184,8 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
       return op.emitOpError() << "has " << op.getInputs().size()
                               << " operands, expected one for " << word;
     if (!hasKind(elements[0], *kind))
-      return op.emitOpError() << word << " is not defined for elements of type "
-                              << elements[0];
+      return op.emitOpError()
+             << word << " is not defined for elements of type " << elements[0];
     return success();
   }
   if (region.empty())
@@ -201,6 +203,11 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
     return yield.emitOpError()
            << "yields (" << yield.getOperandTypes() << "), expected ("
            << TypeRange(elements).take_front(n) << ")";
+  for (Operation &inner : block.without_terminator())
+    if (!isMemoryEffectFree(&inner))
+      return inner.emitOpError()
+             << "stands in the combiner of " << op->getName()
+             << ", expected an op without side effects";
   return success();
 }
 

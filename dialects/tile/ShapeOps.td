@@ -35,6 +35,7 @@ def Tile_TransOp : Tile_Op<"trans", [Pure]> {
   let assemblyFormat = "$input attr-dict custom<TransTypes>(type($input), type($result))";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
 }
 
@@ -53,6 +54,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
@@ -70,6 +72,7 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
   let assemblyFormat = "$input `axis` $axis attr-dict custom<ExpandDimsTypes>(type($input), type($result), ref($axis))";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$axis)>];
 }
 
@@ -88,6 +91,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_JoinOp : Tile_Op<"join", [Pure, SameTypeOperands]> {
@@ -141,4 +145,5 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }

@@ -41,7 +41,8 @@ LogicalResult TransOp::verify() {
 LogicalResult ReshapeOp::verify() {
   auto input = getInput().getType();
   if (input.getNumElements() != getType().getNumElements())
-    return emitOpError() << "result of shape " << shapeText(getType().getShape())
+    return emitOpError() << "result of shape "
+                         << shapeText(getType().getShape())
                          << " has not as many elements as input of shape "
                          << shapeText(input.getShape());
   return checkElement(*this, "result", getType(), input.getElementType(),

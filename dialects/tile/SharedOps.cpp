@@ -29,9 +29,9 @@ LogicalResult WaitCopiesOp::verify() {
 static LogicalResult checkSlot(Operation *op, StringRef name, Type type,
                                SharedType shared, size_t slots) {
   if (slots >= shared.getShape().size())
-    return op->emitOpError() << "has " << slots
-                             << " slot indices for shared memory of rank "
-                             << shared.getRank();
+    return op->emitOpError()
+           << "has " << slots << " slot indices for shared memory of rank "
+           << shared.getRank();
   if (failed(checkShape(op, name, type, shared.getShape().drop_front(slots),
                         "for shared memory of shape " +
                             shapeText(shared.getShape()))))

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the types are written and what is rejected.
 #include "dialects/tile/Dialect.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace act::tile;
 
 SmallVector<int64_t> act::tile::rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
-    strides[i] = ShapedType::isDynamic(shape[i + 1]) ||
-                         ShapedType::isDynamic(strides[i + 1])
-                     ? ShapedType::kDynamic
-                     : strides[i + 1] * shape[i + 1];
+  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i) {
+    strides[i] = ShapedType::kDynamic;
+    if (!ShapedType::isDynamic(shape[i + 1]) &&
+        !ShapedType::isDynamic(strides[i + 1]))
+      strides[i] = llvm::checkedMul(strides[i + 1], shape[i + 1])
+                       .value_or(ShapedType::kDynamic);
+  }
   return strides;
 }
 
@@ -95,15 +98,25 @@ void ViewType::print(AsmPrinter &p) const {
 
 // Verifies that
 // - the element type is one that blocks may have;
-// - sizes are 0 or more, and strides, where there are any, one per dimension.
+// - sizes are 0 or more, and the elements can be counted;
+// - strides, where there are any, are one per dimension.
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> error,
                                ArrayRef<int64_t> shape, Type element,
                                ArrayRef<int64_t> strides) {
   if (!isElementType(element))
     return error() << "a view's elements cannot be of type " << element;
-  for (int64_t size : shape)
-    if (size < 0 && !ShapedType::isDynamic(size))
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size < 0)
       return error() << "a view's size is " << size << ", expected 0 or more";
+    std::optional<int64_t> product =
+        llvm::checkedMul(elements, std::max<int64_t>(size, 1));
+    if (!product || *product > int64_t(1) << 59)
+      return error() << "a view has more than 2^59 elements";
+    elements = *product;
+  }
   if (!strides.empty() && strides.size() != shape.size())
     return error() << "a view of rank " << shape.size() << " has "
                    << strides.size() << " strides";
@@ -129,7 +142,8 @@ Type SharedType::parse(AsmParser &p) {
     return {};
   if (p.parseGreater())
     return {};
-  return p.getChecked<SharedType>(loc, ArrayRef<int64_t>(shape), element, layout);
+  return p.getChecked<SharedType>(loc, ArrayRef<int64_t>(shape), element,
+                                  layout);
 }
 
 void SharedType::print(AsmPrinter &p) const {
@@ -141,14 +155,18 @@ void SharedType::print(AsmPrinter &p) const {
   p << '>';
 }
 
+// An i1 takes a byte.
+static int64_t byteWidth(Type element) {
+  return std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
+}
+
 int64_t SharedType::getByteSize() const {
-  int64_t bits = getElementType().getIntOrFloatBitWidth();
-  return getNumElements() * std::max<int64_t>(bits / 8, 1);
+  return getNumElements() * byteWidth(getElementType());
 }
 
 // Verifies that
 // - the element type is one that blocks may have;
-// - there is at least one dimension, and none is empty;
+// - there is at least one dimension, none is empty, and the size is below 2^31;
 // - with a swizzle, there are rows, and their bytes are whole chunks of 16.
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> error,
                                  ArrayRef<int64_t> shape, Type element,
@@ -157,18 +175,22 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> error,
     return error() << "shared memory cannot have elements of type " << element;
   if (shape.empty())
     return error() << "shared memory has rank 0, expected 1 or more";
-  for (int64_t size : shape)
+  int64_t bytes = byteWidth(element);
+  for (int64_t size : shape) {
     if (size < 1)
       return error() << "shared memory has a dimension of size " << size
                      << ", expected 1 or more";
+    bytes = llvm::checkedMul(bytes, size).value_or(INT64_MAX);
+    if (bytes > INT32_MAX)
+      return error() << "shared memory has more than 2^31 bytes";
+  }
   if (!layout || layout.getSwizzle() == 0)
     return success();
   if (shape.size() < 2)
     return error() << "swizzled shared memory has rank 1, expected 2 or more";
-  int64_t bytes =
-      shape.back() * std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
-  if (bytes % 16)
-    return error() << "swizzled shared memory has rows of " << bytes
+  int64_t row = shape.back() * byteWidth(element);
+  if (row % 16)
+    return error() << "swizzled shared memory has rows of " << row
                    << " bytes, expected a multiple of 16";
   return success();
 }
