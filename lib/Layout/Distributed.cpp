@@ -330,6 +330,29 @@ int64_t Distributed::contiguous(unsigned dim) const {
   return fastest.strides[dim] == 1 ? fastest.extent : 1;
 }
 
+/// Lanes multiply to 32, so a digit is a run of bits.
+template <typename F>
+static int32_t bitsWhere(const Digits &lanes, F isWanted) {
+  int32_t bits = 0, weight = 1;
+  for (const Digit &digit : lanes) {
+    int32_t next = weight * digit.extent;
+    if (isWanted(digit))
+      bits |= next - weight;
+    weight = next;
+  }
+  return bits;
+}
+
+int32_t Distributed::laneBits(unsigned dim) const {
+  return bitsWhere(laneDigits,
+                   [&](const Digit &digit) { return digit.strides[dim] != 0; });
+}
+
+int32_t Distributed::laneCopyBits() const {
+  return bitsWhere(laneDigits,
+                   [](const Digit &digit) { return digit.isCopy(); });
+}
+
 std::string Distributed::str() const {
   return "register = " + layout::str(registerDigits) +
          ", lane = " + layout::str(laneDigits) +

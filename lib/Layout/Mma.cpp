@@ -53,10 +53,10 @@ Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
       .lanes(1, 4)
       .lanes(0, 8)
       .registers(0, 2)
-      .registers(1, shape[1] / (8 * warpsN))
-      .registers(0, shape[0] / (16 * warpsM))
       .warps(0, warpsM)
       .warps(1, warpsN)
+      .registers(1, shape[1] / (8 * warpsN))
+      .registers(0, shape[0] / (16 * warpsM))
       .get();
 }
 
@@ -75,9 +75,9 @@ Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
       .registers(0, 2)
       .registers(1, 2)
       .registers(1, shape[1] / mmaDepth(elementBits))
-      .registers(0, shape[0] / (16 * warpsM))
       .warps(0, warpsM)
       .copiesInWarps(warpsN)
+      .registers(0, shape[0] / (16 * warpsM))
       .get();
 }
 
@@ -95,9 +95,9 @@ Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
       .lanes(1, 8)
       .registers(0, 2)
       .registers(0, shape[0] / mmaDepth(elementBits))
-      .registers(1, shape[1] / (8 * warpsN))
       .copiesInWarps(warpsM)
       .warps(1, warpsN)
+      .registers(1, shape[1] / (8 * warpsN))
       .get();
 }
 

@@ -185,6 +185,33 @@ int64_t Shared::offset(int64_t slot, int64_t row, int64_t column) const {
   return slot * bytesOfSlot + panel.offset(row, byte / 16) + byte % 16;
 }
 
+// A swizzle is linear: without carry, row and chunk of a sum are exclusive ors,
+// so are what the swizzle makes of them. Whether there is carry is tried out.
+std::optional<std::vector<Shared::Delta>>
+Shared::deltas(const std::vector<Place> &threads,
+               const std::vector<Place> &constants) const {
+  const Panel &panel = parts[0];
+  int64_t fromPanelToPanel = parts.size() > 1 ? parts[1].start : 0;
+  std::vector<Delta> result;
+  for (auto [row, column] : constants) {
+    int64_t byte = column * width, inPanel = byte % panel.bytes;
+    Delta delta;
+    delta.add = byte / panel.bytes * fromPanelToPanel + row * panel.pitch;
+    if (panel.mask) {
+      delta.flip = (inPanel / 16 ^ panel.chunkXor(row)) * 16;
+      delta.add += inPanel % 16;
+    } else {
+      delta.add += inPanel;
+    }
+    for (auto [threadRow, threadColumn] : threads)
+      if (offset(0, threadRow + row, threadColumn + column) !=
+          (offset(0, threadRow, threadColumn) ^ delta.flip) + delta.add)
+        return std::nullopt;
+    result.push_back(delta);
+  }
+  return result;
+}
+
 int64_t Shared::offset(const Coordinates &c) const {
   assert(c.size() <= extents.size() && "more coordinates than dimensions");
   size_t skipped = extents.size() - c.size(); // slot 0

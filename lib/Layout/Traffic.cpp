@@ -79,9 +79,9 @@ int64_t Shared::vectorFor(const Distributed &layout) const {
 
 namespace {
 
-struct Place {
+struct Position {
   int64_t slot, row, column;
-  Place operator+(const Place &o) const {
+  Position operator+(const Position &o) const {
     return {slot + o.slot, row + o.row, column + o.column};
   }
 };
@@ -90,13 +90,14 @@ struct Place {
 
 /// Where a register, lane or warp is: its part of the sum, as slot, row,
 /// column.
-static Place placeOf(const Distributed &d, int64_t reg, int64_t lane,
-                     int64_t warp) {
+static Position positionOf(const Distributed &d, int64_t reg, int64_t lane,
+                           int64_t warp) {
   Coordinates c = d.coordinates(reg, lane, warp);
-  Place place{0, c.size() > 1 ? c[c.size() - 2] : 0, c.empty() ? 0 : c.back()};
+  Position position{0, c.size() > 1 ? c[c.size() - 2] : 0,
+                    c.empty() ? 0 : c.back()};
   for (size_t k = 0; k + 2 < c.size(); ++k)
-    place.slot = place.slot * d.shape()[k] + c[k];
-  return place;
+    position.slot = position.slot * d.shape()[k] + c[k];
+  return position;
 }
 
 Traffic Shared::traffic(const Distributed &layout, bool store,
@@ -110,15 +111,15 @@ Traffic Shared::traffic(const Distributed &layout, bool store,
   int64_t vector = vectorFor(d);
   Traffic result;
   result.bytes = vector * width;
-  std::vector<Place> lanePlaces;
+  std::vector<Position> lanePositions;
   for (int64_t lane = 0; lane < lanes; ++lane)
-    lanePlaces.push_back(placeOf(d, 0, lane, 0));
-  std::vector<Place> registerPlaces;
+    lanePositions.push_back(positionOf(d, 0, lane, 0));
+  std::vector<Position> registerPositions;
   for (int64_t reg = 0; reg < d.registerCount(); reg += vector)
-    registerPlaces.push_back(placeOf(d, reg, 0, 0));
+    registerPositions.push_back(positionOf(d, reg, 0, 0));
   std::vector<int64_t> addresses(lanes);
   for (int64_t warp = 0; warp < warps; ++warp) {
-    Place warpPlace = placeOf(d, 0, 0, warp);
+    Position warpPosition = positionOf(d, 0, 0, warp);
     bool takesPart[lanes], any = false;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       takesPart[lane] = !store || d.isFirst(lane, warp);
@@ -126,9 +127,9 @@ Traffic Shared::traffic(const Distributed &layout, bool store,
     }
     if (!any)
       continue;
-    for (const Place &registerPlace : registerPlaces) {
+    for (const Position &registerPosition : registerPositions) {
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        Place p = lanePlaces[lane] + (registerPlace + warpPlace);
+        Position p = lanePositions[lane] + (registerPosition + warpPosition);
         addresses[lane] =
             takesPart[lane] ? offset(p.slot, p.row, p.column) : -1;
       }

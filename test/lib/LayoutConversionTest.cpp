@@ -258,12 +258,16 @@ TEST(Conversion, OfAttention) {
   // A statistic of a row scales the row.
   Distributed rows = s.dropped(1).expanded(1);
   EXPECT_EQ(get(Conversion::get(rows, s, 4)).kind, Kind::Registers);
-  // A transposed accumulator is an operand B but for names.
-  Distributed st = s.transposed({1, 0});
-  EXPECT_EQ(st.lanes(), get(mmaOperandB({64, 128}, 1, 4, 16)).lanes());
-  EXPECT_EQ(
-      get(Conversion::get(st, get(mmaOperandB({64, 128}, 1, 4, 16)), 2)).kind,
-      Kind::Registers);
+  // A warp's transposed accumulator is its operand B but for names; with more
+  // warps along n, tiles of 8 rather than of 16 columns take turns.
+  Distributed st = get(mmaAccumulator({32, 64}, 1, 1)).transposed({1, 0}),
+              b = get(mmaOperandB({64, 32}, 1, 1, 16));
+  EXPECT_EQ(get(Conversion::get(st, b, 2)).kind, Kind::Registers);
+  simulate(st, b, get(Conversion::get(st, b, 2)));
+  EXPECT_EQ(get(Conversion::get(s.transposed({1, 0}),
+                                get(mmaOperandB({64, 128}, 1, 4, 16)), 2))
+                .kind,
+            Kind::Shared);
   // Accumulators become 8-bit operands by exchanging between 4 lanes.
   Distributed q = get(mmaOperandA({128, 64}, 4, 1, 8));
   Conversion c = get(Conversion::get(s, q, 1));

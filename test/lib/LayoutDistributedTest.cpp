@@ -278,6 +278,24 @@ bool isValid(const Distributed &d) {
   return covers(d.shape(), d.registers(), d.lanes(), d.warps());
 }
 
+TEST(Distributed, BitsOfLanesMoveAlongDimensions) {
+  std::mt19937 random(14);
+  for (int i = 0; i < 200; ++i) {
+    Random r = drawValid(random, 1 + random() % 3);
+    Distributed d = make(r.shape, r.registers, r.lanes, r.warps);
+    for (int bit = 0; bit < 5; ++bit) {
+      Coordinates c = d.coordinates(0, 1 << bit, 0);
+      bool moves = false;
+      for (unsigned dim = 0; dim < d.rank(); ++dim) {
+        EXPECT_EQ(d.laneBits(dim) >> bit & 1, c[dim] != 0);
+        moves |= c[dim] != 0;
+      }
+      EXPECT_EQ(d.laneCopyBits() >> bit & 1, !moves);
+    }
+    EXPECT_EQ(d.laneCopyBits() >> 5, 0);
+  }
+}
+
 TEST(Distributed, DerivedLayoutsHoldWhatTheirOperationsSay) {
   std::mt19937 random(9);
   for (int i = 0; i < 200; ++i) {

@@ -77,30 +77,33 @@ TEST(Mma, FragmentsAreThoseOfThePtxIsaRepeated) {
               for (int warp = 0; warp < warpsM * warpsN; ++warp)
                 for (int lane = 0; lane < 32; ++lane) {
                   int g = lane >> 2, t = lane & 3;
-                  int64_t row0 = warp % warpsM * (M / warpsM),
-                          col0 = warp / warpsM * (N / warpsN);
+                  auto row0 = [&](int m) -> int64_t {
+                    return 16 * (warp % warpsM + warpsM * m);
+                  };
+                  auto col0 = [&](int n) -> int64_t {
+                    return 8 * (warp / warpsM + warpsN * n);
+                  };
                   for (int m = 0; m < tilesM; ++m)
                     for (int k = 0; k < tilesK; ++k)
                       for (int i = 0; i < f.aCount; ++i)
                         ASSERT_EQ(a.coordinates((m * tilesK + k) * f.aCount + i,
                                                 lane, warp),
-                                  (Coordinates{row0 + 16 * m + f.aRow(g, t, i),
+                                  (Coordinates{row0(m) + f.aRow(g, t, i),
                                                f.k * k + f.aCol(g, t, i)}));
                   for (int n = 0; n < tilesN; ++n)
                     for (int k = 0; k < tilesK; ++k)
                       for (int i = 0; i < f.bCount; ++i)
-                        ASSERT_EQ(
-                            b.coordinates((n * tilesK + k) * f.bCount + i, lane,
-                                          warp),
-                            (Coordinates{f.k * k + f.bRow(g, t, i),
-                                         col0 + 8 * n + f.bCol(g, t, i)}));
+                        ASSERT_EQ(b.coordinates((n * tilesK + k) * f.bCount + i,
+                                                lane, warp),
+                                  (Coordinates{f.k * k + f.bRow(g, t, i),
+                                               col0(n) + f.bCol(g, t, i)}));
                   for (int m = 0; m < tilesM; ++m)
                     for (int n = 0; n < tilesN; ++n)
                       for (int i = 0; i < 4; ++i)
                         ASSERT_EQ(
                             c.coordinates((m * tilesN + n) * 4 + i, lane, warp),
-                            (Coordinates{row0 + 16 * m + cRow(g, i),
-                                         col0 + 8 * n + cCol(t, i)}));
+                            (Coordinates{row0(m) + cRow(g, i),
+                                         col0(n) + cCol(t, i)}));
                 }
               EXPECT_EQ(a.copies().warps, warpsN);
               EXPECT_EQ(b.copies().warps, warpsM);

@@ -231,6 +231,50 @@ TEST(Shared, TrafficCountsWhatIsThere) {
   EXPECT_GT(get(Shared::evenly({64, 64}, 2)).stores(column).conflicts(), 0);
 }
 
+/// Places that lanes and warps add, and those that registers add.
+std::pair<std::vector<Place>, std::vector<Place>>
+placesOf(const Distributed &d) {
+  std::vector<Place> threads, constants;
+  for (int64_t warp = 0; warp < d.warpCount(); ++warp)
+    for (int64_t lane = 0; lane < 32; ++lane) {
+      Coordinates c = d.coordinates(0, lane, warp);
+      threads.push_back({c[0], c[1]});
+    }
+  for (int64_t reg = 0; reg < d.registerCount(); ++reg) {
+    Coordinates c = d.coordinates(reg, 0, 0);
+    constants.push_back({c[0], c[1]});
+  }
+  return {threads, constants};
+}
+
+TEST(Shared, ThreadsReachTheirRegistersByConstants) {
+  for (int64_t columns = 16; columns <= 256; columns += 16)
+    for (Swizzle swizzle : {Swizzle::none, Swizzle::chunks, Swizzle::pairs}) {
+      Shared s = get(Shared::evenly({128, columns}, 2, swizzle));
+      for (const Distributed &d :
+           {get(blocked({128, columns}, 8, 4)),
+            get(mmaAccumulator({128, columns}, 4, 1)),
+            get(mmaOperandB({128, columns}, 2, 2, 16))}) {
+        auto [threads, constants] = placesOf(d);
+        auto deltas = s.deltas(threads, constants);
+        ASSERT_TRUE(deltas.has_value()) << columns << " " << d.str();
+        for (size_t r = 0; r < constants.size(); ++r)
+          for (size_t t = 0; t < threads.size(); ++t)
+            ASSERT_EQ(s.offset(d.coordinates(r, t % 32, t / 32)),
+                      (s.offset(0, threads[t][0], threads[t][1]) ^
+                       (*deltas)[r].flip) +
+                          (*deltas)[r].add);
+      }
+    }
+  // A row beside another carries into the next.
+  Shared s = get(Shared::evenly({128, 64}, 2));
+  EXPECT_FALSE(s.deltas({{0, 0}, {1, 0}}, {{1, 0}}).has_value());
+  EXPECT_TRUE(s.deltas({{0, 0}, {2, 0}}, {{1, 0}}).has_value());
+  // Two widths, two swizzles.
+  Shared mixed = get(Shared::fewest({128, 80}, 2));
+  EXPECT_FALSE(mixed.deltas({{0, 0}, {1, 0}}, {{0, 64}}).has_value());
+}
+
 TEST(Choose, LeavesNoConflictWhereAccumulatorsBecomeRows) {
   for (int64_t columns = 16; columns <= 256; columns += 16)
     for (int64_t width : {2, 4}) {

@@ -134,6 +134,13 @@ public:
   }
   bool operator!=(const Distributed &o) const { return !(*this == o); }
 
+  /// The bits of the lane that move along dim. A reduction along dim exchanges
+  /// values across these (shfl.bfly by each), then across the warp digits
+  /// along it.
+  int32_t laneBits(unsigned dim) const;
+  /// The bits of the lane among which copies are held.
+  int32_t laneCopyBits() const;
+
   // Derived layouts. What each costs is said with it; where nothing is said,
   // every thread keeps its registers as they are.
 

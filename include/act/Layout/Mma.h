@@ -16,9 +16,14 @@
 // and A at 16 bits
 //   register [2:(0,1), 2:(8,0), 2:(0,8)]   lane [4:(0,2), 8:(1,0)].
 //
-// A block of M x N x K gives each of warpsM x warpsN warps one connected part,
-// M / warpsM rows by N / warpsN columns; warp = m + warpsM * n. A does not know
-// n, nor B m: the warps that share an operand hold copies.
+// A block of M x N x K is dealt to warpsM x warpsN warps tile by tile, warp =
+// m + warpsM * n: tile i of a warp along m is rows 16 (m + warpsM i) on, tile j
+// along n columns 8 (n + warpsN j) on. A does not know n, nor B m: the warps
+// that share an operand hold copies. Tiles take turns, rather than a warp
+// having a connected part, for two reasons: what a warp adds to a column and
+// what its tiles add do not carry into each other, so that shared memory is
+// reached by constants (Shared::deltas); and with warpsM = 4 this is what
+// wgmma.m64 holds.
 //
 // Order of registers, fastest first:
 //   accumulator  the fragment, then tiles along n (8 columns each), then along

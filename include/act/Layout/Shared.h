@@ -48,8 +48,12 @@
 #ifndef ACT_LAYOUT_SHARED_H
 #define ACT_LAYOUT_SHARED_H
 #include "act/Layout/Distributed.h"
+#include <array>
 
 namespace act::layout {
+
+/// {row, column}
+using Place = std::array<int64_t, 2>;
 
 /// Wavefronts of one instruction in shared memory, by which hardware counts:
 /// lanes that want different words of one bank take turns; accesses of 8 and of
@@ -136,6 +140,19 @@ public:
   /// In bytes from the start.
   int64_t offset(const Coordinates &coordinates) const;
   int64_t offset(int64_t slot, int64_t row, int64_t column) const;
+  /// What a constant distance does to an address that a thread has computed:
+  /// offset(thread + constant) == (offset(thread) ^ flip) + add.
+  struct Delta {
+    int64_t flip = 0, add = 0;
+  };
+  /// For each constant distance, in rows and columns from each thread's place,
+  /// its delta; nothing if one of them has none that holds for all threads.
+  /// (It has where threads and constants add up without carry among the rows
+  /// and the chunks of a panel, and panels are of one width: so the places that
+  /// lanes and warps of a layout add, and those that its registers add.)
+  std::optional<std::vector<Delta>>
+  deltas(const std::vector<Place> &threads,
+         const std::vector<Place> &constants) const;
   /// The panel that holds this byte of a row.
   const Panel &panelOf(int64_t byteOfRow) const;
   bool operator==(const Shared &o) const {
