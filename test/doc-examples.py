@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OP = re.compile(r"^def Act_(\w+)Op\s*:\s*\w+<\s*\"(\w+)\"", re.M)
+OP = re.compile(r"^def (?:Act|Tile)_(\w+)Op\s*:\s*\w+<\s*\"(\w+)\"", re.M)
 EXAMPLE = re.compile(r"Example:\s*```mlir\n(.*?)```", re.S)
 
 
@@ -61,9 +61,9 @@ def self_check():
 def main():
     self_check()
     count, failed = 0, False
-    for td in sorted(ROOT.glob("dialects/act/*.td")):
+    for td in sorted(ROOT.glob("dialects/*/*.td")):
         text = td.read_text()
-        tests = ROOT / "test/dialects/act"
+        tests = ROOT / "test/dialects" / td.parent.name
 
         def test_of(mnemonic):
             path = tests / f"{mnemonic}.mlir"
@@ -74,7 +74,7 @@ def main():
             failed = True
             print(f"{td.relative_to(ROOT)}: {problem}", file=sys.stderr)
         # A def that the pattern above does not see would go unchecked.
-        for name in re.findall(r"^def (Act_\w+Op)\s*:", text, re.M):
+        for name in re.findall(r"^def (\w+Op)\s*:", text, re.M):
             if not re.search(rf"^def {name}\s*:\s*\w+<\s*\"\w+\"", text, re.M):
                 failed = True
                 print(f"{td.relative_to(ROOT)}: {name} has no mnemonic here",
