@@ -1,26 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/Remat/Greedy.h"
 #include <algorithm>
+#include <tuple>
 
 namespace act::remat {
 
-/// Every tensor that is alive in the step, not used by it, and used later.
+/// Every tensor that is alive in the step, not used by it, and used later; the
+/// most promising first.
 std::vector<Greedy::Drop> Greedy::drops(const Timeline &now,
                                         int32_t step) const {
   std::vector<Drop> out;
-  std::vector<int32_t> next(in.size, -1); // the next event is a use in this step
-  std::vector<char> idle(in.size, 0);
-  for (int32_t s = 0; s < step; ++s)
-    idle[now.steps[s]] = now.lastUse[s] > step;
-  idle[now.steps[step]] = 0;
+  std::vector<int32_t> over{0}; // steps above the budget, so far
+  for (int64_t bytes : now.bytes)
+    over.push_back(over.back() + (bytes > budget));
+  std::vector<int32_t> idle(in.size, -1); // since that step, across `step`
+  for (int32_t s = 0; s < step; ++s) {
+    idle[now.steps[s]] = now.lastUse[s] > step ? s : -1;
+    for (int32_t a : in.inputs[now.steps[s]])
+      if (idle[a] >= 0)
+        idle[a] = s;
+  }
+  idle[now.steps[step]] = -1;
   for (int32_t a : in.inputs[now.steps[step]])
-    idle[a] = 0;
+    idle[a] = -1;
   for (auto s = static_cast<size_t>(step) + 1; s < now.steps.size(); ++s)
     for (int32_t a : in.inputs[now.steps[s]])
-      if (idle[a] && !in.fixed[a]) {
-        idle[a] = 0;
-        out.push_back({a, now.stage[s]});
+      if (idle[a] >= 0) {
+        double freed = double(in.bytes[a]) * (over[s] - over[idle[a] + 1]);
+        if (!in.fixed[a] && freed > 0)
+          out.push_back({a, now.stage[s], double(in.cost[a]) / freed});
+        idle[a] = -1;
       }
+  std::sort(out.begin(), out.end(), [](const Drop &a, const Drop &b) {
+    return std::tie(a.estimate, a.node) < std::tie(b.estimate, b.node);
+  });
   return out;
 }
 
@@ -51,22 +64,27 @@ bool Greedy::add(Recomputations &again, const Timeline &now, Drop drop) const {
 }
 
 bool Greedy::descend(Recomputations &again, double noise) {
-  Timeline now(in, again);
+  Timeline now = look(again);
   while (now.peak > budget) {
+    if (left < 0)
+      return false;
     auto worst = static_cast<int32_t>(
         std::max_element(now.bytes.begin(), now.bytes.end()) -
         now.bytes.begin());
     const double excess = now.excess(budget);
     double bestPrice = 0;
     Recomputations best, trial;
+    int32_t tries = std::max(2, 20000 / in.size);
     for (Drop drop : drops(now, worst)) {
       trial = again;
       if (!add(trial, now, drop))
         continue;
-      Timeline then(in, trial);
+      Timeline then = look(trial);
       double gain = excess - then.excess(budget);
       if (gain <= 0)
         continue;
+      if (--tries < 0)
+        break;
       double price =
           static_cast<double>(then.extraCost - now.extraCost) + 1e-3;
       price /= gain;
@@ -80,23 +98,88 @@ bool Greedy::descend(Recomputations &again, double noise) {
     if (best.empty())
       return false;
     again.swap(best);
-    now = Timeline(in, again);
+    now = look(again);
   }
   return true;
 }
 
-void Greedy::prune(Recomputations &again) const {
+namespace {
+
+void move(Recomputations &again, int32_t node, int32_t from, int32_t to) {
+  std::vector<int32_t> &source = again[from], &target = again[to];
+  auto place = std::lower_bound(target.begin(), target.end(), node);
+  if (place != target.end() && *place == node)
+    return;
+  target.insert(place, node);
+  source.erase(std::find(source.begin(), source.end(), node));
+}
+
+} // namespace
+
+// One recomputation is moved at a time, or with it all of its stage that are
+// its inputs, or all of its stage.
+bool Greedy::shift(Recomputations &again) {
+  Timeline now = look(again);
+  double excess = now.excess(budget);
+  while (excess > 0) {
+    Recomputations best, trial;
+    double bestExcess = excess;
+    const auto steps = static_cast<int32_t>(now.steps.size());
+    std::vector<int32_t> made(in.size), from(steps), until(steps, -1);
+    for (int32_t s = 0; s < steps; ++s) {
+      for (int32_t a : in.inputs[now.steps[s]])
+        if (until[made[a]] < 0) // its first use
+          until[made[a]] = now.stage[s];
+      from[s] = now.steps[s] == now.stage[s]
+                    ? now.stage[s]
+                    : now.stage[made[now.steps[s]]] + 1;
+      made[now.steps[s]] = s;
+    }
+    for (int32_t s = 0; s < steps; ++s) {
+      const int32_t i = now.steps[s], t = now.stage[s];
+      for (int32_t to = from[s]; i < t && to <= until[s]; ++to) {
+        if (left < 0)
+          return false;
+        for (int32_t group = 0; group < 3; ++group) {
+          trial = again;
+          for (int32_t other : again[t])
+            if (other == i || group == 2 ||
+                (group == 1 && std::binary_search(in.inputs[i].begin(),
+                                                  in.inputs[i].end(), other)))
+              if (other < to)
+                move(trial, other, t, to);
+          double e = look(trial).excess(budget);
+          if (e < bestExcess) {
+            bestExcess = e;
+            best.swap(trial);
+          }
+        }
+      }
+    }
+    if (best.empty())
+      return false;
+    again.swap(best);
+    now = look(again);
+    excess = bestExcess;
+  }
+  return true;
+}
+
+void Greedy::prune(Recomputations &again) {
   std::vector<Drop> all;
   for (int32_t t = 0; t < in.size; ++t)
     for (int32_t i : again[t])
       all.push_back({i, t});
-  std::stable_sort(all.begin(), all.end(), [&](Drop a, Drop b) {
-    return in.cost[a.node] > in.cost[b.node];
+  std::sort(all.begin(), all.end(), [&](const Drop &a, const Drop &b) {
+    return std::tie(in.cost[b.node], a.node, a.stage) <
+           std::tie(in.cost[a.node], b.node, b.stage);
   });
-  for (Drop d : all) {
+  for (const Drop &d : all) {
+    if (left < 0)
+      return;
     std::vector<int32_t> &list = again[d.stage], before = list;
     list.erase(std::find(list.begin(), list.end(), d.node));
-    if (Timeline(in, again).peak > budget)
+    if (look(again).peak > budget)
       list = before;
   }
 }
@@ -113,7 +196,7 @@ void Greedy::improve(Recomputations &again, int rounds) {
     if (!descend(trial, 0.5))
       continue;
     prune(trial);
-    int64_t cost = Timeline(in, trial).extraCost;
+    int64_t cost = look(trial).extraCost;
     if (cost <= best) {
       best = cost;
       again.swap(trial);

@@ -13,23 +13,38 @@ class Greedy {
 public:
   Greedy(const Instance &in, int64_t budget) : in(in), budget(budget) {}
 
+  /// Steps of schedules that may be looked at from now on; about 10^8 a second.
+  /// What is not finished then is given up, or left as it is.
+  void allow(int64_t steps) { left = steps; }
+
   /// Adds recomputations until the peak is at most the budget; false if no drop
   /// helps any more. With `noise`, prices are off by up to that factor.
   bool descend(Recomputations &again, double noise = 0);
+  /// Moves recomputations to other stages, at the same cost, until the peak is
+  /// at most the budget; false if no move helps any more.
+  bool shift(Recomputations &again);
   /// Takes recomputations away that the budget does not need, dear ones first.
-  void prune(Recomputations &again) const;
+  void prune(Recomputations &again);
   /// Takes some away at random, descends and prunes, and keeps what is better.
   void improve(Recomputations &again, int rounds);
 
 private:
   struct Drop {
-    int32_t node, stage; // computed again in that stage
+    int32_t node, stage;  // computed again in that stage
+    double estimate = 0;  // of its price: cost by excess
   };
   std::vector<Drop> drops(const Timeline &now, int32_t step) const;
   bool add(Recomputations &again, const Timeline &now, Drop drop) const;
 
+  Timeline look(const Recomputations &again) {
+    Timeline line(in, again);
+    left -= static_cast<int64_t>(line.steps.size());
+    return line;
+  }
+
   const Instance &in;
   int64_t budget;
+  int64_t left = 0;
   std::minstd_rand random{1};
 };
 

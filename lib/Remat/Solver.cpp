@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 
 namespace act::remat {
 namespace {
 
 constexpr int64_t none = INT64_MAX;
+constexpr int64_t greedySteps = 20'000'000;
+constexpr double unitOfEffort = 250'000; // nodes times rows and columns
 
 class Search {
 public:
@@ -24,10 +25,16 @@ private:
   void offer(const Recomputations &again);
   void firstSchedule();
   bool round();
+  int64_t nodeLimit(const Milp &problem) const;
+  void raiseBound(double cost);
+  std::string describe(const Relaxation &relaxation,
+                       const MilpAnswer &answer) const;
   bool refine(const Recomputations &again, const Timeline &line);
   bool done() const {
-    return bestCost != none && static_cast<double>(bestCost) <=
-                                   static_cast<double>(bound) * (1 + options.gap);
+    // The programs are solved in floating point.
+    return bestCost != none && (options.gap >= 1e6 ||
+           static_cast<double>(bestCost) <=
+               static_cast<double>(bound) * (1 + options.gap + 1e-7));
   }
   double secondsLeft() const {
     return options.seconds > 0
@@ -46,6 +53,7 @@ private:
   bool impossible = false;
   Moments moments;
   int64_t nodes = 0, rounds = 0;
+  double effort = 0, share = 0.1;
   std::clock_t start = std::clock();
 };
 
@@ -65,17 +73,30 @@ void Search::offer(const Recomputations &again) {
 void Search::firstSchedule() {
   Recomputations again(in.size);
   Timeline line(in, again);
-  for (size_t s = 0; s < line.steps.size(); ++s) {
-    bool top = line.bytes[s] > budget &&
-               (s == 0 || line.bytes[s - 1] < line.bytes[s]) &&
-               (s + 1 == line.steps.size() ||
-                line.bytes[s + 1] <= line.bytes[s]);
-    if (top)
-      moments.stages.insert(line.stage[s]);
+  std::vector<int32_t> tops;
+  for (int32_t t = 0; t < in.size; ++t)
+    if (line.bytes[t] > budget && (t == 0 || line.bytes[t - 1] < line.bytes[t]) &&
+        (t + 1 == in.size || line.bytes[t + 1] <= line.bytes[t]))
+      tops.push_back(t);
+  // The highest, not too close to one another.
+  std::sort(tops.begin(), tops.end(), [&](int32_t a, int32_t b) {
+    return std::make_pair(-line.bytes[a], a) < std::make_pair(-line.bytes[b], b);
+  });
+  const size_t count = std::clamp(4000 / in.size, 1, 40);
+  const int32_t apart = in.size / (8 * static_cast<int32_t>(count));
+  for (int32_t t : tops) {
+    auto near = moments.stages.lower_bound(t - apart);
+    if (near != moments.stages.end() && *near <= t + apart)
+      continue;
+    moments.stages.insert(t);
+    if (moments.stages.size() == count)
+      break;
   }
   moments.stages.insert(in.size - 1);
   offer(again);
+  greedy.allow(greedySteps);
   if (greedy.descend(again)) {
+    greedy.allow(greedySteps);
     greedy.prune(again);
     offer(again);
     greedy.improve(again, 30);
@@ -105,67 +126,103 @@ bool Search::refine(const Recomputations &again, const Timeline &line) {
   return moments.stages.size() + moments.events.size() > known;
 }
 
+/// The node limit of a program: a share of the effort that is left.
+int64_t Search::nodeLimit(const Milp &problem) const {
+  auto size = static_cast<double>(problem.cost.size() +
+                                  problem.rowLower.size());
+  return std::max<int64_t>(
+      10, std::llround(share * (options.effort - effort) * unitOfEffort / size));
+}
+
+void Search::raiseBound(double cost) {
+  // Costs come in steps: what is above one by more than noise is the next.
+  double steps = cost / static_cast<double>(in.costStep);
+  steps = std::ceil(steps - 1e-8 * std::max(1.0, std::abs(steps)));
+  if (steps > 0)
+    bound = std::max(bound, std::min(bestCost, static_cast<int64_t>(steps) *
+                                                   in.costStep));
+}
+
+std::string Search::describe(const Relaxation &relaxation,
+                             const MilpAnswer &answer) const {
+  auto percent = [&](double cost) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.4f",
+                  100 * cost / std::max(1.0, double(in.totalCost)));
+    return std::string(buffer);
+  };
+  return "round " + std::to_string(rounds) + ": " +
+         std::to_string(moments.stages.size()) + " moments, " +
+         std::to_string(moments.events.size()) + " events, " +
+         std::to_string(relaxation.problem().cost.size()) + " variables, " +
+         std::to_string(relaxation.problem().rowLower.size()) + " rows; bound " +
+         percent(answer.bound * relaxation.unit()) + " %, relaxed cost " +
+         percent(answer.cost * relaxation.unit()) + " %, best known " +
+         (bestCost == none ? "none" : percent(double(bestCost)) + " %") + "; " +
+         std::to_string(answer.nodes) + " nodes" +
+         (answer.complete ? "" : ", not finished");
+}
+
 /// False when nothing is left to do.
 bool Search::round() {
   // Better means better by a step of cost.
   int64_t dearest = bestCost == none ? none : bestCost - in.costStep;
   Relaxation relaxation(in, budget, moments, dearest);
-  MilpLimits limits;
-  limits.nodes = options.nodes - nodes;
-  limits.seconds = secondsLeft();
-  if (bestCost != none)
-    limits.cutoff = (static_cast<double>(bestCost) -
-                     0.5 * static_cast<double>(in.costStep)) /
-                    relaxation.unit();
-  MilpAnswer answer;
-  if (relaxation.possible()) {
-    answer = minimize(relaxation.problem(), limits);
-  } else {
-    answer.complete = true;
-    answer.bound = limits.cutoff;
-  }
-  nodes += answer.nodes;
-  const bool debug = getenv("REMAT_DEBUG");
-  if (debug)
-    fprintf(stderr, "round %ld moments %zu events %zu vars %zu rows %zu best %.4f bound %.4f cost %.4f complete %d nodes %ld t %.2f\n", rounds,
-            moments.stages.size(), moments.events.size(),
-            relaxation.problem().cost.size(), relaxation.problem().rowLower.size(),
-            bestCost == none ? -1 : 100. * bestCost / in.totalCost,
-            100. * answer.bound * relaxation.unit() / in.totalCost,
-            100. * answer.cost * relaxation.unit() / in.totalCost,
-            answer.complete, answer.nodes, double(std::clock() - start) / CLOCKS_PER_SEC);
-  if (answer.complete && answer.values.empty()) {
+  if (!relaxation.possible()) {
     impossible = bestCost == none;
     bound = impossible ? bound : bestCost;
     return false;
   }
-  // Costs come in steps: what is above one by more than noise is the next.
-  double least = answer.bound * relaxation.unit() /
-                 static_cast<double>(in.costStep);
-  least = std::ceil(least - 1e-6 * std::max(1.0, std::abs(least)));
-  if (least > 0)
-    bound = std::max(bound, std::min(bestCost, static_cast<int64_t>(least) *
-                                                   in.costStep));
-  if (answer.values.empty())
+  MilpLimits limits;
+  limits.nodes = nodeLimit(relaxation.problem());
+  limits.seconds = secondsLeft();
+  limits.gap = options.gap;
+  if (bestCost != none)
+    limits.cutoff = (static_cast<double>(bestCost) -
+                     0.5 * static_cast<double>(in.costStep)) /
+                    relaxation.unit();
+  MilpAnswer answer = minimize(relaxation.problem(), limits);
+  nodes += answer.nodes;
+  effort += static_cast<double>(answer.nodes + 10) *
+            static_cast<double>(relaxation.problem().cost.size() +
+                                relaxation.problem().rowLower.size()) /
+            unitOfEffort;
+  if (options.log)
+    options.log(describe(relaxation, answer));
+  const bool more = effort < options.effort && secondsLeft() > 0;
+  if (answer.values.empty()) {
+    if (!answer.complete) {
+      raiseBound(answer.bound * relaxation.unit());
+      share = 1;
+      return more;
+    }
+    impossible = bestCost == none;
+    bound = impossible ? bound : bestCost;
     return false;
+  }
+  raiseBound(answer.bound * relaxation.unit());
   Recomputations again = relaxation.schedule(answer.values);
   Timeline line(in, again);
   offer(again);
-  if (done() || nodes >= options.nodes || secondsLeft() <= 0)
+  if (done())
     return false;
-  bool more = refine(again, line);
-  if (line.peak > budget && greedy.descend(again)) {
-    greedy.prune(again);
+  bool refined = refine(again, line);
+  if (line.peak > budget) {
+    greedy.allow(greedySteps);
+    if (greedy.shift(again) || greedy.descend(again))
+      greedy.prune(again);
     offer(again);
   }
-  return more && !done();
+  if (!refined && !answer.complete)
+    share = 1;
+  return more && !done() && (refined || !answer.complete);
 }
 
 Answer Search::run(int64_t leastPeak) {
   firstSchedule();
   impossible = leastPeak > budget;
   if (!impossible && bestCost > 0)
-    while (rounds++ < options.rounds && round())
+    while (++rounds, round())
       ;
   Answer out;
   out.outcome = done()            ? Outcome::Optimal
@@ -186,6 +243,33 @@ Answer Search::run(int64_t leastPeak) {
   return out;
 }
 
+/// Halves what lies between the smallest peak known and the proven floor.
+void lowerPeak(const Graph &graph, SolverOptions options, Answer &answer) {
+  options.gap = 1e9; // any schedule will do
+  options.effort /= 10;
+  int64_t low = answer.leastPeak;
+  const std::clock_t start = std::clock();
+  for (int turn = 0; turn < 24 && low < answer.peakBytes; ++turn) {
+    const int64_t middle = low + (answer.peakBytes - low) / 2;
+    if (options.seconds > 0 &&
+        double(std::clock() - start) > options.seconds * CLOCKS_PER_SEC)
+      return;
+    Answer found = Search(graph, middle, options).run(low);
+    answer.nodes += found.nodes;
+    answer.rounds += found.rounds;
+    if (found.outcome == Outcome::Impossible && answer.leastPeak == low)
+      answer.leastPeak = middle + 1;
+    if (found.peakBytes <= middle) {
+      answer.schedule = std::move(found.schedule);
+      answer.peakBytes = found.peakBytes;
+      answer.extraCost = found.extraCost;
+      answer.extraPercent = found.extraPercent;
+    } else {
+      low = middle + 1;
+    }
+  }
+}
+
 } // namespace
 
 Result<Answer> solve(const Graph &graph, int64_t budget,
@@ -195,7 +279,14 @@ Result<Answer> solve(const Graph &graph, int64_t budget,
   if (budget < 0)
     return Error{"expected at least 0 bytes, found " + std::to_string(budget),
                  "budget"};
-  return Search(graph, budget, options).run(leastPeak(graph));
+  const int64_t floor = leastPeak(graph);
+  Answer answer = Search(graph, budget, options).run(floor);
+  answer.leastPeak = answer.outcome == Outcome::Impossible
+                         ? std::max(floor, budget + 1)
+                         : floor;
+  if (answer.schedule.empty() || answer.peakBytes > budget)
+    lowerPeak(graph, options, answer);
+  return answer;
 }
 
 } // namespace act::remat

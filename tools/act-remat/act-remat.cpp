@@ -3,7 +3,6 @@
 // act-remat: the cheapest schedule of a graph under a memory budget.
 #include "act/File/MappedFile.h"
 #include "act/Remat/Evaluator.h"
-#include "act/Remat/LowerBound.h"
 #include "act/Remat/TextFormat.h"
 #include "tools/Numbers.h"
 #include "tools/act-remat/Budget.h"
@@ -17,14 +16,14 @@ static int fail(const Error &error) {
   return 1;
 }
 
-static Error noSchedule(const rematool::Found &found, int64_t least) {
+static Error noSchedule(const rematool::Found &found) {
   std::string b = std::to_string(found.budget);
   return Error{(found.answer.outcome == remat::Outcome::Impossible
                     ? "no schedule needs at most " + b + " bytes"
                     : "found no schedule that needs at most " + b + " bytes") +
                    "; the smallest feasible budget known is " +
                    std::to_string(found.answer.peakBytes) +
-                   " bytes, and none is below " + std::to_string(least),
+                   " bytes, and none is below " + std::to_string(found.answer.leastPeak),
                "--budget"};
 }
 
@@ -51,7 +50,7 @@ static int run(const std::string &file, const std::string &budget,
   found.answer = std::move(*answer);
   if (found.answer.outcome == remat::Outcome::NotFound ||
       found.answer.outcome == remat::Outcome::Impossible)
-    return fail(noSchedule(found, remat::leastPeak(*graph)));
+    return fail(noSchedule(found));
   // Nothing is printed that somebody else has not found to be right.
   auto checked = remat::evaluate(*graph, found.answer.schedule);
   if (!checked || checked->peakBytes != found.answer.peakBytes ||
@@ -69,7 +68,7 @@ int main(int argc, char **argv) {
   CLI::App app("the cheapest schedule of a graph under a memory budget");
   std::string file, budget;
   remat::SolverOptions options;
-  bool json = false;
+  bool json = false, verbose = false;
   app.add_option("GRAPH", file, "nodes and edges; docs/act-remat.md")
       ->required();
   app.add_option("--budget", budget,
@@ -77,23 +76,30 @@ int main(int argc, char **argv) {
                  "with a unit (24GB, 512MiB, 4096B)")
       ->required();
   app.add_flag("--json", json, "one JSON object");
-  app.add_option("--nodes", options.nodes,
-                 "of branch and bound, at most; the best found then is printed")
-      ->transform(tools::whole(0, int64_t{1} << 31))
+  app.add_option("--effort", options.effort,
+                 "at most; the best found then is printed. A unit takes about a "
+                 "second, but is counted in work: results do not vary")
+      ->check(tools::finite())
       ->capture_default_str();
-  app.add_option("--rounds", options.rounds, "of refinement, at most")
-      ->transform(tools::whole(0, int64_t{1} << 31))
+  app.add_option("--gap", options.gap,
+                 "stop when the extra cost is at most (1 + GAP) times its bound")
+      ->check(tools::finite())
       ->capture_default_str();
   app.add_option("--seconds", options.seconds,
                  "of processor time, at most (0: no limit); results then depend "
                  "on the machine")
       ->check(tools::finite())
       ->capture_default_str();
+  app.add_flag("--verbose", verbose, "say what the solver does, on stderr");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
     // CLI11 numbers its errors from 100; a tool's user expects 1.
     return app.exit(e) == 0 ? 0 : 1;
   }
+  if (verbose)
+    options.log = [](const std::string &line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
   return run(file, budget, options, json);
 }

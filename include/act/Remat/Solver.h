@@ -17,19 +17,25 @@
 //    it is optimal. Otherwise the steps that exceed it are added to the moments,
 //    the schedule is repaired to get a better limit, and 2 is repeated.
 //
-// Effort is counted in branch-and-bound nodes and in rounds, not in seconds: the
-// same graph gives the same schedule everywhere, unless `seconds` is set.
+// Effort is counted in branch-and-bound nodes times the size of the program, not
+// in seconds: the same graph gives the same schedule everywhere, unless
+// `seconds` is set. What is not finished then is the best found, and its bound.
 #ifndef ACT_REMAT_SOLVER_H
 #define ACT_REMAT_SOLVER_H
 #include "act/Remat/Graph.h"
+#include <functional>
 
 namespace act::remat {
 
 struct SolverOptions {
-  int64_t nodes = 200'000; // of branch and bound, in all rounds together
-  int64_t rounds = 200;
-  double gap = 0;         // stop when extraCost <= bound + gap * bound
-  double seconds = 0;     // of processor time; 0: no limit
+  /// A unit takes about a second.
+  double effort = 20;
+  /// Stop when extraCost <= (1 + gap) * bound.
+  double gap = 0;
+  /// Of processor time; 0: no limit.
+  double seconds = 0;
+  /// Told of every program solved, one line.
+  std::function<void(const std::string &)> log;
 };
 
 enum class Outcome {
@@ -44,10 +50,12 @@ struct Answer {
   std::vector<int32_t> schedule; // a node per step
   int64_t peakBytes = 0;
   int64_t extraCost = 0;
-  /// Of the extra cost of every schedule under the budget.
+  /// No schedule under the budget has a smaller extra cost.
   int64_t lowerBound = 0;
+  /// No schedule at all has a smaller peak.
+  int64_t leastPeak = 0;
   double extraPercent = 0, boundPercent = 0; // of the graph's total cost
-  int64_t nodes = 0, rounds = 0;             // what it took
+  int64_t nodes = 0, rounds = 0; // what it took: programs solved, and their nodes
 };
 
 /// Fails only if graph.check() does or the budget is negative.
