@@ -28,7 +28,7 @@ artifact::DType readDtype(Fields &f) {
   return types[newer];
 }
 
-Activation readActivation(Fields &f, const char *name, const char *absent) {
+Activation readActivation(Fields &f, const char *name, const char *absent, bool &inSteps) {
   struct Row {
     const char *word;
     Activation activation;
@@ -42,7 +42,9 @@ Activation readActivation(Fields &f, const char *name, const char *absent) {
   for (const Row &row : rows)
     words.push_back(row.word);
   size_t def = std::find(words.begin(), words.end(), absent) - words.begin();
-  return rows[f.word(name, words, def)].activation;
+  size_t word = f.word(name, words, def);
+  inSteps = words[word] == "gelu_new";
+  return rows[word].activation;
 }
 
 // The first architecture is the one that transformers would load.
@@ -200,7 +202,7 @@ void readLlamaLike(Fields &f, const std::string &file, ModelConfig &c) {
                       : c.family == Family::Mistral ? 131072
                                                     : 32768;
   c.maxPositions = f.dimension("max_position_embeddings", positions);
-  c.activation = readActivation(f, "hidden_act", "silu");
+  c.activation = readActivation(f, "hidden_act", "silu", c.geluInSteps);
   c.normEps = f.positive("rms_norm_eps", 1e-6);
   c.tied = f.flag("tie_word_embeddings", false);
   c.attentionDropout = f.probability("attention_dropout", 0);
@@ -245,7 +247,7 @@ void readGpt2(Fields &f, ModelConfig &c) {
   c.maxPositions = f.dimension("n_positions", 1024);
   if (f.dimension("n_ctx", c.maxPositions) != c.maxPositions)
     f.expected("n_ctx", "n_positions " + std::to_string(c.maxPositions));
-  c.activation = readActivation(f, "activation_function", "gelu_new");
+  c.activation = readActivation(f, "activation_function", "gelu_new", c.geluInSteps);
   c.normEps = f.positive("layer_norm_epsilon", 1e-5);
   c.tied = f.flag("tie_word_embeddings", true);
   c.embeddingDropout = f.probability("embd_pdrop", 0.1);
@@ -266,7 +268,7 @@ void readBert(Fields &f, ModelConfig &c) {
   c.intermediate = f.dimension("intermediate_size");
   c.maxPositions = f.dimension("max_position_embeddings", 512);
   c.tokenTypes = f.dimension("type_vocab_size", 2);
-  c.activation = readActivation(f, "hidden_act", "gelu");
+  c.activation = readActivation(f, "hidden_act", "gelu", c.geluInSteps);
   c.normEps = f.positive("layer_norm_eps", 1e-12);
   c.tied = f.flag("tie_word_embeddings", true);
   c.embeddingDropout = c.residualDropout =

@@ -75,6 +75,9 @@ struct ModelConfig {
   int64_t tokenTypes = 0; // bert
 
   Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
+  /// It is called gelu_new: Hugging Face computes it in eight operators, each of
+  /// which PyTorch runs, and saves for, by itself.
+  bool geluInSteps = false;
   double normEps = 0;
   bool tied = false; // the head's matrix is the embedding's
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What PyTorch eager does with memory in one training step of a Hugging Face
+// model, by doing it: a small PyTorch without values runs the model's forward
+// and backward and keeps a log of every storage.
+//
+//   Model model;
+//   model.config = *hf::load("llama-3.1-8b.json");
+//   model.batch = 1, model.seq = 2048;
+//   auto run = act::eager::run(model, {});
+//   run->retainedBytes;     // 14281106188
+//
+//   lib/Eager      tensor, storage      who shares bytes with whom, and until when
+//                  operators            what each makes, and what autograd saves
+//                  engine               nodes by number, gradients added in place
+//                  checkpoint           promises, early stop
+//                  Llama, Gpt2, Bert    what the Python of `transformers` holds, and
+//                                       until when: frames, locals, arguments
+//
+// The figures are exact, for what PyTorch's operators allocate: the test
+// test/python/torch_view_test.py compares them with PyTorch's own, byte for
+// byte. What a kernel borrows while it runs is not in them, and what an
+// allocator rounds up is its replay's matter. What would not be exact is an
+// error that says why.
+//
+// Conditions: training mode, no cache, no attention mask given, nobody looks for
+// packed sequences, the model's output is released before backward. Counted are
+// activations and their gradients; the loss and the gradient it begins with
+// count in the peak, not in what is retained. Not counted: parameters, buffers,
+// token ids, labels; and, marked `apart`, what arrives at a parameter as its
+// gradient.
+#ifndef ACT_EAGER_EAGER_H
+#define ACT_EAGER_EAGER_H
+#include "act/HuggingFace/ModelConfig.h"
+#include "act/Result.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace act::eager {
+
+enum class Attention : uint8_t { Eager, Math, Flash, Efficient };
+const char *name(Attention attention); // "sdpa-flash"
+std::optional<Attention> attentionNamed(const std::string &name);
+
+struct Model {
+  hf::ModelConfig config; // its dtype is the one that runs
+  int64_t batch = 1, seq = 1;
+};
+
+struct Options {
+  Attention attention = Attention::Flash;
+  /// Layers at which a checkpointed run of layers ends; the last is the number
+  /// of layers. Empty: nothing is checkpointed.
+  std::vector<int64_t> segments;
+  bool reentrant = false;
+};
+
+enum class Phase : uint8_t { Forward, Backward };
+
+/// A storage: alive at the moments [born, died). A moment is an operator.
+struct Allocation {
+  int64_t bytes = 0;
+  const char *op = ""; // as aten names it
+  std::vector<int64_t> shape;
+  const char *dtype = "";
+  int64_t born = 0, died = 0;
+  Phase phase = Phase::Forward;
+  int layer = -1; // -1: none
+  bool apart = false;
+};
+
+/// What a node of the graph keeps; storages that several nodes keep are listed
+/// with the first, in the order of backward.
+struct Saved {
+  std::string node, name; // "MulBackward0", "self"
+  std::vector<int64_t> shape;
+  std::string dtype;
+  int64_t bytes = 0;
+  int layer = -1;
+};
+
+/// An operator of forward as it ran, for printing.
+struct Step {
+  struct Value {
+    int64_t number = 0; // of the tensor
+    std::vector<int64_t> shape, strides;
+    const char *dtype = "";
+    int64_t storage = 0; // number of an allocation; -1: a parameter or an input
+  };
+  const char *op = "";
+  const char *node = nullptr; // what autograd records, if it does
+  std::vector<Value> operands, results;
+  std::vector<std::pair<std::string, int64_t>> saves; // name, tensor
+  int layer = -1;
+};
+
+struct Run {
+  int64_t retainedBytes = 0, peakBytes = 0;
+  int64_t peakMoment = 0, backwardMoment = 0, moments = 0;
+  std::vector<Saved> saved;
+  std::vector<Allocation> allocations;
+  std::vector<Step> steps; // empty unless asked for
+};
+
+Result<Run> run(const Model &model, const Options &options, bool record = false);
+
+/// Live bytes at each moment, what is apart left out.
+std::vector<int64_t> liveBytes(const Run &run);
+
+} // namespace act::eager
+#endif

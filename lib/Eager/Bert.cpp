@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// bert with its head for masked words. Nobody masks, so there is no mask.
+#include "lib/Eager/Models.h"
+
+namespace act::eager {
+namespace {
+
+struct Norm {
+  Tensor weight, bias;
+};
+struct Dense {
+  Tensor weight, bias;
+};
+struct Layer {
+  Dense q, k, v, out, up, down;
+  Norm attended, forwarded;
+};
+struct Weights {
+  Tensor words, types, places;
+  Norm embedded, transformed;
+  std::shared_ptr<std::vector<Layer>> layers; // a recomputation needs them too
+  Dense transform, decoder;
+};
+
+Tensor dense(const Tensor &x, const Dense &w) { return linear(x, w.weight, w.bias); }
+Tensor norm(const Tensor &x, const Norm &w) { return layerNorm(x, w.weight, w.bias); }
+
+Tensor embeddings(const Context &c, const Weights &w, const Tensor &tokens) {
+  Tensor positions = slice(buffer({1, c.model.config.maxPositions}, DType::I64), 1, 0, c.s);
+  Tensor types = make("gather", {1, c.s}, DType::I64);
+  Tensor expandedTypes = expand(types, {c.b, c.s});
+  Tensor words = embedding(w.words, tokens);
+  Tensor typed = embedding(w.types, expandedTypes);
+  Tensor sum = add(words, typed);
+  Tensor placed = embedding(w.places, positions);
+  sum = add(sum, placed);
+  sum = norm(sum, w.embedded);
+  sum = dropout(sum, c.model.config.embeddingDropout);
+  return sum;
+}
+
+std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, const Tensor &k,
+                                         const Tensor &v) {
+  Tensor weights;
+  {
+    Tensor turned = transpose(k, 2, 3);
+    Tensor scores = matmul(q, turned);
+    weights = mulScalar(scores);
+  }
+  weights = softmax(weights);
+  weights = dropout(weights, c.model.config.attentionDropout);
+  Tensor out = matmul(weights, v);
+  out = contiguous(transpose(out, 1, 2));
+  return {out, weights};
+}
+
+std::pair<Tensor, Tensor> selfAttention(const Context &c, const Layer &w, const Tensor &hidden) {
+  auto heads = [&](const Dense &weights) {
+    Tensor flat = dense(hidden, weights);
+    return transpose(view(flat, {c.b, c.s, -1, c.d}), 1, 2);
+  };
+  Tensor q = heads(w.q), k = heads(w.k), v = heads(w.v);
+  Tensor out, weights;
+  if (c.options.attention == Attention::Eager)
+    std::tie(out, weights) = eagerAttention(c, q, k, v);
+  else
+    out = sdpaAttention(c, q, k, v, Tensor(), c.model.config.attentionDropout, false);
+  out = contiguous(reshape(out, {c.b, c.s, -1}));
+  return {out, weights};
+}
+
+// BertSelfOutput and BertOutput.
+Tensor output(const Context &c, const Dense &w, const Norm &n, const Tensor &given,
+              const Tensor &input) {
+  Tensor hidden = dense(given, w);
+  hidden = dropout(hidden, c.model.config.residualDropout);
+  Tensor sum = add(hidden, input);
+  return norm(sum, n);
+}
+
+std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tensor &x) {
+  auto [attended, weights] = selfAttention(c, w, x);
+  Tensor out = output(c, w.out, w.attended, attended, x);
+  return {out, weights};
+}
+
+Tensor bertLayer(const Context &c, const Layer &w, const Tensor &x) {
+  auto [attended, weights] = attention(c, w, x);
+  Tensor intermediate;
+  {
+    Tensor up = dense(attended, w.up);
+    intermediate = activation(c, up);
+  }
+  return output(c, w.down, w.forwarded, intermediate, attended);
+}
+
+Tensor bertModel(const Context &c, const Weights &w, const Tensor &tokens) {
+  Tensor embedded = embeddings(c, w, tokens);
+  auto layer = [&c, layers = w.layers](int i, const Tensors &given) {
+    session->log->layer = i;
+    Tensor out = bertLayer(c, (*layers)[i], given[0]);
+    session->log->layer = -1;
+    return out;
+  };
+  return runLayers(c, embedded, {}, layer);
+}
+
+Tensor predictions(const Context &c, const Weights &w, const Tensor &x) {
+  Tensor hidden;
+  {
+    Tensor transformed = dense(x, w.transform);
+    transformed = activation(c, transformed);
+    hidden = norm(transformed, w.transformed);
+  }
+  return dense(hidden, w.decoder);
+}
+
+} // namespace
+
+Tensor bertLoss(const Context &c) {
+  auto weight = [&](const Shape &shape) { return parameter(shape, c.dtype); };
+  auto dense = [&](int64_t out, int64_t in) { return Dense{weight({out, in}), weight({out})}; };
+  auto norm = [&] { return Norm{weight({c.h}), weight({c.h})}; };
+  Weights w;
+  w.words = weight({c.v, c.h});
+  w.types = weight({c.model.config.tokenTypes, c.h});
+  w.places = weight({c.model.config.maxPositions, c.h});
+  w.embedded = norm();
+  w.layers = std::make_shared<std::vector<Layer>>();
+  for (int64_t i = 0; i < c.model.config.layers; ++i)
+    w.layers->push_back({dense(c.h, c.h), dense(c.h, c.h), dense(c.h, c.h), dense(c.h, c.h),
+                        dense(c.f, c.h), dense(c.h, c.f), norm(), norm()});
+  w.transform = dense(c.h, c.h);
+  w.transformed = norm();
+  w.decoder = dense(c.v, c.h);
+  if (c.model.config.tied)
+    w.decoder.weight = w.words;
+  Tensor tokens = buffer({c.b, c.s}, DType::I64), labels = buffer({c.b, c.s}, DType::I64);
+
+  Tensor outputs = bertModel(c, w, tokens);
+  Tensor scores = predictions(c, w, outputs);
+  Tensor flat = view(scores, {-1, c.v}), target = view(labels, {-1});
+  return crossEntropy(flat, target);
+}
+
+} // namespace act::eager

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Eager/Eager.h"
+#include "lib/Eager/Models.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace act::eager {
+
+static constexpr const char *attentionNames[] = {"eager", "sdpa-math", "sdpa-flash",
+                                                 "sdpa-efficient"};
+
+const char *name(Attention attention) { return attentionNames[size_t(attention)]; }
+
+std::optional<Attention> attentionNamed(const std::string &text) {
+  for (size_t i = 0; i < 4; ++i)
+    if (text == attentionNames[i])
+      return Attention(i);
+  return std::nullopt;
+}
+
+static DType elementType(artifact::DType type) {
+  switch (type) {
+  case artifact::DType::BF16:
+    return DType::BF16;
+  case artifact::DType::F16:
+    return DType::F16;
+  default:
+    return DType::F32;
+  }
+}
+
+// What PyTorch would refuse, or would do in another way than it is done here.
+static void checkSupported(const Context &c) {
+  const hf::ModelConfig &config = c.model.config;
+  bool bert = config.family == hf::Family::Bert;
+  if (bert ? config.head != hf::Head::MaskedLM : config.head != hf::Head::CausalLM)
+    throw Unsupported{"a model without a loss has no backward"};
+  bool wide = c.dtype == DType::F32;
+  if (c.options.attention == Attention::Flash && (wide || c.d > 256))
+    throw Unsupported{"flash attention takes 16-bit heads of at most 256 elements, not " +
+                      std::string(wide ? "f32" : std::to_string(c.d)) +
+                      "; another attention implementation does"};
+  int64_t unit = wide ? 4 : 8;
+  if (c.options.attention == Attention::Efficient && c.d % unit)
+    throw Unsupported{"memory-efficient attention takes heads of a multiple of " +
+                      std::to_string(unit) + " elements, not " + std::to_string(c.d) +
+                      "; another attention implementation does"};
+  for (double p : {config.embeddingDropout, config.attentionDropout, config.residualDropout})
+    if (p >= 1)
+      throw Unsupported{"dropout of everything"};
+}
+
+// The graph in the order in which backward runs it.
+static std::vector<Node *> graphOf(const Tensor &root) {
+  std::vector<Node *> all, queue{root->gradFn.get()};
+  std::set<Node *> seen{root->gradFn.get()};
+  while (!queue.empty()) {
+    Node *node = queue.back();
+    queue.pop_back();
+    all.push_back(node);
+    for (const Edge &e : node->next)
+      if (e.node && seen.insert(e.node.get()).second)
+        queue.push_back(e.node.get());
+  }
+  std::sort(all.begin(), all.end(),
+            [](Node *a, Node *b) { return a->sequence > b->sequence; });
+  return all;
+}
+
+// By whom each storage is kept that lives when backward begins. What is kept by
+// nobody's node is kept by a checkpoint: its arguments.
+static void listSaved(Run &run, const Tensor &loss, const Log &log) {
+  std::set<int64_t> listed{loss->storage->number};
+  for (Node *node : graphOf(loss))
+    for (const SavedTensor &s : node->saved) {
+      if (s.again || !s.tensor || s.tensor->storage->number < 0 ||
+          !listed.insert(s.tensor->storage->number).second)
+        continue;
+      const Allocation &a = log.allocations[s.tensor->storage->number];
+      run.saved.push_back({node->name, s.name, s.tensor.sizes(), name(s.tensor.dtype()), a.bytes,
+                           node->layer});
+    }
+  for (size_t i = 0; i < log.allocations.size(); ++i) {
+    const Allocation &a = log.allocations[i];
+    if (a.died >= 0 || listed.count(i))
+      continue;
+    run.saved.push_back({"checkpoint", a.op, a.shape, a.dtype, a.bytes, a.layer});
+  }
+}
+
+std::vector<int64_t> liveBytes(const Run &run) {
+  std::vector<int64_t> live(run.moments + 2, 0);
+  for (const Allocation &a : run.allocations)
+    if (!a.apart) {
+      live[a.born] += a.bytes;
+      live[a.died] -= a.bytes;
+    }
+  for (size_t i = 1; i < live.size(); ++i)
+    live[i] += live[i - 1];
+  live.resize(run.moments + 1);
+  return live;
+}
+
+Result<Run> run(const Model &model, const Options &options, bool record) {
+  const hf::ModelConfig &g = model.config;
+  Context c{model,       options,      elementType(g.dtype), model.batch, model.seq,
+            g.hidden,    g.heads,      g.kvHeads,            g.headDim,   g.intermediate,
+            g.vocab};
+  Session mine;
+  Session *before = session;
+  session = &mine;
+  struct Restore {
+    Session *before;
+    ~Restore() { session = before; }
+  } restore{before};
+  Run out;
+  try {
+    checkSupported(c);
+    Log &log = *mine.log;
+    std::map<const Impl *, int64_t> numbers;
+    Tensors heldForNumbers; // so that no address is used twice
+    if (record)
+      mine.listener = [&](const char *op, const Tensors &operands, const Tensors &results,
+                          Node *node) {
+        Step step;
+        step.op = op;
+        step.layer = log.layer;
+        auto value = [&](const Tensor &t) {
+          auto [it, fresh] = numbers.insert({t.shared().get(), int64_t(numbers.size())});
+          if (fresh)
+            heldForNumbers.push_back(t);
+          return Step::Value{it->second, t.sizes(), t->strides, name(t.dtype()),
+                             t->storage->number};
+        };
+        for (const Tensor &t : operands)
+          if (t)
+            step.operands.push_back(value(t));
+        for (const Tensor &t : results)
+          step.results.push_back(value(t));
+        if (node) {
+          step.node = node->name;
+          for (const SavedTensor &s : node->saved)
+            if (s.tensor)
+              step.saves.push_back({s.name, value(s.tensor).number});
+        }
+        out.steps.push_back(std::move(step));
+      };
+    Tensor loss = g.family == hf::Family::Gpt2   ? gpt2Loss(c)
+                  : g.family == hf::Family::Bert ? bertLoss(c)
+                                                 : llamaLoss(c);
+    mine.listener = nullptr;
+    out.backwardMoment = ++log.now;
+    if (!record) {
+      for (const Allocation &a : log.allocations)
+        if (a.died < 0)
+          out.retainedBytes += a.bytes;
+      out.retainedBytes -= loss->storage->bytes;
+      listSaved(out, loss, log);
+      log.phase = Phase::Backward;
+      Tensor seed = make("ones_like", {}, loss.dtype());
+      backward(loss, seed);
+    }
+    loss = Tensor();
+    out.moments = ++log.now;
+    out.allocations = log.allocations;
+    for (Allocation &a : out.allocations)
+      if (a.died < 0)
+        a.died = out.moments;
+  } catch (const Unsupported &unsupported) {
+    return Error{unsupported.why, ""};
+  }
+  std::vector<int64_t> live = liveBytes(out);
+  auto most = std::max_element(live.begin(), live.end());
+  out.peakBytes = *most;
+  out.peakMoment = most - live.begin();
+  return out;
+}
+
+} // namespace act::eager

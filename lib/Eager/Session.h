@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What PyTorch keeps per thread: whether gradients are recorded, the next
+// node's number, hooks on what is saved; and the log of storages.
+#ifndef ACT_LIB_EAGER_SESSION_H
+#define ACT_LIB_EAGER_SESSION_H
+#include "act/Eager/Eager.h"
+#include "lib/Eager/Tensor.h"
+#include <functional>
+
+namespace act::eager {
+
+/// Storages with the moments at which they are born and die. A moment is an
+/// operator: what dies between two operators still lives at the first.
+class Log {
+public:
+  int64_t born(int64_t bytes, const char *op);
+  void died(int64_t number) { allocations[number].died = now + 1; }
+  void apart(const Tensor &tensor);
+
+  int64_t now = 0;
+  int layer = -1;
+  Phase phase = Phase::Forward;
+  std::vector<Allocation> allocations;
+};
+
+struct Recomputation; // of a checkpointed function, see Checkpoint.h
+
+/// What a node keeps: a tensor, or the promise to make it again.
+struct SavedTensor {
+  const char *name = "";
+  Tensor tensor;
+  std::shared_ptr<Recomputation> again;
+  size_t index = 0; // in `again`
+
+  Tensor unpack();
+};
+
+struct Session {
+  std::shared_ptr<Log> log = std::make_shared<Log>();
+  bool gradEnabled = true;
+  uint64_t sequence = 0;
+  /// Called with each tensor that a node wants to keep; decides what it keeps.
+  std::function<SavedTensor(const char *name, const Tensor &)> pack;
+  /// What ran, if somebody listens.
+  std::function<void(const char *op, const Tensors &operands, const Tensors &results, Node *)>
+      listener;
+};
+
+/// The one of this thread.
+extern thread_local Session *session;
+
+class GradMode {
+public:
+  explicit GradMode(bool enabled) : before(session->gradEnabled) {
+    session->gradEnabled = enabled;
+  }
+  ~GradMode() { session->gradEnabled = before; }
+
+private:
+  bool before;
+};
+
+} // namespace act::eager
+#endif

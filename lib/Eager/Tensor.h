@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors without values: shape, strides, element type, and a storage whose
+// life is what this library is about.
+//
+// Names and lifetimes are PyTorch's. A Tensor is a handle; an Impl is what a
+// handle points to; impls that are views of each other share a Storage. All
+// three count references as PyTorch's do, because PyTorch looks at the counts:
+// the engine adds to a gradient in place only when nobody else holds it, and a
+// view holds the tensor that it is a view of.
+//
+// So code that uses Tensors must let go of them where Python or C++ would: a
+// local of a Python function lives until the function returns, a temporary
+// argument until the call does.
+#ifndef ACT_LIB_EAGER_TENSOR_H
+#define ACT_LIB_EAGER_TENSOR_H
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace act::eager {
+
+using Shape = std::vector<int64_t>;
+
+enum class DType : uint8_t { F32, F16, BF16, I64, U64, Bool };
+int64_t size(DType type);
+const char *name(DType type); // as torch prints it: "bfloat16"
+
+class Log;
+struct Node;
+struct Impl;
+
+/// Bytes on the device, from the operator that makes them to the last reference.
+struct Storage {
+  Storage(std::shared_ptr<Log> log, int64_t bytes, const char *op);
+  ~Storage();
+  Storage(const Storage &) = delete;
+  Storage &operator=(const Storage &) = delete;
+
+  std::shared_ptr<Log> log;
+  int64_t number; // of its record in the log; -1: not counted (a parameter)
+  int64_t bytes;
+};
+
+class Tensor {
+public:
+  Tensor() = default;
+  explicit Tensor(std::shared_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+  explicit operator bool() const { return bool(impl); }
+  Impl *operator->() const { return impl.get(); }
+  const std::shared_ptr<Impl> &shared() const { return impl; }
+  bool same(const Tensor &other) const { return impl == other.impl; }
+
+  int64_t dim() const;
+  int64_t size(int64_t d) const; // negative: from the end
+  int64_t numel() const;
+  const Shape &sizes() const;
+  DType dtype() const;
+  bool requiresGrad() const;
+  bool contiguous() const;
+  /// Do its elements fill a stretch of memory, in whatever order?
+  bool dense() const;
+
+private:
+  std::shared_ptr<Impl> impl;
+};
+using Tensors = std::vector<Tensor>;
+
+struct Impl {
+  std::shared_ptr<Storage> storage;
+  Shape sizes, strides;
+  DType dtype = DType::F32;
+  std::shared_ptr<Impl> base; // what this is a view of, followed to the root
+
+  bool leaf = false;      // requires a gradient by itself
+  bool parameter = false; // whose gradient is counted apart
+  std::shared_ptr<Node> gradFn;
+  unsigned outputNr = 0;
+  std::weak_ptr<Node> accumulator; // of a leaf
+  Tensor grad;                     // of a leaf
+};
+
+int64_t product(const Shape &shape);
+Shape contiguousStrides(const Shape &shape);
+/// Strides that show `sizes` with `strides` as `shape` without a copy, if there
+/// are any. As at::detail::computeStride.
+bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape, Shape &result);
+/// The layout an elementwise operator gives its result: that of its operands,
+/// the first that has an opinion. As TensorIterator.
+Shape elementwiseStrides(const Tensors &operands, const Shape &shape);
+Shape broadcast(const Shape &a, const Shape &b);
+
+} // namespace act::eager
+#endif
