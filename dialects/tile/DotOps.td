@@ -23,7 +23,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     DefaultValuedAttr<Tile_DotPrecisionAttr, "::act::tile::DotPrecision::IEEE">:$precision);
   let results = (outs Tile_Block:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`precision` `=` `` $precision^)? attr-dict `:` type($a) `,` type($b) `->` type($acc)
+    $a `,` $b `,` $acc (`precision` `=` custom<Precision>($precision)^)? attr-dict `:` type($a) `,` type($b) `->` type($acc)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,

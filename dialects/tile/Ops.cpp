@@ -9,6 +9,40 @@
 using namespace mlir;
 using namespace act::tile;
 
+// A word of an enum, with a message that says which there are.
+static ParseResult parseAxis(OpAsmParser &p, GridAxisAttr &axis) {
+  SMLoc loc = p.getCurrentLocation();
+  StringRef word;
+  bool isWord = succeeded(p.parseOptionalKeyword(&word));
+  auto value = symbolizeGridAxis(word);
+  if (!value) {
+    auto diag = p.emitError(loc) << "expected x, y or z";
+    return isWord ? diag << ", got " << word : diag;
+  }
+  axis = GridAxisAttr::get(p.getContext(), *value);
+  return success();
+}
+static void printAxis(OpAsmPrinter &p, Operation *, GridAxisAttr axis) {
+  p << stringifyGridAxis(axis.getValue());
+}
+
+static ParseResult parsePrecision(OpAsmParser &p, DotPrecisionAttr &precision) {
+  SMLoc loc = p.getCurrentLocation();
+  StringRef word;
+  bool isWord = succeeded(p.parseOptionalKeyword(&word));
+  auto value = symbolizeDotPrecision(word);
+  if (!value) {
+    auto diag = p.emitError(loc) << "expected ieee, tf32 or bf16x3";
+    return isWord ? diag << ", got " << word : diag;
+  }
+  precision = DotPrecisionAttr::get(p.getContext(), *value);
+  return success();
+}
+static void printPrecision(OpAsmPrinter &p, Operation *,
+                           DotPrecisionAttr precision) {
+  p << stringifyDotPrecision(precision.getValue());
+}
+
 // `: input` or `: input -> result`; `infer` gives the result where it is not
 // written, or nothing when the input admits none.
 static ParseResult parseInferred(OpAsmParser &p, Type &input, Type &result,

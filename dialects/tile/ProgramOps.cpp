@@ -66,55 +66,69 @@ LogicalResult PrintOp::verify() {
   return success();
 }
 
-// Verifies that
-// - it stands on a kernel, and is a schedule;
-// - the kernel's arguments are of types that a launch can pass;
-// - blocks in the kernel are spread over as many warps as the schedule has.
-static LogicalResult verifySchedule(Operation *op, Attribute value) {
+// A kernel, or what becomes of one: lowering takes attributes along.
+static LogicalResult verifyPlace(Operation *op, StringRef name) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
-  if (!kernel || !kernel.isKernel())
-    return op->emitOpError() << "has " << scheduleName
-                             << ", expected it on a gpu.func that is a kernel";
-  auto schedule = dyn_cast<ScheduleAttr>(value);
-  if (!schedule)
-    return op->emitOpError()
-           << scheduleName << " is " << value << ", expected a #tile.schedule";
+  if ((kernel && kernel.isKernel()) ||
+      op->getName().getDialectNamespace() == "llvm")
+    return success();
+  return op->emitOpError() << "has " << name
+                           << ", expected it on a gpu.func that is a kernel";
+}
+
+static LogicalResult verifyArguments(gpu::GPUFuncOp kernel) {
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto view = dyn_cast<ViewType>(type);
-    if (view ? view.isPlain()
-             : isa<PtrType, IndexType>(type) || isElementType(type))
+    if (view ? view.isPlain() : !isa<SharedType, ShapedType>(type))
       continue;
-    return op->emitOpError()
+    return kernel.emitOpError()
            << "argument " << i << " is of type " << type
            << ", expected a view of static size without strides, a pointer, "
               "an integer, a float or an index";
   }
-  auto checkWarps = [&](Operation *inner, Type type) -> LogicalResult {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
-                         : LayoutAttr();
-    if (!layout || layout.getNumWarps() == schedule.getWarps())
-      return success();
-    return inner->emitOpError()
-           << "has a block spread over " << layout.getNumWarps()
-           << " warps in a kernel of " << schedule.getWarps();
-  };
-  WalkResult walk = kernel.walk([&](Operation *inner) {
-    for (Type type : inner->getResultTypes())
-      if (failed(checkWarps(inner, type)))
-        return WalkResult::interrupt();
+  return success();
+}
+
+static LogicalResult verifyWarps(gpu::GPUFuncOp kernel, int64_t warps) {
+  WalkResult walk = kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                           : LayoutAttr();
+      if (!layout || layout.getNumWarps() == warps)
+        continue;
+      op->emitOpError() << "has a block spread over " << layout.getNumWarps()
+                        << " warps in a kernel of " << warps;
+      return WalkResult::interrupt();
+    }
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
 
 // Verifies that
+// - it stands on a kernel, and is a schedule;
+// - a launch can pass the kernel's arguments;
+// - blocks in the kernel are spread over as many warps as the schedule has.
+static LogicalResult verifySchedule(Operation *op, Attribute value) {
+  if (failed(verifyPlace(op, scheduleName)))
+    return failure();
+  auto schedule = dyn_cast<ScheduleAttr>(value);
+  if (!schedule)
+    return op->emitOpError()
+           << scheduleName << " is " << value << ", expected a #tile.schedule";
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (!kernel)
+    return success();
+  return failure(failed(verifyArguments(kernel)) ||
+                 failed(verifyWarps(kernel, schedule.getWarps())));
+}
+
+// Verifies that
 // - it stands on a kernel, and is three numbers that a launch can take.
 static LogicalResult verifyGrid(Operation *op, Attribute value) {
-  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
-  if (!kernel || !kernel.isKernel())
-    return op->emitOpError() << "has " << gridName
-                             << ", expected it on a gpu.func that is a kernel";
+  if (failed(verifyPlace(op, gridName)))
+    return failure();
   auto grid = dyn_cast<DenseI64ArrayAttr>(value);
   if (!grid || grid.size() != 3)
     return op->emitOpError()
@@ -127,12 +141,19 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
   return success();
 }
 
+// A misspelt attribute of a kernel would be ignored without a word.
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == scheduleName)
+  StringRef name = attribute.getName();
+  if (name == scheduleName)
     return verifySchedule(op, attribute.getValue());
-  if (attribute.getName() == gridName)
+  if (name == gridName)
     return verifyGrid(op, attribute.getValue());
-  return op->emitOpError() << "has an attribute " << attribute.getName()
+  static constexpr StringLiteral others[] = {
+      "tile.ops", "tile.shapes", "tile.useful_flops", "tile.least_bytes",
+      "tile.shared_bytes"};
+  if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
+    return success();
+  return op->emitOpError() << "has an attribute " << name
                            << " that the tile dialect does not know";
 }

@@ -14,7 +14,7 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
   }];
   let arguments = (ins Tile_GridAxisAttr:$axis);
   let results = (outs Index:$result);
-  let assemblyFormat = "`` $axis attr-dict";
+  let assemblyFormat = "custom<Axis>($axis) attr-dict";
 }
 
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange]> {
@@ -30,7 +30,7 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange
   }];
   let arguments = (ins Tile_GridAxisAttr:$axis);
   let results = (outs Index:$result);
-  let assemblyFormat = "`` $axis attr-dict";
+  let assemblyFormat = "custom<Axis>($axis) attr-dict";
   let hasFolder = 1;
 }
 

@@ -1,0 +1,71 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// no matrix
+func.func @f(%a: tensor<2x16x16xf16>, %b: tensor<16x16xf16>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tile.dot' op a has rank 3, expected 2}}
+  %0 = tile.dot %a, %b, %c : tensor<2x16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// columns and rows
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<128x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{'tile.dot' op contracts 64 columns of a with 128 rows of b}}
+  %0 = tile.dot %a, %b, %c : tensor<16x64xf16>, tensor<128x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// the accumulator's shape
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<8x16xf32>) {
+  // expected-error@+1 {{'tile.dot' op acc has shape [8, 16], expected [16, 8] for a of shape [16, 64] and b of shape [64, 8]}}
+  %0 = tile.dot %a, %b, %c : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// two element types
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xbf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{'tile.dot' op b has elements of type 'bf16', expected 'f16' as in a}}
+  %0 = tile.dot %a, %b, %c : tensor<16x64xf16>, tensor<64x8xbf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// an accumulator that is too narrow
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf16>) {
+  // expected-error@+1 {{'tile.dot' op acc has elements of type 'f16', expected 'f32' to add up products}}
+  %0 = tile.dot %a, %b, %c : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf16>
+  return
+}
+
+// -----
+
+// no products of these
+func.func @f(%a: tensor<16x16xi32>) {
+  // expected-error@+1 {{'tile.dot' op a has elements of type 'i32', expected bf16, f16, f8, f32, f64 or i8}}
+  %0 = tile.dot %a, %a, %a : tensor<16x16xi32>, tensor<16x16xi32> -> tensor<16x16xi32>
+  return
+}
+
+// -----
+
+// a precision of bf16
+func.func @f(%a: tensor<16x16xbf16>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tile.dot' op precision is tf32, expected none for elements of type 'bf16'}}
+  %0 = tile.dot %a, %a, %c precision = tf32 : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// no such precision
+func.func @f(%a: tensor<16x16xf32>) {
+  // expected-error@+1 {{expected ieee, tf32 or bf16x3, got f32}}
+  %0 = tile.dot %a, %a, %a precision = f32 : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return
+}

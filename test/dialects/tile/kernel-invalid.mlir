@@ -1,0 +1,91 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// too many warps
+// expected-error@+1 {{a schedule has 33 warps, expected 1 to 32}}
+#s = #tile.schedule<warps = 33>
+
+// -----
+
+// no stages
+// expected-error@+1 {{a schedule has 0 stages, expected 1 to 16}}
+#s = #tile.schedule<stages = 0>
+
+// -----
+
+// an unknown key
+// expected-error@+1 {{expected warps or stages, got lanes}}
+#s = #tile.schedule<lanes = 32>
+
+// -----
+
+// not on a kernel
+// expected-error@+1 {{'func.func' op has tile.schedule, expected it on a gpu.func that is a kernel}}
+func.func private @f() attributes {tile.schedule = #tile.schedule<warps = 4>}
+
+// -----
+
+// not a schedule
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op tile.schedule is 4 : i64, expected a #tile.schedule}}
+  gpu.func @f() kernel attributes {tile.schedule = 4} {
+    gpu.return
+  }
+}
+
+// -----
+
+// an argument that no launch can pass
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op argument 1 is of type '!tile.view<?xf32>', expected a view of static size without strides, a pointer, an integer, a float or an index}}
+  gpu.func @f(%a: i32, %v: !tile.view<?xf32>) kernel attributes {tile.schedule = #tile.schedule<>} {
+    gpu.return
+  }
+}
+
+// -----
+
+// a layout of other warps
+#l = #tile.layout<register = [], lane = [32:(1)], warp = [2:(32)]>
+gpu.module @m {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<warps = 4>} {
+    // expected-error@+1 {{'tile.iota' op has a block spread over 2 warps in a kernel of 4}}
+    %0 = tile.iota 0 to 64 : tensor<64xi32, #l>
+    gpu.return
+  }
+}
+
+// -----
+
+// a grid of two
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op tile.grid is array<i64: 4, 4>, expected array<i64: x, y, z>}}
+  gpu.func @f() kernel attributes {tile.grid = array<i64: 4, 4>} {
+    gpu.return
+  }
+}
+
+// -----
+
+// a grid longer than a launch takes
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op tile.grid is 65536 along y, expected 1 to 65535}}
+  gpu.func @f() kernel attributes {tile.grid = array<i64: 1, 65536, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+// a grid of no kernel
+// expected-error@+1 {{'func.func' op has tile.grid, expected it on a gpu.func that is a kernel}}
+func.func private @f() attributes {tile.grid = array<i64: 1, 1, 1>}
+
+// -----
+
+// a misspelt attribute
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op has an attribute tile.shedule that the tile dialect does not know}}
+  gpu.func @f() kernel attributes {tile.shedule = #tile.schedule<>} {
+    gpu.return
+  }
+}
