@@ -6,9 +6,9 @@
 namespace act::plan {
 namespace {
 
-enum Column { Id, Lower, Upper, Size, Alignment, Offset, Count };
-const char *const columnNames[Count] = {"id",   "lower",     "upper",
-                                        "size", "alignment", "offset"};
+enum Column { Id, Lower, Upper, Size, Alignment, Hint, Gaps, Offset, Count };
+const char *const columnNames[Count] = {
+    "id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
 
 /// Splits one line; false if a quote is left open or followed by text.
 bool split(std::string_view line, std::vector<std::string> &fields) {
@@ -59,6 +59,7 @@ private:
   Status header();
   Status row(CsvContents &contents);
   Status number(Column column, int64_t &value);
+  Status gaps(Buffer &buffer);
   Error error(const std::string &message) const {
     return Error{message, name + ":" + std::to_string(line)};
   }
@@ -68,7 +69,7 @@ private:
   size_t line = 0;
   std::string_view current;
   std::vector<std::string> fields;
-  int position[Count] = {-1, -1, -1, -1, -1, -1};
+  int position[Count] = {-1, -1, -1, -1, -1, -1, -1, -1};
   size_t width = 0;
 };
 
@@ -94,7 +95,8 @@ Status Reader::header() {
     auto it = std::find(columnNames, columnNames + Count, fields[i]);
     if (it == columnNames + Count)
       return error("unknown column '" + fields[i] +
-                   "', expected id, lower, upper, size, alignment, offset");
+                   "', expected id, lower, upper, size, alignment, hint, gaps, "
+                   "offset");
     int &where = position[it - columnNames];
     if (where >= 0)
       return error("column '" + fields[i] + "' appears twice");
@@ -116,6 +118,32 @@ Status Reader::number(Column column, int64_t &value) {
   return ok();
 }
 
+/// 7-8 9-10@1:17: free from 7 to 8; but for bytes [1, 17) from 9 to 10.
+Status Reader::gaps(Buffer &buffer) {
+  const std::string &field = fields[position[Gaps]];
+  const char *at = field.data(), *end = at + field.size();
+  auto whole = [&](int64_t &value) {
+    auto [next, code] = std::from_chars(at, end, value);
+    at = next;
+    return code == std::errc();
+  };
+  auto sign = [&](char c) { return at != end && *at == c && ++at; };
+  for (;;) {
+    while (sign(' '))
+      ;
+    if (at == end)
+      return ok();
+    Gap gap;
+    bool good = whole(gap.first) && sign('-') && whole(gap.last);
+    if (good && sign('@'))
+      good = whole(gap.low) && sign(':') && whole(gap.high);
+    if (!good || (at != end && *at != ' '))
+      return error("expected gaps like 7-8 or 9-10@1:17, found '" + field +
+                   "'");
+    buffer.gaps.push_back(gap);
+  }
+}
+
 Status Reader::row(CsvContents &contents) {
   if (!split(current, fields))
     return error("a quoted field does not end");
@@ -125,12 +153,18 @@ Status Reader::row(CsvContents &contents) {
   Buffer b;
   b.name = fields[position[Id]];
   int64_t offset = 0;
-  int64_t *targets[Count] = {nullptr,  &b.first,     &b.last,
-                             &b.bytes, &b.alignment, &offset};
-  for (Column c : {Lower, Upper, Size, Alignment, Offset})
-    if (position[c] >= 0)
-      if (Status s = number(c, *targets[c]); !s)
-        return s;
+  int64_t *targets[Count] = {nullptr,      &b.first, &b.last, &b.bytes,
+                             &b.alignment, &b.hint,  nullptr, &offset};
+  for (Column c : {Lower, Upper, Size, Alignment, Hint, Offset}) {
+    if (position[c] < 0 || (c == Hint && fields[position[c]].empty()))
+      continue;
+    if (Status s = number(c, *targets[c]); !s)
+      return s;
+  }
+  b.hint = std::max<int64_t>(b.hint, -1);
+  if (position[Gaps] >= 0)
+    if (Status s = gaps(b); !s)
+      return s;
   if (Status s = Problem{{b}}.check(); !s)
     return error(s.error().message);
   contents.problem.buffers.push_back(std::move(b));
@@ -157,11 +191,28 @@ Result<CsvContents> readCsv(std::string_view text, const std::string &name) {
   return Reader(text, name).read();
 }
 
+static std::string written(const std::vector<Gap> &gaps) {
+  std::string out;
+  for (const Gap &g : gaps) {
+    out += out.empty() ? "" : " ";
+    out += std::to_string(g.first) + "-" + std::to_string(g.last);
+    if (g.low < g.high)
+      out += "@" + std::to_string(g.low) + ":" + std::to_string(g.high);
+  }
+  return out;
+}
+
 std::string writeCsv(const Problem &problem, const Plan *plan) {
-  bool aligned = std::any_of(problem.buffers.begin(), problem.buffers.end(),
-                             [](const Buffer &b) { return b.alignment != 1; });
+  auto any = [&](auto has) {
+    return std::any_of(problem.buffers.begin(), problem.buffers.end(), has);
+  };
+  bool aligned = any([](const Buffer &b) { return b.alignment != 1; });
+  bool hinted = any([](const Buffer &b) { return b.hint >= 0; });
+  bool gaps = any([](const Buffer &b) { return !b.gaps.empty(); });
   std::string out = "id,lower,upper,size";
   out += aligned ? ",alignment" : "";
+  out += hinted ? ",hint" : "";
+  out += gaps ? ",gaps" : "";
   out += plan ? ",offset\n" : "\n";
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer &b = problem.buffers[i];
@@ -170,6 +221,10 @@ std::string writeCsv(const Problem &problem, const Plan *plan) {
       out += "," + std::to_string(v);
     if (aligned)
       out += "," + std::to_string(b.alignment);
+    if (hinted)
+      out += "," + std::to_string(b.hint);
+    if (gaps)
+      out += "," + written(b.gaps);
     if (plan)
       out += "," + std::to_string(plan->offsets[i]);
     out += "\n";

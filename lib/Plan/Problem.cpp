@@ -4,6 +4,35 @@
 
 namespace act::plan {
 
+static std::string interval(int64_t low, int64_t high) {
+  return "[" + std::to_string(low) + ", " + std::to_string(high) + ")";
+}
+
+/// Gaps in any order: not empty, inside of the lifetime, apart; windows inside
+/// of the buffer.
+static std::string wrongGap(const Buffer &b) {
+  std::vector<Gap> gaps = b.gaps;
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap &x, const Gap &y) { return x.first < y.first; });
+  for (size_t i = 0; i < gaps.size(); ++i) {
+    const Gap &g = gaps[i];
+    if (g.first >= g.last)
+      return "has a gap " + interval(g.first, g.last) + ", which is empty";
+    if (g.first < b.first || g.last > b.last)
+      return "has a gap " + interval(g.first, g.last) +
+             " outside of its lifetime " + interval(b.first, b.last);
+    if (i > 0 && g.first < gaps[i - 1].last)
+      return "has gaps that overlap: " +
+             interval(gaps[i - 1].first, gaps[i - 1].last) + " and " +
+             interval(g.first, g.last);
+    if (g.low < 0 || g.low > g.high || g.high > b.bytes)
+      return "has a gap with bytes " + interval(g.low, g.high) +
+             " in use, expected a part of its " + std::to_string(b.bytes) +
+             " bytes";
+  }
+  return "";
+}
+
 Status Problem::check() const {
   constexpr int64_t limit = int64_t(1) << 62;
   int64_t total = 0;
@@ -17,32 +46,51 @@ Status Problem::check() const {
       return bad("has alignment " + std::to_string(b.alignment) +
                  ", expected a number from 1 to 2^62");
     if (b.first >= b.last)
-      return bad("is alive in [" + std::to_string(b.first) + ", " +
-                 std::to_string(b.last) + "), which is empty");
-    // Subtractions only: footprint() may not be called before this holds.
-    if (b.bytes > limit - b.alignment || b.footprint() > limit - total)
+      return bad("is alive in " + interval(b.first, b.last) +
+                 ", which is empty");
+    if (std::string wrong = wrongGap(b); !wrong.empty())
+      return bad(wrong);
+    // Subtractions only: the rounded size need not exist before this holds.
+    if (b.bytes > limit - b.alignment)
       return bad("brings the sum of all sizes above 2^62 bytes");
-    total += b.footprint();
+    int64_t rounded = (b.bytes + b.alignment - 1) / b.alignment * b.alignment;
+    if (rounded > limit - total)
+      return bad("brings the sum of all sizes above 2^62 bytes");
+    total += rounded;
   }
   return ok();
 }
 
-int64_t Problem::lowerBound() const {
+int64_t Problem::lowerBound(int64_t *when) const {
   struct Event {
     int64_t time, delta;
   };
   std::vector<Event> events;
   for (const Buffer &b : buffers) {
-    events.push_back({b.first, b.footprint()});
-    events.push_back({b.last, -b.footprint()});
+    events.push_back({b.first, b.bytes});
+    events.push_back({b.last, -b.bytes});
+    for (const Gap &g : b.gaps) {
+      int64_t unused = b.bytes - (g.high - g.low);
+      events.push_back({g.first, -unused});
+      events.push_back({g.last, unused});
+    }
   }
-  // Deaths before births: lifetimes are half-open.
+  // Deaths before births: lifetimes are half-open. A gap that starts with its
+  // buffer makes the sum negative for a moment, which does no harm.
   std::sort(events.begin(), events.end(), [](const Event &x, const Event &y) {
     return x.time != y.time ? x.time < y.time : x.delta < y.delta;
   });
   int64_t live = 0, most = 0;
-  for (const Event &e : events)
-    most = std::max(most, live += e.delta);
+  for (size_t i = 0; i < events.size(); ++i) {
+    live += events[i].delta;
+    bool settled =
+        i + 1 == events.size() || events[i + 1].time != events[i].time;
+    if (settled && live > most) {
+      most = live;
+      if (when)
+        *when = events[i].time;
+    }
+  }
   return most;
 }
 

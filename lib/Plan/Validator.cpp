@@ -1,13 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Sweeps over time with the living buffers in a map by offset. As long as they
-// are disjoint, a newcomer can only collide with its two neighbours.
 #include "act/Plan/Validator.h"
 #include <algorithm>
-#include <iterator>
-#include <map>
+#include <numeric>
 
 namespace act::plan {
+namespace {
+
+struct Bytes {
+  int64_t low, high;
+};
+
+/// The bytes of the arena that a buffer at `offset` uses at `time`.
+Bytes used(const Buffer &b, int64_t offset, int64_t time) {
+  if (time < b.first || time >= b.last)
+    return {0, 0};
+  for (const Gap &g : b.gaps)
+    if (time >= g.first && time < g.last)
+      return {offset + g.low, offset + g.high};
+  return {offset, offset + b.bytes};
+}
+
+/// The times at which what a buffer uses changes.
+void addTimes(const Buffer &b, std::vector<int64_t> &times) {
+  times.push_back(b.first);
+  for (const Gap &g : b.gaps) {
+    times.push_back(g.first);
+    times.push_back(g.last);
+  }
+}
+
+/// Between two changes nothing happens, so it is enough to look at each.
+bool shareBytes(const Buffer &x, int64_t offsetX, const Buffer &y,
+                int64_t offsetY, int64_t &time) {
+  if (offsetX + x.bytes <= offsetY || offsetY + y.bytes <= offsetX ||
+      x.last <= y.first || y.last <= x.first)
+    return false;
+  std::vector<int64_t> times;
+  addTimes(x, times);
+  addTimes(y, times);
+  for (int64_t t : times) {
+    Bytes a = used(x, offsetX, t), b = used(y, offsetY, t);
+    if (std::max(a.low, b.low) < std::min(a.high, b.high)) {
+      time = t;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Most bytes in use at one time: at the times where a buffer's use grows.
+int64_t mostInUse(const Problem &problem) {
+  struct Change {
+    int64_t time, delta;
+  };
+  std::vector<Change> changes;
+  for (const Buffer &b : problem.buffers) {
+    std::vector<int64_t> times = {b.last};
+    addTimes(b, times);
+    std::sort(times.begin(), times.end());
+    int64_t before = 0;
+    for (int64_t t : times) {
+      Bytes now = used(b, 0, t);
+      changes.push_back({t, now.high - now.low - before});
+      before = now.high - now.low;
+    }
+  }
+  std::sort(changes.begin(), changes.end(),
+            [](const Change &x, const Change &y) {
+              return x.time != y.time ? x.time < y.time : x.delta < y.delta;
+            });
+  int64_t live = 0, most = 0;
+  for (const Change &c : changes)
+    most = std::max(most, live += c.delta);
+  return most;
+}
+
+} // namespace
 
 Result<Verdict> validate(const Problem &problem, const Plan &plan) {
   const auto &buffers = problem.buffers;
@@ -19,14 +87,8 @@ Result<Verdict> validate(const Problem &problem, const Plan &plan) {
                      " buffers",
                  ""};
   Verdict verdict;
-  struct Event {
-    int64_t time;
-    bool birth;
-    size_t buffer;
-  };
-  std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    int64_t offset = plan.offsets[i], bytes = buffers[i].footprint();
+    int64_t offset = plan.offsets[i], bytes = buffers[i].bytes;
     auto at =
         "buffer '" + buffers[i].name + "' at offset " + std::to_string(offset);
     if (offset < 0 || offset > plan.arenaBytes - bytes)
@@ -39,43 +101,30 @@ Result<Verdict> validate(const Problem &problem, const Plan &plan) {
                        std::to_string(buffers[i].alignment),
                    ""};
     verdict.highestByte = std::max(verdict.highestByte, offset + bytes);
-    if (bytes == 0)
-      continue;
-    events.push_back({buffers[i].first, true, i});
-    events.push_back({buffers[i].last, false, i});
+    verdict.hints += buffers[i].hint >= 0;
+    verdict.hintsMet += buffers[i].hint == offset;
   }
-  std::sort(events.begin(), events.end(), [](const Event &x, const Event &y) {
-    return x.time != y.time ? x.time < y.time : x.birth < y.birth;
+  // Every pair, but for those of which one is born after the other's death.
+  std::vector<size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    return buffers[x].first < buffers[y].first;
   });
-  std::map<int64_t, size_t> alive; // offset -> buffer
-  int64_t live = 0;
-  for (const Event &e : events) {
-    const Buffer &b = buffers[e.buffer];
-    int64_t offset = plan.offsets[e.buffer];
-    if (!e.birth) {
-      alive.erase(offset);
-      live -= b.footprint();
-      continue;
+  for (size_t i = 0; i < order.size(); ++i)
+    for (size_t j = i + 1; j < order.size(); ++j) {
+      const Buffer &x = buffers[order[i]], &y = buffers[order[j]];
+      if (y.first >= x.last)
+        break;
+      int64_t offsetX = plan.offsets[order[i]],
+              offsetY = plan.offsets[order[j]], time = 0;
+      if (shareBytes(x, offsetX, y, offsetY, time))
+        return Error{"buffers '" + x.name + "' and '" + y.name +
+                         "' share bytes at time " + std::to_string(time) +
+                         " (offsets " + std::to_string(offsetX) + " and " +
+                         std::to_string(offsetY) + ")",
+                     ""};
     }
-    auto clash = [&](size_t other) {
-      return Error{"buffers '" + buffers[other].name + "' and '" + b.name +
-                       "' share bytes at time " + std::to_string(e.time) +
-                       " (offsets " + std::to_string(plan.offsets[other]) +
-                       " and " + std::to_string(offset) + ")",
-                   ""};
-    };
-    auto above = alive.lower_bound(offset);
-    if (above != alive.end() && above->first < offset + b.footprint())
-      return clash(above->second);
-    if (above != alive.begin()) {
-      size_t below = std::prev(above)->second;
-      if (plan.offsets[below] + buffers[below].footprint() > offset)
-        return clash(below);
-    }
-    alive.emplace(offset, e.buffer);
-    live += b.footprint();
-    verdict.lowerBoundBytes = std::max(verdict.lowerBoundBytes, live);
-  }
+  verdict.lowerBoundBytes = mostInUse(problem);
   return verdict;
 }
 

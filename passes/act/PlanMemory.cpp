@@ -5,6 +5,7 @@
 #include "passes/act/Complete.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace act {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -21,8 +22,9 @@ FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
     const FlatBuffer &b = program.buffers[i];
     if (b.parent || b.reuses || b.bytes == 0)
       continue;
-    problem.buffers.push_back(
-        {b.name, b.bytes, int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
+    // Padded: what is behind a buffer's end belongs to nobody else.
+    problem.buffers.push_back({b.name, int64_t(llvm::alignTo(b.bytes, arenaAlignment)),
+                               int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
     owner.push_back(i);
   }
   auto solved = plan::solve(problem);

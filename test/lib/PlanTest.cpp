@@ -25,8 +25,8 @@ bool overlapFree(const Problem &p, const std::vector<int64_t> &offsets) {
     for (size_t j = i + 1; j < p.buffers.size(); ++j) {
       const Buffer &x = p.buffers[i], &y = p.buffers[j];
       if (x.bytes && y.bytes && x.first < y.last && y.first < x.last &&
-          offsets[i] < offsets[j] + y.footprint() &&
-          offsets[j] < offsets[i] + x.footprint())
+          offsets[i] < offsets[j] + y.bytes &&
+          offsets[j] < offsets[i] + x.bytes)
         return false;
     }
   return true;
@@ -43,40 +43,6 @@ Problem randomProblem(std::mt19937 &random, int n, int time, int size) {
   return p;
 }
 
-/// Smallest arena, by trying every order with every buffer as low as it goes.
-/// Some order of first-fit reaches an optimum: take the optimum's buffers from
-/// the bottom up.
-int64_t bruteForce(const Problem &p) {
-  std::vector<size_t> order(p.buffers.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  int64_t best = INT64_MAX;
-  do {
-    std::vector<std::pair<size_t, int64_t>> placed;
-    int64_t arena = 0;
-    for (size_t i : order) {
-      const Buffer &b = p.buffers[i];
-      int64_t offset = 0;
-      for (bool moved = true; moved;) {
-        moved = false;
-        for (auto [j, at] : placed) {
-          const Buffer &o = p.buffers[j];
-          if (b.first < o.last && o.first < b.last &&
-              offset < at + o.footprint() && at < offset + b.footprint()) {
-            offset = (at + o.footprint() + b.alignment - 1) / b.alignment *
-                     b.alignment;
-            moved = true;
-          }
-        }
-      }
-      placed.emplace_back(i, offset);
-      arena = std::max(arena, offset + b.footprint());
-    }
-    best = std::min(best, arena);
-  } while (std::next_permutation(order.begin(), order.end()));
-  return best;
-}
-
 TEST(Plan, TheHeadersExample) {
   Problem p{{{"a", 256, 0, 2}, {"b", 256, 1, 3}, {"c", 256, 2, 4}}};
   Plan plan = solved(p);
@@ -90,23 +56,9 @@ TEST(Plan, EmptyAndZeroSizedProblems) {
   EXPECT_EQ(solved(Problem()).arenaBytes, 0);
   Problem p{{{"z", 0, 3, 4, 64}, {"one", 1, 0, 9, 64}}};
   Plan plan = solved(p);
-  EXPECT_EQ(plan.arenaBytes, 64);
+  EXPECT_EQ(plan.arenaBytes, 1);
+  EXPECT_EQ(plan.provenBytes, 1);
   EXPECT_TRUE(bool(validate(p, plan)));
-}
-
-TEST(Plan, IsOptimalOrNearlySoOnTinyProblems) {
-  std::mt19937 random(3);
-  int optimal = 0, total = 120;
-  for (int i = 0; i < total; ++i) {
-    Problem p = randomProblem(random, 6, 8, 40);
-    Plan plan = solved(p);
-    ASSERT_TRUE(bool(validate(p, plan)));
-    int64_t best = bruteForce(p);
-    EXPECT_GE(plan.arenaBytes, best);
-    EXPECT_LE(plan.arenaBytes, best + best / 4);
-    optimal += plan.arenaBytes == best;
-  }
-  EXPECT_GE(optimal, total * 95 / 100);
 }
 
 TEST(Plan, RandomProblemsAreValidAndRepeatable) {
@@ -114,7 +66,7 @@ TEST(Plan, RandomProblemsAreValidAndRepeatable) {
   for (int i = 0; i < 6; ++i) {
     Problem p = randomProblem(random, 200, 300, 5000);
     SolverOptions options;
-    options.effort = 20'000;
+    options.nodes = 20'000;
     Plan plan = solved(p, options), again = solved(p, options);
     EXPECT_EQ(plan.offsets, again.offsets);
     auto verdict = validate(p, plan);
@@ -125,17 +77,17 @@ TEST(Plan, RandomProblemsAreValidAndRepeatable) {
   }
 }
 
-TEST(Plan, MoreEffortNeverHurts) {
+TEST(Plan, MoreNodesNeverHurt) {
   std::mt19937 random(6);
   Problem p = randomProblem(random, 150, 60, 5000);
   SolverOptions none, some;
-  none.effort = 0;
+  none.nodes = 0;
   EXPECT_LE(solved(p, some).arenaBytes, solved(p, none).arenaBytes);
 }
 
-/// The promise: at most 1 % above the bound on training steps, in under half a
-/// second of CPU time.
-TEST(Plan, TrainingStepsStayWithinOnePercent) {
+/// The promise: no waste on training steps, in under half a second of CPU time
+/// (a tenth on a quiet machine).
+TEST(Plan, TrainingStepsWasteNothing) {
   for (int layers : {1, 28, 126})
     for (bool flash : {true, false})
       for (bool fusedLoss : {true, false})
@@ -152,13 +104,14 @@ TEST(Plan, TrainingStepsStayWithinOnePercent) {
           auto verdict = validate(p, plan);
           ASSERT_TRUE(bool(verdict)) << verdict.error().str();
           EXPECT_EQ(verdict->lowerBoundBytes, p.lowerBound());
-          EXPECT_LE(plan.arenaBytes, p.lowerBound() / 100 * 101)
+          EXPECT_EQ(plan.arenaBytes, p.lowerBound())
               << layers << " " << flash << " " << fusedLoss << " " << segment;
           EXPECT_LT(seconds, 0.5) << p.buffers.size();
         }
 }
 
-TEST(Plan, OddShapesStayWithinOnePercentToo) {
+/// Of odd shapes too, or it is proven that it cannot be avoided.
+TEST(Plan, OddShapesWasteNothingEither) {
   std::mt19937 random(9);
   for (int i = 0; i < 40; ++i) {
     Shape s;
@@ -175,7 +128,7 @@ TEST(Plan, OddShapesStayWithinOnePercentToo) {
     Problem p = instances::TransformerInstance(s).problem;
     Plan plan = solved(p);
     ASSERT_TRUE(bool(validate(p, plan)));
-    EXPECT_LE(double(plan.arenaBytes), 1.01 * double(p.lowerBound()))
+    EXPECT_EQ(plan.arenaBytes, plan.provenBytes)
         << "layers " << s.layers << " flash " << s.flash << " segment "
         << s.segment << " tokens " << s.tokens << " h " << s.h;
   }
@@ -278,7 +231,16 @@ TEST(Csv, ErrorsNameTheLine) {
            {"id,lower,upper\n", "f:1", "column 'size' is missing"},
            {"id,lower,upper,size,x\n", "f:1",
             "unknown column 'x', expected id, lower, upper, size, alignment, "
-            "offset"},
+            "hint, gaps, offset"},
+           {"id,lower,upper,size,gaps\na,1,5,3,2-\n", "f:2",
+            "expected gaps like 7-8 or 9-10@1:17, found '2-'"},
+           {"id,lower,upper,size,gaps\na,1,5,3,2-3@0:9\n", "f:2",
+            "buffer 'a' has a gap with bytes [0, 9) in use, expected a part of "
+            "its 3 bytes"},
+           {"id,lower,upper,size,gaps\na,1,5,3,2-4 3-5\n", "f:2",
+            "buffer 'a' has gaps that overlap: [2, 4) and [3, 5)"},
+           {"id,lower,upper,size,gaps\na,1,5,3,0-2\n", "f:2",
+            "buffer 'a' has a gap [0, 2) outside of its lifetime [1, 5)"},
            {"id,id,lower,upper,size\n", "f:1", "column 'id' appears twice"},
            {"id,lower,upper,size\na,1,2\n", "f:2",
             "expected 4 fields, found 3"},
@@ -298,13 +260,38 @@ TEST(Csv, ErrorsNameTheLine) {
   }
 }
 
+TEST(Csv, GapsAndHints) {
+  const std::string text = "id,lower,upper,size,alignment,hint,gaps,offset\n"
+                           "a,5,10,15,1,0,,0\n"
+                           "b,-9,12,18,2,-1,-7--5 9-10@1:17,16\n";
+  auto contents = readCsv(text);
+  ASSERT_TRUE(bool(contents)) << contents.error().str();
+  const Buffer &b = contents->problem.buffers[1];
+  EXPECT_EQ(contents->problem.buffers[0].hint, 0);
+  EXPECT_EQ(b.hint, -1);
+  ASSERT_EQ(b.gaps.size(), 2u);
+  EXPECT_EQ(b.gaps[0].first, -7);
+  EXPECT_EQ(b.gaps[0].last, -5);
+  EXPECT_EQ(b.gaps[1].high, 17);
+  Plan plan;
+  plan.offsets = contents->offsets;
+  EXPECT_EQ(writeCsv(contents->problem, &plan), text);
+}
+
 /// Damaged text is read or refused; what is read can be planned and printed.
 TEST(Csv, SurvivesDamage) {
   std::mt19937 random(13);
-  const std::string whole = writeCsv(randomProblem(random, 12, 20, 100));
-  const std::string alphabet = "0123456789-,\"\r\n ax\0\xff";
+  Problem p = randomProblem(random, 12, 20, 100);
+  for (Buffer &b : p.buffers)
+    b.last += 4;
+  p.buffers[3].hint = 64;
+  p.buffers[4].gaps = {{p.buffers[4].first + 1, p.buffers[4].first + 2, 0, 0},
+                       {p.buffers[4].first + 3, p.buffers[4].first + 4, 0,
+                        p.buffers[4].bytes / 2}};
+  const std::string whole = writeCsv(p);
+  const std::string alphabet = "0123456789-,\"\r\n @:ax\0\xff";
   SolverOptions quick;
-  quick.effort = 100;
+  quick.nodes = 100;
   int read = 0;
   for (int i = 0; i < 5000; ++i) {
     std::string text = whole;

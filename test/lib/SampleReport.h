@@ -79,7 +79,7 @@ private:
       Buffer b;
       b.name = from.name;
       b.dtype = "bf16";
-      b.bytes = from.footprint();
+      b.bytes = from.bytes;
       b.shape = {1, shape.tokens, b.bytes / 2 / shape.tokens};
       b.layer = layerOf(from.name);
       b.first = from.first;

@@ -35,7 +35,8 @@ private:
   // A value lives from the op that defines it to its last use.
   using Value = size_t;
   Value define(const std::string &name, int64_t bytes) {
-    problem.buffers.push_back({name, bytes, now, now + 1, 256});
+    problem.buffers.push_back(
+        {name, (bytes + 255) / 256 * 256, now, now + 1, 256});
     return problem.buffers.size() - 1;
   }
   void use(Value v) {

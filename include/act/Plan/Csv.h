@@ -6,9 +6,17 @@
 //   a,0,2,256                      a,0,2,256,0
 //   b,1,3,256                      b,1,3,256,256
 //
-// lower and upper are the half-open lifetime. Columns may come in any order;
-// `alignment` and `offset` are optional. A field with a comma or a quote in it
-// is written in double quotes, with quotes doubled.
+// lower and upper are the half-open lifetime. Columns may come in any order,
+// and there may be more of them:
+//
+//   alignment  what the offset is a multiple of
+//   hint       the offset that the buffer would like; -1 or empty: any
+//   gaps       when others may use its place: `7-8 9-10@1:17` is from 7 to 8,
+//              and from 9 to 10 but for its bytes 1 to 16
+//   offset     of a plan
+//
+// A field with a comma or a quote in it is written in double quotes, with
+// quotes doubled.
 #ifndef ACT_PLAN_CSV_H
 #define ACT_PLAN_CSV_H
 #include "act/Plan/Problem.h"
@@ -24,8 +32,8 @@ struct CsvContents {
 /// Errors carry `name:line`.
 Result<CsvContents> readCsv(std::string_view text,
                             const std::string &name = "csv");
-/// With the plan's offsets when `plan` is given; the column `alignment` appears
-/// when one differs from 1.
+/// With the plan's offsets when `plan` is given; the columns `alignment`,
+/// `hint` and `gaps` appear when a buffer needs them.
 std::string writeCsv(const Problem &problem, const Plan *plan = nullptr);
 
 } // namespace act::plan

@@ -29,10 +29,14 @@
 // - Time counts launches. A lifetime is half-open: [first, last). A buffer that
 //   is last read by launch 7 has last = 8, and one born in launch 8 may take
 //   its place; one born in launch 7 may not.
-// - A buffer occupies its bytes rounded up to its alignment, at an offset that
-//   is a multiple of it. Everything (bound, overlap, arena) counts those.
+// - An offset is a multiple of the buffer's alignment. The buffer occupies its
+//   bytes and no more: where every size has to be padded to the alignment, the
+//   caller pads.
+// - A buffer may have gaps, in which others may use its place: [first, last) of
+//   time, in which only its bytes [low, high) are used (none when low = high).
+//   The arena has room for the whole buffer all the same.
 // - lowerBound() is the largest number of bytes alive at one time. No plan is
-//   smaller. The optimum can be larger, in theory; the plan states both.
+//   smaller. The optimum can be larger; the plan states both.
 //
 // Example: three launches, a -> b -> c, each 256 bytes.
 //   a [0,2)  b [1,3)  c [2,4): bound 512; c takes the place of a; offsets 0 256
@@ -46,34 +50,45 @@
 
 namespace act::plan {
 
+struct Gap {
+  int64_t first = 0, last = 0; // half-open
+  int64_t low = 0, high = 0;   // the bytes of the buffer still used
+};
+
 struct Buffer {
   std::string name;
   int64_t bytes = 0;
   int64_t first = 0, last = 0; // half-open
   int64_t alignment = 1;
-
-  /// bytes rounded up to the alignment: what the buffer occupies.
-  int64_t footprint() const {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
+  std::vector<Gap> gaps = {};
+  /// Where the buffer would like to be: tried first, given up where it costs
+  /// height. Negative: anywhere.
+  int64_t hint = -1;
 };
 
 struct Problem {
   std::vector<Buffer> buffers;
 
-  /// Lifetimes not empty, sizes not negative, alignments positive, and the sum
-  /// of all footprints below 2^62, so that no later sum overflows.
+  /// Lifetimes not empty, sizes not negative, alignments positive, gaps inside
+  /// of lifetime and size and apart from each other, and the sum of all sizes,
+  /// rounded up to their alignments, below 2^62, so that no later sum
+  /// overflows.
   Status check() const;
-  /// Largest sum of footprints alive at one time. Requires check().
-  int64_t lowerBound() const;
+  /// Largest number of bytes in use at one time; `when`, if given, gets the
+  /// first such time. Requires check().
+  int64_t lowerBound(int64_t *when = nullptr) const;
 };
 
 /// offsets[i] belongs to buffers[i].
 struct Plan {
   std::vector<int64_t> offsets;
   int64_t arenaBytes = 0;
-  int64_t lowerBoundBytes = 0;
-  std::string method; // which ordering won, for the curious
+  int64_t lowerBoundBytes = 0; // problem.lowerBound()
+  /// No plan is lower than this: the lower bound, or more where a search showed
+  /// it. The plan is the best there is where this is arenaBytes.
+  int64_t provenBytes = 0;
+  uint64_t nodes = 0; // that the search looked at
+  std::string method; // what found it, for the curious
 };
 
 } // namespace act::plan

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds offsets. Buffers are placed one at a time, each into a gap that is free
-// during its whole lifetime; all the art is in the order.
+// Finds offsets, in two ways.
 //
-// 1. Several orders are tried: long-lived first (right for what nests), large
-//    first, large area first, by birth, and by how crowded their worst moment
-//    is; each with the tightest and with the lowest gap.
-// 2. If none meets the lower bound, the best order is repaired: buffers that
-//    stick out of the bound, and some that stand in their way, move forward in
-//    the order, and the placement is repeated (squeaky wheel optimisation).
+// fit() places all buffers in a capacity, or says why it cannot be done:
 //
-// Effort is counted in placed buffers, never in seconds: the same problem gives
-// the same plan on every machine. A placement costs O(log n) lists of free
-// ranges (lib/Plan/Occupancy.h), about a microsecond for training steps.
+//   auto plan = plan::fit(problem, 1 << 20);
+//   if (!plan) ... // no plan fits in 1048576 bytes: 1310720 bytes are live at
+//   7
+//
+// solve() looks for the lowest arena. The plan says how low any plan can be
+// (provenBytes), and so whether it is the best there is.
+//
+// Both try a few orders of placing first (lib/Plan/Greedy.h), and then search
+// completely (lib/Plan/SkylineSearch.h; lib/Plan/WindowSearch.h for buffers
+// parts of which are free at times). Effort is counted in nodes of the search,
+// never in seconds: the same problem gives the same plan on every machine.
 #ifndef ACT_PLAN_SOLVER_H
 #define ACT_PLAN_SOLVER_H
 #include "act/Plan/Problem.h"
@@ -20,16 +22,19 @@
 namespace act::plan {
 
 struct SolverOptions {
-  /// Buffers placed during repair, after all orders have been tried; ten times as
-  /// many while the arena is over 1 % above the bound.
-  int64_t effort = 200'000;
-  /// Stop as soon as the arena is at most (1 + goodEnough) * lower bound.
-  double goodEnough = 0.001;
+  /// Nodes of the search, each some microseconds.
+  uint64_t nodes = 100'000;
   uint64_t seed = 1;
 };
 
 /// Fails only if problem.check() does.
 Result<Plan> solve(const Problem &problem, const SolverOptions &options = {});
+
+/// A plan of at most `capacity` bytes. Fails if problem.check() does, if there
+/// is no such plan, and if none was found with the nodes allowed; the message
+/// says which.
+Result<Plan> fit(const Problem &problem, int64_t capacity,
+                 const SolverOptions &options = {});
 
 } // namespace act::plan
 #endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/Plan/Sections.h"
+#include <algorithm>
+#include <numeric>
+
+namespace act::plan {
+namespace {
+
+/// A stretch of time in which a buffer uses the same bytes of itself.
+struct Use {
+  int64_t first, last, low, high;
+};
+
+std::vector<Use> usesOf(const Buffer &b) {
+  std::vector<Gap> gaps = b.gaps;
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap &x, const Gap &y) { return x.first < y.first; });
+  std::vector<Use> uses;
+  auto add = [&](int64_t first, int64_t last, int64_t low, int64_t high) {
+    if (first >= last || low >= high)
+      return;
+    if (!uses.empty() && uses.back().last == first && uses.back().low == low &&
+        uses.back().high == high)
+      uses.back().last = last;
+    else
+      uses.push_back({first, last, low, high});
+  };
+  int64_t at = b.first;
+  for (const Gap &g : gaps) {
+    add(at, g.first, 0, b.bytes);
+    add(g.first, g.last, g.low, g.high);
+    at = g.last;
+  }
+  add(at, b.last, 0, b.bytes);
+  return uses;
+}
+
+int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+} // namespace
+
+Sections::Sections(const Problem &problem) : buffers(problem.buffers.size()) {
+  for (const Buffer &b : problem.buffers)
+    largest = std::max(largest, b.bytes);
+  chooseUnit(problem);
+  cut(problem);
+}
+
+void Sections::chooseUnit(const Problem &problem) {
+  int64_t r = 0;
+  for (const Buffer &b : problem.buffers) {
+    if (b.bytes > 0)
+      r = std::gcd(r, b.alignment);
+    // Beside a window there is room for what does not fill its last multiple.
+    for (const Gap &gap : b.gaps)
+      if (gap.low < gap.high)
+        r = 1;
+  }
+  rounding = std::max<int64_t>(r, 1);
+  int64_t g = 0;
+  for (const Buffer &b : problem.buffers) {
+    if (b.bytes == 0)
+      continue;
+    g = std::gcd(g, roundUp(b.bytes, rounding));
+    for (const Gap &gap : b.gaps) {
+      g = std::gcd(g, gap.low / rounding * rounding);
+      g = std::gcd(g, roundUp(gap.high, rounding));
+    }
+    if (b.hint > 0 && b.hint % b.alignment == 0)
+      g = std::gcd(g, b.hint);
+  }
+  // An alignment that divides the unit is met by every offset in units.
+  for (const Buffer &b : problem.buffers)
+    if (b.bytes > 0 && g % b.alignment != 0)
+      g = std::gcd(g, b.alignment);
+  unit = std::max<int64_t>(g, 1);
+}
+
+void Sections::cut(const Problem &problem) {
+  std::vector<std::pair<size_t, Use>> uses;
+  std::vector<int64_t> times;
+  for (size_t i = 0; i < buffers; ++i)
+    for (const Use &u : usesOf(problem.buffers[i])) {
+      uses.push_back({i, u});
+      times.push_back(u.first);
+      times.push_back(u.last);
+    }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  auto slot = [&](int64_t t) {
+    return size_t(std::lower_bound(times.begin(), times.end(), t) -
+                  times.begin());
+  };
+  std::vector<char> birth(times.size()), death(times.size());
+  for (const auto &[i, u] : uses) {
+    birth[slot(u.first)] = 1;
+    death[slot(u.last)] = 1;
+  }
+  // A slot has a buffer that neither neighbour has, or is not kept: it must
+  // follow a birth and precede a death.
+  std::vector<uint32_t> keptBefore(times.size() + 1);
+  bool grown = false;
+  for (size_t t = 0; t < times.size(); ++t) {
+    keptBefore[t] = uint32_t(sections);
+    grown |= birth[t] != 0;
+    if (grown && t + 1 < times.size() && death[t + 1]) {
+      ++sections;
+      grown = false;
+    }
+  }
+  std::vector<int64_t> inUse(sections + 1);
+  for (const auto &[i, u] : uses) {
+    const Buffer &b = problem.buffers[i];
+    if (items.empty() || items.back().buffer != i) {
+      Item item;
+      item.buffer = uint32_t(i);
+      item.bytes = b.bytes;
+      item.size = roundUp(b.bytes, rounding) / unit;
+      item.alignment = unit % b.alignment == 0 ? 1 : b.alignment / unit;
+      item.hint = b.hint >= 0 && b.hint % b.alignment == 0 ? b.hint / unit : -1;
+      hasHints |= item.hint >= 0;
+      int64_t slack = item.size * unit - b.bytes;
+      mostSlack = std::max(mostSlack, slack);
+      exact &= slack == 0;
+      items.push_back(item);
+    }
+    Part part{keptBefore[slot(u.first)], keptBefore[slot(u.last)],
+              u.low / rounding * rounding / unit,
+              roundUp(u.high, rounding) / unit};
+    hasWindows |= part.low != 0 || part.high != items.back().size;
+    inUse[part.first] += part.high - part.low;
+    inUse[part.last] -= part.high - part.low;
+    items.back().parts.push_back(part);
+  }
+  int64_t sum = 0;
+  for (int64_t change : inUse)
+    live = std::max(live, sum += change);
+}
+
+int64_t Sections::capacityUnits(int64_t capacity) const {
+  return (capacity + mostSlack) / unit;
+}
+
+int64_t Sections::highestOffset(const Item &item, int64_t capacity) const {
+  return (capacity - item.bytes) / unit;
+}
+
+void Sections::finish(const std::vector<int64_t> &units, Plan &plan) const {
+  plan.offsets.assign(buffers, 0);
+  plan.arenaBytes = largest; // there may be one that is never used
+  for (size_t i = 0; i < items.size(); ++i) {
+    int64_t offset = units[i] * unit;
+    plan.offsets[items[i].buffer] = offset;
+    plan.arenaBytes = std::max(plan.arenaBytes, offset + items[i].bytes);
+  }
+}
+
+} // namespace act::plan

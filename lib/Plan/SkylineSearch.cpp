@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/Plan/SkylineSearch.h"
+#include "lib/Plan/Random.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace act::plan {
+
+static constexpr uint32_t placedItem = UINT32_MAX; // in Change::section
+static constexpr int64_t none = std::numeric_limits<int64_t>::max();
+
+static int64_t alignUp(int64_t x, int64_t to) {
+  return to == 1 ? x : (x + to - 1) / to * to;
+}
+
+/// The largest k with 2^k <= n.
+static unsigned log2Of(uint32_t n) { return 31 - unsigned(__builtin_clz(n)); }
+
+SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
+    : problem(sections), seed(seed) {
+  const size_t n = sections.items.size(), s = sections.count();
+  std::vector<int64_t> total(s);
+  crossing.resize(s);
+  std::map<std::vector<int64_t>, int32_t> equals;
+  for (size_t i = 0; i < n; ++i) {
+    const Item &item = sections.items[i];
+    Block b{};
+    b.first = item.first();
+    b.last = item.last();
+    b.parts = uint32_t(ranges.size());
+    b.size = item.size;
+    b.alignment = item.alignment;
+    b.hash = mixed(i + 1);
+    std::vector<int64_t> shape = {item.bytes, item.alignment};
+    double sections = 0;
+    for (const Part &p : item.parts) {
+      ranges.push_back({p.first, p.last});
+      shape.insert(shape.end(), {p.first, p.last});
+      sections += p.last - p.first;
+      for (uint32_t at = p.first; at < p.last; ++at)
+        total[at] += b.size;
+    }
+    b.partsEnd = uint32_t(ranges.size());
+    for (uint32_t at = b.first; at + 1 < b.last; ++at)
+      ++crossing[at];
+    auto [twin, isNew] = equals.try_emplace(shape, int32_t(i));
+    b.twin = isNew ? -1 : twin->second;
+    twin->second = int32_t(i);
+    blocks.push_back(b);
+    width.push_back(sections);
+    area.push_back(sections * double(b.size));
+  }
+  for (const Block &b : blocks) {
+    int64_t most = 0;
+    eachPart(b, [&](Range r) {
+      most = std::max(most, *std::max_element(total.begin() + r.first,
+                                              total.begin() + r.last));
+    });
+    crowd.push_back(double(most));
+  }
+  rest = total;
+  floors.resize(s);
+  placed.resize(n);
+  offset.resize(n);
+  lowest.resize(n);
+  rank.resize(n);
+  weight.resize(s);
+}
+
+/// Which of a section's items is tried first. Four orders take turns, stirred
+/// from the second start on.
+void SkylineSearch::order(uint64_t round) {
+  Random random{seed + round};
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    double size =
+        double(blocks[i].size) / double(std::max<int64_t>(capacity, 1));
+    switch (round % 4) {
+    case 0:
+      rank[i] = area[i];
+      break;
+    case 1:
+      rank[i] = width[i] + size;
+      break;
+    case 2:
+      rank[i] = size + width[i] * 1e-6;
+      break;
+    default:
+      rank[i] = crowd[i] * double(crossing.size() + 1) + area[i] * 1e-3;
+    }
+    if (round > 0)
+      rank[i] *= 0.75 + 0.5 * random.unit();
+  }
+}
+
+/// 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...
+static uint64_t luby(uint64_t i) {
+  for (uint64_t k = 1;; ++k) {
+    if (i == (uint64_t(1) << k) - 1)
+      return uint64_t(1) << (k - 1);
+    if (i < (uint64_t(1) << k) - 1) {
+      i -= (uint64_t(1) << (k - 1)) - 1;
+      k = 0;
+    }
+  }
+}
+
+Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
+  if (capacityBytes < problem.largestBytes())
+    return Outcome::Impossible;
+  capacity = problem.capacityUnits(capacityBytes);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    blocks[i].highest = problem.highestOffset(problem.items[i], capacityBytes);
+  nogoods.clear();
+  std::fill(weight.begin(), weight.end(), 0);
+  const uint64_t end = visited + maxNodes;
+  const uint64_t length = std::max<uint64_t>(300, 2 * blocks.size());
+  for (uint64_t round = 0; visited < end; ++round) {
+    order(round);
+    uint64_t limit = visited + length * luby(round + 1);
+    Outcome outcome = restart(std::min(limit, end));
+    if (outcome != Outcome::GaveUp)
+      return outcome;
+  }
+  return Outcome::GaveUp;
+}
+
+Outcome SkylineSearch::restart(uint64_t limit) {
+  frames.clear();
+  components.clear();
+  choiceList.clear();
+  lists.clear();
+  undo(0);
+  for (uint32_t i = 0; i < blocks.size(); ++i)
+    lists.push_back(i);
+  Frame root{};
+  root.component = {0, uint32_t(floors.size()), 0, uint32_t(lists.size())};
+  root.lists = lists.size();
+  split(root);
+  frames.push_back(root);
+  for (;;) {
+    Frame &top = frames.back();
+    if (top.pending == top.pendingEnd) { // solved
+      if (frames.size() == 1)
+        return Outcome::Found;
+      frames.pop_back();
+      ++frames.back().pending;
+      continue;
+    }
+    if (visited >= limit)
+      return Outcome::GaveUp;
+    ++visited;
+    // A new frame takes its first choice; where it is refuted, the one below
+    // takes its next, for no other choice of that frame's parts can help.
+    open(components[top.pending]);
+    while (!advance()) {
+      const Frame &f = frames.back();
+      if (frames.size() == 1)
+        return Outcome::Impossible;
+      nogoods.add(f.set, f.component.first, &floors[f.component.first],
+                  f.component.last - f.component.first);
+      frames.pop_back();
+    }
+  }
+}
+
+bool SkylineSearch::open(Component c) {
+  Frame frame{};
+  if (!raiseFloors(c, frame.set))
+    return false;
+  if (nogoods.refutes(frame.set, c.first, &floors[c.first], c.last - c.first))
+    return false;
+  frame.section = chooseSection(c, frame.mayRise);
+  frame.component = c;
+  frame.next = uint32_t(choiceList.size());
+  listChoices(c, frame.section);
+  frame.choices = uint32_t(choiceList.size());
+  frame.trail = trail.size();
+  frame.lists = lists.size();
+  frame.components = components.size();
+  frames.push_back(frame);
+  return true;
+}
+
+/// Finds the lowest place of each item, and from these the floor of each
+/// section. The tables hold, for each section, an extreme over the 2^k sections
+/// from there.
+bool SkylineSearch::raiseFloors(Component &c, uint64_t &set) {
+  const uint32_t n = c.last - c.first;
+  const unsigned levels = log2Of(n) + 1;
+  maxima.resize(size_t(levels) * n);
+  minima.assign(size_t(levels) * n, none);
+  std::copy(&floors[c.first], &floors[c.first] + n, maxima.begin());
+  for (unsigned k = 1; k < levels; ++k) {
+    const int64_t *below = &maxima[size_t(k - 1) * n];
+    const uint32_t half = 1u << (k - 1);
+    int64_t *level = &maxima[size_t(k) * n];
+    for (uint32_t i = 0; i + 2 * half <= n; ++i)
+      level[i] = std::max(below[i], below[i + half]);
+  }
+  uint32_t unplaced = 0;
+  for (uint32_t at = c.list; at < c.listEnd; ++at) {
+    const uint32_t index = lists[at];
+    if (placed[index])
+      continue;
+    ++unplaced;
+    const Block &b = blocks[index];
+    set ^= b.hash;
+    int64_t low = 0;
+    eachPart(b, [&](Range r) {
+      unsigned k = log2Of(r.last - r.first);
+      const int64_t *level = &maxima[size_t(k) * n];
+      low = std::max(
+          {low, level[r.first - c.first], level[r.last - c.first - (1u << k)]});
+    });
+    low = alignUp(low, b.alignment);
+    if (low > b.highest) {
+      weight[b.first] += 1;
+      return false;
+    }
+    lowest[index] = low;
+    eachPart(b, [&](Range r) {
+      unsigned k = log2Of(r.last - r.first);
+      int64_t *level = &minima[size_t(k) * n];
+      int64_t &left = level[r.first - c.first];
+      int64_t &right = level[r.last - c.first - (1u << k)];
+      left = std::min(left, low);
+      right = std::min(right, low);
+    });
+  }
+  for (unsigned k = levels; --k > 0;) {
+    const int64_t *level = &minima[size_t(k) * n];
+    int64_t *below = &minima[size_t(k - 1) * n];
+    const uint32_t half = 1u << (k - 1);
+    for (uint32_t i = 0; i + 2 * half <= n; ++i) {
+      below[i] = std::min(below[i], level[i]);
+      below[i + half] = std::min(below[i + half], level[i]);
+    }
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t s = c.first + i;
+    // Where nothing is left, a floor that is no valley.
+    int64_t floor = minima[i] == none ? capacity : minima[i];
+    if (floor > floors[s])
+      setFloor(s, floor);
+    if (rest[s] > capacity - floors[s]) {
+      weight[s] += 1;
+      return false;
+    }
+  }
+  // Lists are shared with the frame below until a quarter has been placed.
+  if (unplaced < (c.listEnd - c.list) / 4 * 3) {
+    uint32_t start = uint32_t(lists.size());
+    for (uint32_t at = c.list; at < c.listEnd; ++at)
+      if (!placed[lists[at]])
+        lists.push_back(lists[at]);
+    c.list = start;
+    c.listEnd = uint32_t(lists.size());
+  }
+  return true;
+}
+
+/// An item that lies within a run of equal floors may start there. A section
+/// where another one could, too, is not ripe: that one stands partly over
+/// floors that are lower, and what will come to be below it is open. There is
+/// always a ripe one, at the lowest floor.
+uint32_t SkylineSearch::chooseSection(const Component &c, bool &mayRise) {
+  const uint32_t n = c.last - c.first;
+  const int64_t *floor = &floors[c.first];
+  runEnd.resize(n);
+  starting.assign(n + 1, 0);
+  blocked.assign(n, 0);
+  for (uint32_t i = n; i-- > 0;)
+    runEnd[i] = i + 1 < n && floor[i + 1] == floor[i] ? runEnd[i + 1] : i + 1;
+  for (uint32_t at = c.list; at < c.listEnd; ++at) {
+    const uint32_t index = lists[at];
+    if (placed[index])
+      continue;
+    const Block &b = blocks[index];
+    bool flat = true;
+    eachPart(b, [&](Range r) {
+      flat &= floor[r.first - c.first] == lowest[index] &&
+              runEnd[r.first - c.first] >= r.last - c.first;
+    });
+    if (flat && !mustWait(b))
+      eachPart(b, [&](Range r) {
+        ++starting[r.first - c.first];
+        --starting[r.last - c.first];
+      });
+    else if (!flat && b.partsEnd - b.parts > 1)
+      eachPart(b, [&](Range r) {
+        for (uint32_t s = r.first - c.first; s < r.last - c.first; ++s)
+          blocked[s] |= floor[s] == lowest[index];
+      });
+  }
+  uint32_t best = c.first;
+  double bestScore = std::numeric_limits<double>::infinity();
+  int32_t count = 0;
+  for (uint32_t i = 0; i < n;) {
+    const uint32_t end = runEnd[i];
+    const bool valley = (i == 0 || floor[i - 1] > floor[i]) &&
+                        (end == n || floor[end] > floor[i]);
+    for (; i < end; ++i) {
+      count += starting[i];
+      if (!valley || blocked[i])
+        continue;
+      const uint32_t s = c.first + i;
+      const int64_t slack = capacity - floor[i] - rest[s];
+      double score =
+          (count + (slack > 0) + 10 * double(slack) / double(capacity + 1)) /
+          (1 + weight[s]);
+      if (score < bestScore) {
+        bestScore = score;
+        best = s;
+        mayRise = slack > 0;
+      }
+    }
+  }
+  return best;
+}
+
+bool SkylineSearch::covers(const Block &b, uint32_t section) const {
+  bool found = false;
+  eachPart(b,
+           [&](Range r) { found |= r.first <= section && section < r.last; });
+  return found;
+}
+
+void SkylineSearch::listChoices(const Component &c, uint32_t section) {
+  const size_t start = choiceList.size();
+  for (uint32_t at = c.list; at < c.listEnd; ++at) {
+    const uint32_t i = lists[at];
+    if (!placed[i] && lowest[i] == floors[section] &&
+        covers(blocks[i], section) && !mustWait(blocks[i]))
+      choiceList.push_back(i);
+  }
+  std::sort(choiceList.begin() + ptrdiff_t(start), choiceList.end(),
+            [&](uint32_t x, uint32_t y) {
+              return rank[x] != rank[y] ? rank[x] > rank[y] : x < y;
+            });
+}
+
+bool SkylineSearch::advance() {
+  Frame &f = frames.back();
+  undo(f.trail);
+  lists.resize(f.lists);
+  choiceList.resize(f.choices);
+  components.resize(f.components);
+  while (f.next < f.choices) {
+    if (place(choiceList[f.next++], f.section)) {
+      split(f);
+      return true;
+    }
+    undo(f.trail);
+  }
+  if (f.mayRise) {
+    f.mayRise = false;
+    if (rise(f)) {
+      split(f);
+      return true;
+    }
+    weight[f.section] += 0.1;
+  }
+  return false;
+}
+
+bool SkylineSearch::place(uint32_t item, uint32_t section) {
+  const Block &b = blocks[item];
+  const int64_t top = floors[section] + b.size;
+  offset[item] = floors[section];
+  placed[item] = 1;
+  trail.push_back({placedItem, item, 0});
+  bool fits = true;
+  eachPart(b, [&](Range r) {
+    for (uint32_t s = r.first; s < r.last; ++s) {
+      rest[s] -= b.size;
+      setFloor(s, top);
+      fits &= rest[s] <= capacity - top;
+    }
+  });
+  for (uint32_t s = b.first; s + 1 < b.last; ++s)
+    --crossing[s];
+  return fits;
+}
+
+/// Nothing of the section starts at its floor. The lowest of its items then
+/// stands on one that is placed, higher up, or on one of other sections that is
+/// not placed yet.
+bool SkylineSearch::rise(const Frame &f) {
+  const Component &c = f.component;
+  const int64_t floor = floors[f.section];
+  uint32_t from = UINT32_MAX, to = 0;
+  int64_t next = none;
+  // open() of other frames has come between: `lowest` has to be found again.
+  for (uint32_t at = c.list; at < c.listEnd; ++at) {
+    const Block &b = blocks[lists[at]];
+    if (placed[lists[at]] || !covers(b, f.section))
+      continue;
+    int64_t low = 0;
+    eachPart(b, [&](Range r) {
+      for (uint32_t s = r.first; s < r.last; ++s)
+        low = std::max(low, floors[s]);
+    });
+    low = alignUp(low, b.alignment);
+    if (low > floor) {
+      next = std::min(next, low);
+    } else {
+      from = std::min(from, b.first);
+      to = std::max(to, b.last);
+    }
+  }
+  for (uint32_t at = c.list; at < c.listEnd; ++at) {
+    const Block &b = blocks[lists[at]];
+    if (placed[lists[at]] || b.last <= from || b.first >= to ||
+        covers(b, f.section))
+      continue;
+    int64_t low = 0;
+    eachPart(b, [&](Range r) {
+      for (uint32_t s = r.first; s < r.last; ++s)
+        low = std::max(low, floors[s]);
+    });
+    next = std::min(next, alignUp(low, b.alignment) + b.size);
+  }
+  if (next == none || rest[f.section] > capacity - next)
+    return false;
+  setFloor(f.section, next);
+  return true;
+}
+
+/// The parts of a frame's component that no unplaced item connects.
+void SkylineSearch::split(Frame &f) {
+  const Component &c = f.component;
+  f.pending = uint32_t(components.size());
+  uint32_t start = c.first;
+  for (uint32_t s = c.first; s < c.last; ++s)
+    if (s + 1 == c.last || crossing[s] == 0) {
+      if (rest[s] > 0) // else nothing is left here
+        components.push_back({start, s + 1, c.list, c.listEnd});
+      start = s + 1;
+    }
+  f.pendingEnd = uint32_t(components.size());
+  if (f.pendingEnd - f.pending == 1 &&
+      components.back().last - components.back().first == c.last - c.first)
+    return;
+  // The items of each, in lists behind one another.
+  for (uint32_t k = f.pending; k < f.pendingEnd; ++k) {
+    Component &part = components[k];
+    part.list = uint32_t(lists.size());
+    for (uint32_t at = c.list; at < c.listEnd; ++at) {
+      const Block &b = blocks[lists[at]];
+      if (!placed[lists[at]] && b.first >= part.first && b.last <= part.last)
+        lists.push_back(lists[at]);
+    }
+    part.listEnd = uint32_t(lists.size());
+  }
+  // Small ones first: they fail soonest.
+  std::sort(components.begin() + f.pending, components.end(),
+            [](const Component &x, const Component &y) {
+              uint32_t a = x.listEnd - x.list, b = y.listEnd - y.list;
+              return a != b ? a < b : x.first < y.first;
+            });
+}
+
+void SkylineSearch::setFloor(uint32_t section, int64_t floor) {
+  trail.push_back({section, 0, floors[section]});
+  floors[section] = floor;
+}
+
+void SkylineSearch::undo(size_t mark) {
+  while (trail.size() > mark) {
+    Change change = trail.back();
+    trail.pop_back();
+    if (change.section != placedItem) {
+      floors[change.section] = change.floor;
+      continue;
+    }
+    const Block &b = blocks[change.item];
+    placed[change.item] = 0;
+    eachPart(b, [&](Range r) {
+      for (uint32_t s = r.first; s < r.last; ++s)
+        rest[s] += b.size;
+    });
+    for (uint32_t s = b.first; s + 1 < b.last; ++s)
+      ++crossing[s];
+  }
+}
+
+} // namespace act::plan

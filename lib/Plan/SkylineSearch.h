@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A complete search for a plan within a capacity: buffers are stacked from the
+// bottom up, and what cannot be finished is noticed early.
+//
+// State. The skyline: below its floor, a section is settled.
+//
+//   units |          ____
+//    6    |    2    |    |      placed: two buffers; the skyline is 2 in
+//    4    |   ______|    |      section 0, 4 in 1, 6 in 2 and 2 in 3
+//    2    |__|  4      6 |__2
+//    0    |____________________ sections
+//
+// Choice. In a valley, a stretch of sections of one floor between higher ones,
+// a buffer that starts at the floor lies within the valley. So for a section of
+// a valley: one of the buffers that lie within it comes next, at the floor
+// exactly, or nothing starts at the floor and it rises to the next height at
+// which something can. Every plan that is pushed down as far as it goes is
+// reached by such choices; nothing else is looked at. Taken is the section with
+// the fewest choices for its weight (sections in which searches ended badly
+// weigh more).
+//
+// Refutation.
+// - A floor rises to the lowest place of any buffer of its section. What is
+//   above it, and all that has yet to be placed in the section, has to fit.
+// - Where no unplaced buffer crosses from a section to the next, both sides are
+//   searched apart, and a failure of one is a failure of both, whatever the
+//   other could still try.
+// - Sets that were refuted above a skyline are remembered (Nogoods.h).
+// - Of equal buffers the first is placed first.
+//
+// Restarts. A search that ran into nothing for some hundred nodes starts again
+// with another order of the buffers; what was refuted and the weights are kept.
+// The lengths follow Luby's sequence (Luby, Sinclair, Zuckerman 1993). Only
+// nodes are counted, so the result is the same on every machine.
+//
+// The stacking of "canonical" plans, floors and cuts follow Moffitt, MiniMalloc
+// (ASPLOS 2023), where the next buffer is chosen among all; valleys, weights,
+// remembered sets and restarts are not from there.
+#ifndef ACT_LIB_PLAN_SKYLINESEARCH_H
+#define ACT_LIB_PLAN_SKYLINESEARCH_H
+#include "lib/Plan/Nogoods.h"
+#include "lib/Plan/Outcome.h"
+#include "lib/Plan/Sections.h"
+
+namespace act::plan {
+
+class SkylineSearch {
+public:
+  /// No item may have a window.
+  explicit SkylineSearch(const Sections &sections, uint64_t seed = 1);
+  /// Searches for a plan in `capacity` bytes, with at most so many nodes.
+  Outcome run(int64_t capacity, uint64_t maxNodes);
+
+  const std::vector<int64_t> &offsets() const { return offset; } // when Found
+  uint64_t nodes() const { return visited; }                     // of all runs
+
+private:
+  struct Range {
+    uint32_t first, last;
+  };
+  struct Block {              // an item, flat
+    uint32_t first, last;     // from its first to its last section
+    uint32_t parts, partsEnd; // in `ranges`
+    int64_t size, alignment, highest;
+    int32_t twin; // an equal item before it, or -1
+    uint64_t hash;
+  };
+  /// Sections between which unplaced items cross, and those items.
+  struct Component {
+    uint32_t first, last;
+    uint32_t list, listEnd; // in `lists`; some may be placed already
+  };
+  /// A component for which choices are tried.
+  struct Frame {
+    Component component;
+    uint64_t set;                 // hash of its unplaced items
+    uint32_t section;             // where the choice is
+    uint32_t next, choices;       // in `choiceList`
+    bool mayRise;                 // the floor, after all choices
+    uint32_t pending, pendingEnd; // in `components`: to be solved one by one
+    // To return to.
+    size_t trail, lists, components;
+  };
+  /// What to restore: an item is placed no more (section = placedItem), or a
+  /// floor was lower.
+  struct Change {
+    uint32_t section, item;
+    int64_t floor;
+  };
+
+  void order(uint64_t round);
+  Outcome restart(uint64_t limit);
+  /// Looks at a component; false if it is refuted, else there is a new frame.
+  bool open(Component component);
+  bool raiseFloors(Component &c, uint64_t &set);
+  uint32_t chooseSection(const Component &c, bool &mayRise);
+  void listChoices(const Component &c, uint32_t section);
+  /// Takes the next choice of the topmost frame; false if there is none left.
+  bool advance();
+  bool place(uint32_t item, uint32_t section);
+  bool rise(const Frame &frame);
+  void split(Frame &frame);
+  void undo(size_t mark);
+  void setFloor(uint32_t section, int64_t floor);
+  bool covers(const Block &b, uint32_t section) const;
+  /// An equal item goes first.
+  bool mustWait(const Block &b) const { return b.twin >= 0 && !placed[b.twin]; }
+  template <typename F> void eachPart(const Block &b, F f) const {
+    for (uint32_t p = b.parts; p < b.partsEnd; ++p)
+      f(ranges[p]);
+  }
+
+  const Sections &problem;
+  uint64_t seed;
+  int64_t capacity = 0; // units
+  std::vector<Block> blocks;
+  std::vector<Range> ranges;
+  std::vector<double> area, width, crowd; // of each item
+  std::vector<double> rank;               // of each item: larger ones first
+  std::vector<double> weight;             // of each section
+
+  // The state, and how to get back.
+  std::vector<int64_t> floors, rest; // rest: unplaced units of each section
+  std::vector<uint32_t> crossing;    // unplaced items from section s to s + 1
+  std::vector<char> placed;
+  std::vector<int64_t> offset;
+  std::vector<int64_t> lowest; // of the items of the component just opened
+  std::vector<Change> trail;
+  std::vector<Frame> frames;
+  std::vector<uint32_t> lists, choiceList;
+  std::vector<Component> components;
+  Nogoods nogoods;
+  uint64_t visited = 0;
+
+  // Scratch.
+  std::vector<int64_t> maxima, minima;
+  std::vector<int32_t> starting;
+  std::vector<uint32_t> runEnd;
+  std::vector<char> blocked;
+};
+
+} // namespace act::plan
+#endif
