@@ -115,9 +115,11 @@ static Result<Digits> cut(const Digits &digits,
       int64_t border = weights[d] * shape[d];
       if (step >= border)
         continue;
+      // That step is a multiple of weights[d] needs no check: the digit that
+      // reaches over that border has been or will be refused if it is not.
       int64_t here = left;
-      bool fits = step % weights[d] == 0;
-      if (fits && step * left > border) {
+      bool fits = true;
+      if (step * left > border) {
         fits = border % step == 0 && left % (border / step) == 0;
         here = fits ? border / step : left;
       }

@@ -309,6 +309,21 @@ TEST(Conversion, ExchangesBetweenNeighboursByOneButterfly) {
   EXPECT_EQ(c.keepBits, 1);
 }
 
+TEST(Conversion, GathersForCopiesWithoutSelects) {
+  Distributed spread = get(Distributed::get({32}, {}, {{32, {1}}}, {}));
+  Distributed whole = get(Distributed::get({32}, {{32, {1}}}, {{32, {0}}}, {}));
+  Conversion gather = get(Conversion::get(spread, whole, 4));
+  EXPECT_EQ(gather.steps.size(), 32u);
+  EXPECT_EQ(gather.keepBits, 0);
+  EXPECT_EQ(gather.offerBits, 0);
+  simulate(spread, whole, gather);
+  // And back: each lane has it, and selects it.
+  Conversion scatter = get(Conversion::get(whole, spread, 4));
+  EXPECT_EQ(scatter.shuffles(), 0);
+  EXPECT_EQ(scatter.offerBits, 31);
+  simulate(whole, spread, scatter);
+}
+
 TEST(Conversion, GoesThroughSharedMemoryWhereItMust) {
   // Other warps.
   Distributed s = get(mmaAccumulator({128, 64}, 4, 1));

@@ -449,6 +449,16 @@ TEST(Distributed, ReshapesWhereTheDigitsAllowIt) {
   }
   EXPECT_GT(done, 100);
   EXPECT_GT(refused, 20);
+  Distributed six = make({192}, {{6, {1}}}, {{32, {6}}}, {});
+  EXPECT_EQ(six.reshaped({64, 3})->str(),
+            "register = [3:(0,1), 2:(1,0)], lane = [32:(2,0)], warp = []");
+  EXPECT_EQ(six.reshaped({48, 4}).error().str(),
+            "digit `6:(1)` of the elements in row-major order crosses a border "
+            "of dimension 1 of the new shape");
+  EXPECT_FALSE(bool(six.reshaped({8, 6, 4})));
+  Distributed three = make({96}, {{3, {1}}}, {{32, {3}}}, {});
+  EXPECT_FALSE(bool(three.reshaped({24, 4})));
+  EXPECT_FALSE(bool(three.reshaped({12, 4, 2})));
   Distributed flat = make({64}, {{2, {1}}}, {{32, {2}}}, {});
   EXPECT_EQ(flat.reshaped({8, 8})->str(),
             "register = [2:(0,1)], lane = [4:(0,2), 8:(1,0)], warp = []");
