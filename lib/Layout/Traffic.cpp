@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts wavefronts in shared memory, and chooses by the counts.
+#include "act/Layout/Ldmatrix.h"
 #include "act/Layout/Shared.h"
 #include <algorithm>
 #include <array>
@@ -149,13 +150,54 @@ Traffic Shared::loads(const Distributed &layout) const {
   return traffic(layout, false, layout.warpCount());
 }
 
+std::optional<Traffic> Shared::matrixTraffic(const Distributed &layout,
+                                             int64_t warps) const {
+  for (const Panel &panel : parts)
+    if (panel.bytes % 16 || panel.pitch % 16)
+      return std::nullopt;
+  auto plan = Ldmatrix::get(layout, width);
+  if (!plan)
+    return std::nullopt;
+  Traffic result;
+  result.bytes = 16;
+  std::vector<int64_t> rows(8);
+  for (int64_t warp = 0; warp < warps; ++warp)
+    for (size_t i = 0; i < plan->firstRegisters.size(); ++i) {
+      for (int64_t m = 0; m < plan->matrices; ++m) {
+        for (int64_t r = 0; r < 8; ++r) {
+          Place p = plan->pointer(layout, i, m * 8 + r, warp);
+          rows[r] = offset(0, p[0], p[1]);
+        }
+        result.wavefronts += layout::wavefronts(rows, 16);
+        ++result.least;
+      }
+      ++result.instructions;
+    }
+  return result;
+}
+
+std::optional<Traffic> Shared::matrixLoads(const Distributed &layout) const {
+  return matrixTraffic(layout, layout.warpCount());
+}
+
 /// Sees what the first warp costs: enough to compare forms by.
 struct Chooser {
-  static std::array<int64_t, 3>
-  cost(const Shared &shared, const Distributed &from, const Distributed &to) {
+  struct Cost {
+    std::array<int64_t, 3> worth; // wavefronts, instructions, bytes
+    bool byLdmatrix;
+  };
+  static Cost cost(const Shared &shared, const Distributed &from,
+                   const Distributed &to) {
     Traffic w = shared.traffic(from, true, 1), r = shared.traffic(to, false, 1);
-    return {w.wavefronts + r.wavefronts, w.instructions + r.instructions,
-            shared.size()};
+    auto m = shared.matrixTraffic(to, 1);
+    auto worth = [&](const Traffic &reads) {
+      return std::array<int64_t, 3>{w.wavefronts + reads.wavefronts,
+                                    w.instructions + reads.instructions,
+                                    shared.size()};
+    };
+    if (m && worth(*m) < worth(r))
+      return {worth(*m), true};
+    return {worth(r), false};
   }
 };
 
@@ -163,47 +205,49 @@ Result<Passage> choose(const Distributed &from, const Distributed &to,
                        int64_t elementBytes) {
   if (from.shape() != to.shape())
     return Error{"layouts of different shapes", ""};
-  std::optional<Passage> best;
-  std::array<int64_t, 3> bestCost{};
-  Error last;
-  auto consider = [&](Result<Shared> shared, bool transposed,
-                      const Distributed &f, const Distributed &t) {
-    if (!shared) {
-      last = shared.error();
-      return;
-    }
-    auto cost = Chooser::cost(*shared, f, t);
-    if (best && bestCost <= cost)
-      return;
-    bestCost = cost;
-    best = Passage{*shared, transposed, {}, {}};
-  };
-
   // A value without dimensions lies there as one element.
   bool scalar = from.rank() == 0;
   Distributed f = scalar ? from.expanded(0) : from,
               t = scalar ? to.expanded(0) : to;
   std::vector<unsigned> reversed(f.rank());
   std::iota(reversed.rbegin(), reversed.rend(), 0u);
-  Distributed fr = f.transposed(reversed), tr = t.transposed(reversed);
+
+  std::optional<Passage> best;
+  std::array<int64_t, 3> least{};
+  Error last;
   for (bool transposed : {false, true}) {
-    const Distributed &a = transposed ? fr : f, &b = transposed ? tr : t;
+    if (transposed && f.rank() < 2)
+      break;
+    Distributed a = transposed ? f.transposed(reversed) : f,
+                b = transposed ? t.transposed(reversed) : t;
+    auto consider = [&](const Result<Shared> &shared) {
+      if (!shared) {
+        last = shared.error();
+        return;
+      }
+      auto [worth, byLdmatrix] = Chooser::cost(*shared, a, b);
+      if (best && least <= worth)
+        return;
+      least = worth;
+      best = Passage{*shared, transposed, byLdmatrix, {}, {}};
+    };
     for (Swizzle swizzle : {Swizzle::chunks, Swizzle::pairs})
-      consider(Shared::evenly(a.shape(), elementBytes, swizzle), transposed, a,
-               b);
+      consider(Shared::evenly(a.shape(), elementBytes, swizzle));
     int64_t row = a.shape().back() * elementBytes;
     for (int64_t padding : {0, 4, 8, 16, 32, 48, 64})
       if (padding % elementBytes == 0)
         consider(Shared::get(a.shape(), elementBytes,
-                             {{row}, Swizzle::none, padding}),
-                 transposed, a, b);
-    if (f.rank() < 2)
-      break;
+                             {{row}, Swizzle::none, padding}));
   }
   if (!best)
     return last;
-  best->writes = best->shared.stores(best->transposed ? fr : f);
-  best->reads = best->shared.loads(best->transposed ? tr : t);
+  if (best->transposed) {
+    f = f.transposed(reversed);
+    t = t.transposed(reversed);
+  }
+  best->writes = best->shared.stores(f);
+  best->reads =
+      best->byLdmatrix ? *best->shared.matrixLoads(t) : best->shared.loads(t);
   return *best;
 }
 

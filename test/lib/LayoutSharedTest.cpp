@@ -291,6 +291,27 @@ TEST(Choose, LeavesNoConflictWhereAccumulatorsBecomeRows) {
     }
 }
 
+TEST(Choose, ReadsOperandsByLdmatrix) {
+  for (int64_t n = 16; n <= 256; n += 16) {
+    // What one product accumulates, another takes as operand B,
+    Distributed from = get(mmaAccumulator({64, n}, 4, 1)),
+                b = get(mmaOperandB({64, n}, 4, 1, 16));
+    Passage p = get(choose(from, b, 2));
+    EXPECT_TRUE(p.byLdmatrix);
+    EXPECT_FALSE(p.transposed);
+    EXPECT_EQ(p.writes.conflicts() + p.reads.conflicts(), 0) << n;
+    EXPECT_EQ(p.reads.instructions, 4 * 64 / 8 * n / 8 / 4);
+    // or, transposed, as operand A: stored in its own rows.
+    if (n % 64)
+      continue;
+    Distributed a = get(mmaOperandA({n, 64}, 4, 1, 16));
+    Passage q = get(choose(from.transposed({1, 0}), a, 2));
+    EXPECT_TRUE(q.byLdmatrix);
+    EXPECT_TRUE(q.transposed);
+    EXPECT_EQ(q.writes.conflicts() + q.reads.conflicts(), 0) << n;
+  }
+}
+
 TEST(Choose, TakesAnyPairOfLayouts) {
   Distributed rows = get(blocked({64, 64}, 4, 4)),
               columns = get(blocked({64, 64}, 4, 4, {0, 1}));

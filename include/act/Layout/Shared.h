@@ -167,10 +167,16 @@ public:
   /// or one slot's.
   Traffic stores(const Distributed &layout) const;
   Traffic loads(const Distributed &layout) const;
+  /// Or loads them by ldmatrix, .trans where that is what fits (Ldmatrix.h);
+  /// nothing if it does not fit the layout or rows do not lie at multiples of
+  /// 16 bytes.
+  std::optional<Traffic> matrixLoads(const Distributed &layout) const;
 
 private:
   Shared() = default;
   Traffic traffic(const Distributed &layout, bool store, int64_t warps) const;
+  std::optional<Traffic> matrixTraffic(const Distributed &layout,
+                                       int64_t warps) const;
   friend struct Chooser;
 
   std::vector<int64_t> extents;
@@ -184,6 +190,7 @@ private:
 struct Passage {
   Shared shared;
   bool transposed; // dimensions are stored in reverse: {column, row}
+  bool byLdmatrix; // reads are Shared::matrixLoads
   Traffic writes, reads;
 };
 
