@@ -138,32 +138,50 @@ Result<Shared> Shared::get(std::vector<int64_t> shape, int64_t elementBytes,
   return r;
 }
 
+int64_t Shared::evenWidth(int64_t rowBytes) {
+  for (int64_t bytes : {128, 64, 32, 16})
+    if (rowBytes % bytes == 0)
+      return bytes;
+  return 0;
+}
+
 Result<Shared> Shared::evenly(std::vector<int64_t> shape, int64_t elementBytes,
                               Swizzle swizzle) {
   if (Status s = checkExtents(shape, elementBytes); !s)
     return s.error();
-  int64_t row = shape.back() * elementBytes, bytes = 128;
-  while (bytes >= 16 && row % bytes)
-    bytes /= 2;
+  int64_t row = shape.back() * elementBytes, bytes = evenWidth(row);
   bool oneRow = shape.size() < 2 || shape[shape.size() - 2] == 1;
-  if (bytes < 16 || oneRow)
+  if (!bytes || oneRow)
     return get(std::move(shape), elementBytes, {{row}, Swizzle::none, 0});
   return get(std::move(shape), elementBytes,
              {std::vector<int64_t>(row / bytes, bytes), swizzle, 0});
+}
+
+Result<Shared> Shared::cut(std::vector<int64_t> shape, int64_t elementBytes,
+                           int64_t widest) {
+  if (Status s = checkExtents(shape, elementBytes); !s)
+    return s.error();
+  int64_t row = shape.back() * elementBytes;
+  if (widest == 0)
+    return get(std::move(shape), elementBytes, {{row}, Swizzle::none, 0});
+  if (widest != 128 && widest != 64 && widest != 32 && widest != 16)
+    return wrong("the widest panel", widest, "128, 64, 32, 16 or 0 bytes");
+  if (row % 16)
+    return wrong("a row that is cut into panels", row,
+                 "a multiple of 16 bytes");
+  Form form;
+  for (; row; widest /= 2)
+    for (; row >= widest; row -= widest)
+      form.panels.push_back(widest);
+  return get(std::move(shape), elementBytes, form);
 }
 
 Result<Shared> Shared::fewest(std::vector<int64_t> shape,
                               int64_t elementBytes) {
   if (Status s = checkExtents(shape, elementBytes); !s)
     return s.error();
-  int64_t row = shape.back() * elementBytes;
-  if (row % 16)
-    return get(std::move(shape), elementBytes, {{row}, Swizzle::none, 0});
-  Form form;
-  for (int64_t bytes : {128, 64, 32, 16})
-    for (; row >= bytes; row -= bytes)
-      form.panels.push_back(bytes);
-  return get(std::move(shape), elementBytes, form);
+  bool whole = shape.back() * elementBytes % 16 == 0;
+  return cut(std::move(shape), elementBytes, whole ? 128 : 0);
 }
 
 const Shared::Panel &Shared::panelOf(int64_t byteOfRow) const {

@@ -101,8 +101,19 @@ static Position positionOf(const Distributed &d, int64_t reg, int64_t lane,
   return position;
 }
 
-Traffic Shared::traffic(const Distributed &layout, bool store,
-                        int64_t warps) const {
+/// Leaves `most` of the values, evenly spread.
+template <typename T> static void thin(std::vector<T> &values, size_t most) {
+  if (values.size() <= most)
+    return;
+  for (size_t i = 0; i < most; ++i)
+    values[i] = values[i * values.size() / most];
+  values.resize(most, values[0]);
+}
+
+static constexpr size_t all = SIZE_MAX;
+
+Traffic Shared::traffic(const Distributed &layout, bool store, int64_t warps,
+                        size_t mostPerWarp) const {
   assert(layout.rank() <= extents.size() &&
          std::equal(layout.shape().rbegin(), layout.shape().rend(),
                     extents.rbegin()) &&
@@ -118,6 +129,7 @@ Traffic Shared::traffic(const Distributed &layout, bool store,
   std::vector<Position> registerPositions;
   for (int64_t reg = 0; reg < d.registerCount(); reg += vector)
     registerPositions.push_back(positionOf(d, reg, 0, 0));
+  thin(registerPositions, mostPerWarp);
   std::vector<int64_t> addresses(lanes);
   for (int64_t warp = 0; warp < warps; ++warp) {
     Position warpPosition = positionOf(d, 0, 0, warp);
@@ -143,21 +155,23 @@ Traffic Shared::traffic(const Distributed &layout, bool store,
 }
 
 Traffic Shared::stores(const Distributed &layout) const {
-  return traffic(layout, true, layout.warpCount());
+  return traffic(layout, true, layout.warpCount(), all);
 }
 
 Traffic Shared::loads(const Distributed &layout) const {
-  return traffic(layout, false, layout.warpCount());
+  return traffic(layout, false, layout.warpCount(), all);
 }
 
 std::optional<Traffic> Shared::matrixTraffic(const Distributed &layout,
-                                             int64_t warps) const {
+                                             int64_t warps,
+                                             size_t mostPerWarp) const {
   for (const Panel &panel : parts)
     if (panel.bytes % 16 || panel.pitch % 16)
       return std::nullopt;
   auto plan = Ldmatrix::get(layout, width);
   if (!plan)
     return std::nullopt;
+  thin(plan->firstRegisters, mostPerWarp);
   Traffic result;
   result.bytes = 16;
   std::vector<int64_t> rows(8);
@@ -177,27 +191,40 @@ std::optional<Traffic> Shared::matrixTraffic(const Distributed &layout,
 }
 
 std::optional<Traffic> Shared::matrixLoads(const Distributed &layout) const {
-  return matrixTraffic(layout, layout.warpCount());
+  return matrixTraffic(layout, layout.warpCount(), all);
 }
 
-/// Sees what the first warp costs: enough to compare forms by.
+/// Sees what some instructions of the first warp cost, which is enough to
+/// compare forms by.
 struct Chooser {
   struct Cost {
-    std::array<int64_t, 3> worth; // wavefronts, instructions, bytes
+    std::array<double, 3> worth; // wavefronts, instructions, bytes
     bool byLdmatrix;
   };
   static Cost cost(const Shared &shared, const Distributed &from,
                    const Distributed &to) {
-    Traffic w = shared.traffic(from, true, 1), r = shared.traffic(to, false, 1);
-    auto m = shared.matrixTraffic(to, 1);
-    auto worth = [&](const Traffic &reads) {
-      return std::array<int64_t, 3>{w.wavefronts + reads.wavefronts,
-                                    w.instructions + reads.instructions,
-                                    shared.size()};
+    constexpr size_t some = 16;
+    auto instructions = [&](const Distributed &d) {
+      return d.withoutRegisterCopies().registerCount() / shared.vectorFor(d);
     };
-    if (m && worth(*m) < worth(r))
-      return {worth(*m), true};
-    return {worth(r), false};
+    Traffic w = shared.traffic(from, true, 1, some),
+            r = shared.traffic(to, false, 1, some);
+    auto m = shared.matrixTraffic(to, 1, some);
+    // Each counts for all that it was taken from.
+    auto scaled = [](const Traffic &t, double all) {
+      return std::array<double, 2>{t.wavefronts * all / t.instructions, all};
+    };
+    auto writes = scaled(w, instructions(from));
+    auto worth = [&](std::array<double, 2> reads) {
+      return std::array<double, 3>{writes[0] + reads[0], writes[1] + reads[1],
+                                   double(shared.size())};
+    };
+    auto plain = worth(scaled(r, instructions(to)));
+    if (!m)
+      return {plain, false};
+    auto matrices = worth(scaled(
+        *m, Ldmatrix::get(to, shared.elementBytes())->firstRegisters.size()));
+    return matrices < plain ? Cost{matrices, true} : Cost{plain, false};
   }
 };
 
@@ -213,7 +240,7 @@ Result<Passage> choose(const Distributed &from, const Distributed &to,
   std::iota(reversed.rbegin(), reversed.rend(), 0u);
 
   std::optional<Passage> best;
-  std::array<int64_t, 3> least{};
+  std::array<double, 3> least{};
   Error last;
   for (bool transposed : {false, true}) {
     if (transposed && f.rank() < 2)

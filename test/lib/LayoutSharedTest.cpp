@@ -112,6 +112,16 @@ TEST(Shared, SwizzlesByExclusiveOrWithConstants) {
   EXPECT_EQ(get(Shared::evenly({64, 80}, 2)).form().str(),
             "panels = [32, 32, 32, 32, 32], swizzle = chunks");
   EXPECT_EQ(get(Shared::evenly({4096}, 4)).form().str(), "panels = [16384]");
+  EXPECT_EQ(get(Shared::cut({64, 80}, 2, 64)).form().str(),
+            "panels = [64, 64, 32], swizzle = chunks");
+  EXPECT_EQ(get(Shared::cut({64, 80}, 2, 0)).form().str(), "panels = [160]");
+  EXPECT_EQ(Shared::cut({64, 80}, 2, 48).error().str(),
+            "the widest panel is 48, expected 128, 64, 32, 16 or 0 bytes");
+  EXPECT_EQ(Shared::cut({64, 12}, 2, 64).error().str(),
+            "a row that is cut into panels is 24, expected a multiple of 16 "
+            "bytes");
+  EXPECT_EQ(Shared::evenWidth(192), 64);
+  EXPECT_EQ(Shared::evenWidth(24), 0);
   for (const Shared::Panel &p : s.panels()) {
     EXPECT_EQ(p.start % 1024, 0);
     for (int64_t row = 0; row < 64; ++row)

@@ -87,8 +87,7 @@ public:
     bool operator==(const Form &o) const {
       return panels == o.panels && swizzle == o.swizzle && padding == o.padding;
     }
-    /// panels = [128, 32], swizzle = chunks    or   panels = [272], padding =
-    /// 16
+    /// `panels = [128, 32], swizzle = chunks`, `panels = [256], padding = 16`
     std::string str() const;
   };
 
@@ -123,9 +122,17 @@ public:
   /// a row that is no multiple of 16 bytes, or the only one, is one panel.
   static Result<Shared> evenly(std::vector<int64_t> shape, int64_t elementBytes,
                                Swizzle swizzle = Swizzle::chunks);
-  /// As few panels as there can be: 128 bytes each, then 64, 32, 16.
+  /// Panels of `widest` bytes (128, 64, 32 or 16), what remains in panels of
+  /// half of that, and so on: `#tile.shared<swizzle = widest>`. 0 is one panel
+  /// that is not swizzled.
+  static Result<Shared> cut(std::vector<int64_t> shape, int64_t elementBytes,
+                            int64_t widest);
+  /// As few panels as there can be: cut() from 128.
   static Result<Shared> fewest(std::vector<int64_t> shape,
                                int64_t elementBytes);
+  /// The widest of 128, 64, 32, 16 that divides a row, or 0: what evenly() cuts
+  /// by.
+  static int64_t evenWidth(int64_t rowBytes);
 
   const std::vector<int64_t> &shape() const { return extents; }
   int64_t elementBytes() const { return width; }
@@ -174,9 +181,10 @@ public:
 
 private:
   Shared() = default;
-  Traffic traffic(const Distributed &layout, bool store, int64_t warps) const;
-  std::optional<Traffic> matrixTraffic(const Distributed &layout,
-                                       int64_t warps) const;
+  Traffic traffic(const Distributed &layout, bool store, int64_t warps,
+                  size_t mostPerWarp) const;
+  std::optional<Traffic> matrixTraffic(const Distributed &layout, int64_t warps,
+                                       size_t mostPerWarp) const;
   friend struct Chooser;
 
   std::vector<int64_t> extents;
