@@ -15,6 +15,9 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
   let arguments = (ins Tile_GridAxisAttr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "custom<Axis>($axis) attr-dict";
+  let builders = [OpBuilder<(ins "::act::tile::GridAxis":$axis), [{
+    build($_builder, $_state, $_builder.getIndexType(), axis);
+  }]>];
 }
 
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange]> {
@@ -31,6 +34,9 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange
   let arguments = (ins Tile_GridAxisAttr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "custom<Axis>($axis) attr-dict";
+  let builders = [OpBuilder<(ins "::act::tile::GridAxis":$axis), [{
+    build($_builder, $_state, $_builder.getIndexType(), axis);
+  }]>];
   let hasFolder = 1;
 }
 
