@@ -96,11 +96,10 @@ Tensor bertLayer(const Context &c, const Layer &w, const Tensor &x) {
 
 Tensor bertModel(const Context &c, const Weights &w, const Tensor &tokens) {
   Tensor embedded = embeddings(c, w, tokens);
-  auto layer = [&c, layers = w.layers](int i, const Tensors &given) {
-    session->log->layer = i;
-    Tensor out = bertLayer(c, (*layers)[i], given[0]);
-    session->log->layer = -1;
-    return out;
+  auto layer = [&](int i) -> Function {
+    return [&c, layers = w.layers, i](const Tensors &given) {
+      return bertLayer(c, (*layers)[i], given[0]);
+    };
   };
   return runLayers(c, embedded, {}, layer);
 }

@@ -97,11 +97,10 @@ Tensor gpt2Model(const Context &c, const Layers &layers, const Tensor &wte,
   Tensor hidden = add(embeds, placed);
   Tensor mask = causalMask(c, std::nullopt);
   hidden = dropout(hidden, c.model.config.embeddingDropout);
-  auto layer = [&c, layers, positions](int i, const Tensors &given) {
-    session->log->layer = i;
-    Tensor out = block(c, (*layers)[i], given[0], given.size() > 1 ? given[1] : Tensor());
-    session->log->layer = -1;
-    return out;
+  auto layer = [&](int i) -> Function {
+    return [&c, layers, positions, i](const Tensors &given) {
+      return block(c, (*layers)[i], given[0], given.size() > 1 ? given[1] : Tensor());
+    };
   };
   // The mask is an argument by position.
   hidden = runLayers(c, hidden, mask ? Tensors{mask} : Tensors{}, layer);

@@ -168,6 +168,18 @@ Layers layerWeights(const Context &c) {
   return all;
 }
 
+// A checkpointed function binds one mask.
+void checkOneMaskEach(const Context &c, int64_t windowFrom, const Tensor &mask,
+                      const Tensor &windowMask) {
+  int64_t from = 0;
+  for (int64_t to : c.options.segments) {
+    if (from < windowFrom && windowFrom < to && (mask || windowMask))
+      throw Unsupported{"layers " + std::to_string(from) + " to " + std::to_string(to - 1) +
+                        " are checkpointed together and need two masks, with a window and without"};
+    from = to;
+  }
+}
+
 Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
                   const Tensor &norm, const Tensor &tokens, const Tensor &frequencies) {
   const hf::ModelConfig &config = c.model.config;
@@ -186,14 +198,13 @@ Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
   Tensor windowMask = windowFrom < config.layers ? causalMask(c, config.slidingWindow) : Tensor();
   Tensor hidden = embeds;
   auto [cos, sin] = rotaryTables(c, positions, frequencies);
+  checkOneMaskEach(c, windowFrom, mask, windowMask);
   // Checkpointing keeps what is bound here, the positions too.
-  auto layer = [&c, layers, mask, windowMask, windowFrom, cos = cos, sin = sin,
-                positions](int i, const Tensors &given) {
-    session->log->layer = i;
-    Tensor out =
-        decoderLayer(c, (*layers)[i], given[0], i >= windowFrom ? windowMask : mask, cos, sin);
-    session->log->layer = -1;
-    return out;
+  auto layer = [&, cos = cos, sin = sin](int i) -> Function {
+    return [&c, layers, i, mask = i >= windowFrom ? windowMask : mask, cos, sin,
+            positions](const Tensors &given) {
+      return decoderLayer(c, (*layers)[i], given[0], mask, cos, sin);
+    };
   };
   hidden = runLayers(c, hidden, {}, layer);
   hidden = rmsNorm(hidden, norm);

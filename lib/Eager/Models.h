@@ -40,10 +40,11 @@ Tensor causalLoss(const Context &c, Tensor logits, const Tensor &labels);
 
 Tensor activation(const Context &c, const Tensor &x);
 
-/// Runs the layers, `checkpoint`ed in segments if the options say so. A layer
-/// takes positional arguments, the first of which is what it changes.
+/// Runs the layers, `checkpoint`ed in segments if the options say so. `bind`
+/// gives a layer with what it holds beside its arguments by position, the first
+/// of which is what the layers pass on.
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
-                 const std::function<Tensor(int, const Tensors &)> &layer);
+                 const std::function<Function(int)> &bind);
 
 Tensor llamaLoss(const Context &c);
 Tensor gpt2Loss(const Context &c);

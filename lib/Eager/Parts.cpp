@@ -186,29 +186,38 @@ Tensor causalLoss(const Context &c, Tensor logits, const Tensor &given) {
 }
 
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
-                 const std::function<Tensor(int, const Tensors &)> &layer) {
+                 const std::function<Function(int)> &bind) {
   auto arguments = [&](const Tensor &x) {
     Tensors all{x};
     all.insert(all.end(), others.begin(), others.end());
     return all;
   };
   int count = c.model.config.layers;
+  auto numbered = [&](int i) -> Function {
+    return [i, run = bind(i)](const Tensors &given) {
+      session->log->layer = i;
+      Tensor out = run(given);
+      session->log->layer = -1;
+      return out;
+    };
+  };
   if (c.options.segments.empty()) {
     for (int i = 0; i < count; ++i)
-      hidden = layer(i, arguments(hidden));
+      hidden = numbered(i)(arguments(hidden));
     return hidden;
   }
-  int from = 0;
+  int at = 0;
   for (int64_t to : c.options.segments) {
-    int last = to;
-    Function run = [layer, from, last](const Tensors &given) {
+    std::vector<Function> layers;
+    for (; at < to; ++at)
+      layers.push_back(numbered(at));
+    Function run = [layers](const Tensors &given) {
       Tensors now = given;
-      for (int i = from; i < last; ++i)
-        now[0] = layer(i, now);
+      for (const Function &layer : layers)
+        now[0] = layer(now);
       return now[0];
     };
     hidden = checkpoint(run, arguments(hidden), c.options.reentrant);
-    from = last;
   }
   return hidden;
 }

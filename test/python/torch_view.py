@@ -73,12 +73,6 @@ def attention_kernel(kind):
     def efficient(q, k, v, mask, p, causal, scale):
         if q.shape[-1] % (4 if q.dtype == torch.float32 else 8):
             raise Refused("the memory-efficient kernel takes heads of a multiple of 8 (f32: 4)")
-        if mask is not None:
-            # Rows begin at multiples of 8 elements.
-            if any(stride % 8 for stride in mask.stride()[:-1]):
-                size = mask.shape[-1]
-                mask = F.pad(mask, (0, 8 - size % 8))[..., :size]
-            mask = mask.expand(q.shape[0], q.shape[1], q.shape[2], k.shape[2])
         return aten._scaled_dot_product_efficient_attention(
             q, k, v, mask, True, p, causal, scale=scale)[0]
 
@@ -96,6 +90,12 @@ def attention_kernel(kind):
             finally:
                 in_primitives.pop()
         if kind == "sdpa-efficient":
+            if attn_mask is not None:
+                # Rows begin at multiples of 8 elements.
+                if any(stride % 8 for stride in attn_mask.stride()[:-1]):
+                    size = attn_mask.shape[-1]
+                    attn_mask = F.pad(attn_mask, (0, 8 - size % 8))[..., :size]
+                attn_mask = attn_mask.expand(*query.shape[:-1], key.shape[-2])
             return efficient(query, key, value, attn_mask, dropout_p, is_causal, scale)
         return flash(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
@@ -278,7 +278,7 @@ def layer_list(model):
     raise ValueError("no list of layers in " + type(model).__name__)
 
 
-def place_checkpoints(model, segments, kind):
+def place_checkpoints(model, segments, kind, masks):
     """Each of `segments` runs of layers is recomputed in backward: cut at round(i L / n)."""
     owner, name = layer_list(model)
     layers = list(getattr(owner, name))
@@ -302,6 +302,12 @@ def place_checkpoints(model, segments, kind):
         for run in runs))
     if hasattr(owner, "config") and hasattr(owner.config, "num_hidden_layers"):
         owner.config.num_hidden_layers = len(runs)
+    types = getattr(owner.config if hasattr(owner, "config") else None, "layer_types", None)
+    if types:  # by which the model picks a layer's mask
+        for a, b in zip(cuts, cuts[1:]):
+            if masks and len(set(types[a:b])) > 1:
+                raise Refused("a checkpointed run of layers with different masks")
+        owner.config.layer_types = [types[a] for a in cuts[:-1]]
 
 
 def build(config, dtype, batch, seq):
@@ -342,7 +348,8 @@ def measure(fields, batch, seq, attention="sdpa-flash", dtype=None, segments=Non
     dtype = dtype or getattr(torch, str(fields.get("dtype", fields.get("torch_dtype", "float32"))))
     model, tokens, labels = build(config, dtype, batch, seq)
     if segments:
-        place_checkpoints(model, segments, checkpoint)
+        place_checkpoints(model, segments, checkpoint, attention == "eager" or
+                          seq >= (getattr(config, "sliding_window", None) or math.inf))
     known = [t.untyped_storage() for t in
              [*model.parameters(), *model.buffers(), tokens, labels]]
     lives = Lives(known)
