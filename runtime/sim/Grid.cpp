@@ -141,6 +141,14 @@ Result<LaunchReport> Grid::run() {
   uint64_t clusters = 1;
   for (unsigned i = 0; i < 3; ++i)
     clusters *= gridDim[i] / clusterDim[i];
+  watchesOrder =
+      checks && !request->cooperative && clusters > 1 &&
+      std::any_of(program->functions.begin(), program->functions.end(),
+                  [](const FunctionCode &f) {
+                    return std::any_of(
+                        f.code.begin(), f.code.end(),
+                        [](auto &i) { return i.flags & flagLooks; });
+                  });
   LaunchReport result;
   std::mutex lockable;
   std::condition_variable changed;

@@ -27,6 +27,7 @@
 #ifndef ACT_RUNTIME_SIM_MACHINE_H
 #define ACT_RUNTIME_SIM_MACHINE_H
 #include "runtime/sim/Clock.h"
+#include "runtime/sim/CtaOrder.h"
 #include "runtime/sim/Memory.h"
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Random.h"
@@ -349,6 +350,10 @@ public:
   Gathering clusterSeen, clusterProxied;
   KnowledgeRef clusterLastSeen, clusterLastProxied;
 
+  // Of other clusters (CtaOrder.h)
+  Begun heard;
+  Looks looks;
+
   enum class Outcome : uint8_t { Finished, Waiting, Stopped };
   /// Runs until it is finished, or can only wait for another cluster.
   /// `patient`: looks for longer before it says that it waits.
@@ -387,6 +392,9 @@ public:
   std::atomic<uint64_t> events{
       0}; // changes of global memory by atomics, strong stores
   bool checks = true, explicitCluster = false;
+  /// CTAs need not run at the same time, and some have loops that wait for
+  /// others.
+  bool watchesOrder = false;
 
   ThreadId threadId(uint32_t cta, uint32_t agent) const;
   /// What an address is, for a person.
@@ -405,6 +413,7 @@ public:
   struct ReleaseTable {
     std::mutex mutex;
     std::unordered_map<uint64_t, Release> words;
+    std::unordered_map<uint64_t, WordHistory> histories; // by address
   };
   ReleaseTable &releasesAt(uint64_t address) {
     return releases[mix(address >> 2) % releases.size()];

@@ -72,6 +72,54 @@ void add(Context &c, Release &to, Release &&more) {
   }
 }
 
+// What the word held before clusters wrote it that need not have begun, if this
+// look gets that (CtaOrder.h).
+const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
+                              Grid::ReleaseTable &table,
+                              const Context::Target &where, uint64_t address,
+                              unsigned bytes) {
+  if (!c.grid.watchesOrder || !(at.flags & flagLooks) || !where.region ||
+      where.region->isShared)
+    return nullptr;
+  Cluster &cluster = *c.cta.cluster;
+  auto it = table.histories.find(address);
+  const std::byte *before =
+      it == table.histories.end()
+          ? nullptr
+          : it->second.before(cluster.linear, cluster.heard, bytes);
+  if (!before || std::memcmp(before, where.data, bytes) == 0)
+    return nullptr;
+  switch (cluster.looks.look(address, at, c.warp, c.fragment.steps)) {
+  case Looks::Answer::Before:
+    return before;
+  case Looks::Answer::Waits:
+    c.reportAt(FindingKind::ReliesOnCtaOrder, at, lane, address,
+               "waits for a word of memory to change, which only a CTA does "
+               "that need not have begun");
+    return nullptr;
+  case Looks::Answer::Real:
+    return nullptr;
+  }
+  return nullptr;
+}
+
+void hear(Context &c, Grid::ReleaseTable &table, uint64_t address) {
+  if (!c.grid.watchesOrder)
+    return;
+  auto it = table.histories.find(address);
+  if (it != table.histories.end())
+    c.cta.cluster->heard.add(it->second.proof());
+}
+
+// Before the bytes change.
+void remember(Context &c, Grid::ReleaseTable &table,
+              const Context::Target &where, uint64_t address,
+              const std::byte *before, unsigned bytes, bool modifies) {
+  if (c.grid.watchesOrder && where.region && !where.region->isShared)
+    table.histories[address].write(c.cta.cluster->linear, c.cta.cluster->heard,
+                                   before, bytes, modifies);
+}
+
 } // namespace
 
 void loadOrdered(Context &c, const Instruction &at, unsigned lane,
@@ -79,13 +127,17 @@ void loadOrdered(Context &c, const Instruction &at, unsigned lane,
                  unsigned bytes, Order order, Scope scope) {
   auto &table = c.grid.releasesAt(keyOf(c, from, address));
   std::lock_guard lock(table.mutex);
+  const std::byte *before =
+      beforeOthers(c, at, lane, table, from, address, bytes);
   if (c.checks) {
     auto it = table.words.find(keyOf(c, from, address));
-    if (it != table.words.end())
+    if (it != table.words.end() && !before)
       take(c, lane, it->second, order, scope);
     c.judge(at, lane, from, address, bytes, {false, true, true, scope});
   }
-  std::memcpy(out, from.data, bytes);
+  std::memcpy(out, before ? before : from.data, bytes);
+  if (!before)
+    hear(c, table, address);
   c.poll(address, "a word of memory to change");
 }
 
@@ -102,6 +154,7 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
     else
       table.words[keyOf(c, to, address)] = std::move(r);
   }
+  remember(c, table, to, address, to.data, bytes, false);
   std::memcpy(to.data, value, bytes);
   c.eventGlobal();
 }
@@ -112,13 +165,25 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const std::function<bool(std::byte *)> &change) {
   auto &table = c.grid.releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
+  std::byte word[16] = {};
+  if (const std::byte *before =
+          beforeOthers(c, at, lane, table, where, address, bytes)) {
+    // Only where it changes nothing: an update is of what is there.
+    std::memcpy(word, before, bytes);
+    if (!change(word))
+      return c.poll(address, "a word of memory to change");
+  }
   if (c.checks) {
     auto it = table.words.find(keyOf(c, where, address));
     if (it != table.words.end())
       take(c, lane, it->second, order, scope);
     c.judge(at, lane, where, address, bytes, {true, true, true, scope});
   }
+  std::memcpy(word, where.data, std::min<size_t>(bytes, sizeof word));
+  hear(c, table, address);
   bool changed = change(where.data);
+  if (changed)
+    remember(c, table, where, address, word, bytes, true);
   if (c.checks && changed) {
     Release r = leave(c, lane, order, scope);
     if (!r.parts.empty())

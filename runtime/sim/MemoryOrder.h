@@ -6,7 +6,9 @@
 // acquire that reads the word takes the message, if each is in the other's
 // scope. A relaxed write leaves what the thread's last fence published; a
 // relaxed read keeps the message until the thread's next fence takes it. A
-// read-modify-write adds to the message that it finds; a plain store ends it.
+// read-modify-write adds to the message that it finds; a strong store ends it.
+// A weak store does not, and need not: who reads behind it, and does not race
+// with it, knows all that its thread does, and that knew the message's writer.
 // A fence, too, orders only what is in its scope on both sides.
 #ifndef ACT_RUNTIME_SIM_MEMORYORDER_H
 #define ACT_RUNTIME_SIM_MEMORYORDER_H

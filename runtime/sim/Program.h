@@ -76,6 +76,8 @@ constexpr uint8_t flagStrictReads = 1;
 constexpr uint8_t flagAligned = 2;
 /// The handler defines its results itself (Context::define).
 constexpr uint8_t flagDefinesItself = 4;
+/// It stands in a loop that does nothing but look (CtaOrder.h).
+constexpr uint8_t flagLooks = 8;
 
 /// A variable of a function, placed.
 struct Placement {

@@ -4,11 +4,12 @@
 //
 // Slots of atom: address base, result, b, then c (cas). Of red: the same with a
 // scratch result. Vectors have their elements in the places of result and b.
-// Lanes of a warp take turns, in lane order.
+// Lanes of a warp take turns, in lane order. The counters have them as stores.
 #include "runtime/sim/AtomicUpdate.h"
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/Numerics.h"
+#include "runtime/sim/Sectors.h"
 #include "runtime/sim/decode/AddressLanes.h"
 #include "runtime/sim/decode/BulkCopies.h"
 #include "runtime/sim/decode/Decoder.h"
@@ -40,6 +41,7 @@ Step atomic(Context &c, const Instruction &i) {
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
   const uint32_t *results = i.slots + 1, *sources = results + t.count;
+  Sectors sectors;
   auto lane64 = [&](uint32_t slot, unsigned lane) {
     uint64_t v = 0;
     unsigned bytes = std::max(2u, t.bytes);
@@ -71,6 +73,7 @@ Step atomic(Context &c, const Instruction &i) {
                       }
                       return changed;
                     });
+    sectors.add(where, addresses[lane], total);
     for (unsigned k = 0; k < t.count; ++k) {
       unsigned bytes = std::max(2u, t.bytes);
       std::memcpy(c.frame.registers + results[k] + lane * bytes, &old[k],
@@ -79,6 +82,7 @@ Step atomic(Context &c, const Instruction &i) {
   }
   for (unsigned k = 0; k < t.count; ++k)
     c.define(results[k], c.mask);
+  sectors.count(*c.warp.counters, /*isStore=*/true);
   if (isRelease(t.order))
     c.warp.ticked();
   return Step::Next;
@@ -99,6 +103,7 @@ Step atomic128(Context &c, const Instruction &i) {
     const uint64_t *halves = c.lanes<uint64_t>(slot);
     return Word{halves[lane], halves[32 + lane]};
   };
+  Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
       continue;
@@ -121,11 +126,13 @@ Step atomic128(Context &c, const Instruction &i) {
                       std::memcpy(p, &now, 16);
                       return !cas || !(now == old);
                     });
+    sectors.add(where, addresses[lane], 16);
     uint64_t *halves = c.lanes<uint64_t>(i.slots[1]);
     halves[lane] = old.low;
     halves[32 + lane] = old.high;
   }
   c.define(i.slots[1], c.mask);
+  sectors.count(*c.warp.counters, /*isStore=*/true);
   if (isRelease(t.order))
     c.warp.ticked();
   return Step::Next;

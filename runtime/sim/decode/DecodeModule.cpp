@@ -2,6 +2,7 @@
 //
 // A tree becomes a Program: variables of functions get their places, then each
 // instruction its handler.
+#include "runtime/sim/CtaOrder.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/RegisterPressure.h"
@@ -228,6 +229,8 @@ struct ProgramDecoder {
         return d.error;
       finish();
     }
+    for (uint32_t look : looksOf(f))
+      code.code[look].flags |= flagLooks;
     // Control that runs off the end returns.
     ptx::Instruction end;
     end.root = "ret";

@@ -42,13 +42,15 @@ TEST(Counters, SectorsOfGlobalMemory) {
        "[%rd1];",
        16, 16, 0},
       {4, "st.global.u32 [%rd1], %r0;", 4, 4, 0},
-      {16, "st.global.v2.u32 [%rd1], {%r0, %r0};", 8, 16, 0}};
+      {16, "st.global.v2.u32 [%rd1], {%r0, %r0};", 8, 16, 0},
+      {0, "red.global.add.u32 [%rd1], %r0;", 4, 1, 0},
+      {32, "atom.global.add.u32 %r1, [%rd1], %r0;", 4, 32, 0}};
   for (const Access &a : accesses) {
     Kernel k = kernel("mul.wide.u32 %rd1, %r0, " + std::to_string(a.stride) +
                       "; add.u64 %rd1, %rd0, %rd1;" + a.operation);
     ASSERT_TRUE(k.run()) << a.operation << k.error;
     EXPECT_TRUE(k.findings.empty()) << k.told();
-    bool store = a.operation[0] == 's';
+    bool store = a.operation[0] != 'l';
     const Counters &c = k.counters;
     EXPECT_EQ(store ? c.globalStoreSectors : c.globalLoadSectors, a.cost)
         << a.operation << " every " << a.stride;

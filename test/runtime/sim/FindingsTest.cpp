@@ -341,6 +341,25 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
      {10000, 1}},
+    {"a block waits for an earlier one",
+     "relies-on-cta-order",
+     "setp.eq.u32 %p, %b, 0; @%p st.release.gpu.global.u32 [flag], 1;"
+     "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
+     "@%p bra wait;",
+     {2, 1}},
+    {"a block waits for an earlier one by cas",
+     "relies-on-cta-order",
+     "setp.eq.u32 %p, %b, 0; @%p atom.global.exch.b32 %j, [flag], 1; @%p ret;"
+     "wait: atom.global.cas.b32 %i, [flag], 1, 2; setp.eq.u32 %p, %i, 0;"
+     "@%p bra wait;",
+     {2, 1}},
+    {"a block waits for those with earlier tickets",
+     "",
+     "atom.global.add.u32 %i, [%a], 1;"
+     "wait: ld.acquire.gpu.global.u32 %j, [flag]; setp.ne.u32 %p, %i, %j;"
+     "@%p bra wait;"
+     "add.u32 %j, %j, 1; st.release.gpu.global.u32 [flag], %j;",
+     {50, 1}},
     {"blocks that are all resident wait",
      "",
      "setp.eq.u32 %p, %b, 99; @%p st.release.gpu.global.u32 [flag], 1;"
