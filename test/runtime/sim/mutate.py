@@ -44,14 +44,7 @@ import launch  # noqa: E402
 KERNELS = ["barriers/*", "cp_async/*", "mbarrier/*", "cluster/*", "tma/*", "gemm_*", "attention_sm80/*",
            "wmma/half_16x16", "atomics/shared_histogram", "memory/transpose", "memory/spaces",
            "control/early_exit", "control/spin_lock", "control/lane_waits_for_lane", "grid/*",
-           "triton/softmax/*", "triton/layer_norm/*", "triton/matmul*", "triton/attention*"]
-# Left out, with triton/histogram: programs of which a quarter or more of the mutants go
-# unnoticed. The compiler initialises mbarriers that nobody uses, waits for no copies and meets
-# at barriers around nothing; which of these mutants change something has not been sorted out.
-NOT = ["triton/*_roles/*", "triton/attention_backward_wgmma/*", "triton/matmul_device_descriptors/*"]
-# Where Triton's compiler puts a barrier of the CTA in front of every operation of one thread on
-# an mbarrier and every copy, needed or not: those barriers are no sites. All the rest is.
-DOUBTFUL_BARRIERS = ["triton/*descriptors*"]
+           "triton/softmax/*", "triton/layer_norm/*", "triton/matmul*", "triton/attention*", "triton/histogram/*"]
 
 Statement = collections.namedtuple("Statement", "start end guard opcode operands")
 Mutant = collections.namedtuple("Mutant", "name family text")
@@ -141,16 +134,16 @@ def with_sum(s, operands, index, delta, operation="add.u32"):
     return f"{{ .reg .b32 %mutant; {operation} %mutant, {value}, {delta}; {inside} }}"
 
 
-def mutants_of(text, entry, barriers=True):
-    """(family, n-th statement, variant, text); `barriers`: bar.sync 0 too"""
+def mutants_of(text, entry):
+    """(family, n-th statement, variant, text)"""
     all_statements = statements(text, entry)
+    # The end of the body returns as well as the last instruction.
+    last = max(i for i, s in enumerate(all_statements) if s and s.opcode == "ret")
     number = 0
     for i, s in enumerate(all_statements):
         if s is None:
             continue
         number += 1
-        if not barriers and s.opcode == "bar.sync" and s.operands.strip() == "0":
-            continue
         op, operands = s.opcode, split(s.operands)
         out = []
         if SYNCHRONISES.match(op):
@@ -159,6 +152,9 @@ def mutants_of(text, entry, barriers=True):
             out.append(("delete copy", "", edited(text, s, " ")))
         if ACCESSES.match(op):
             out.append(("delete access", "", edited(text, s, " ")))
+        if not (SYNCHRONISES.match(op) or COPIES.match(op) or ACCESSES.match(op) or op.startswith(".") or
+                is_name(s) or i == last):
+            out.append(("delete other", "", edited(text, s, " ")))
         if ".wait_group" in op:
             replacement = with_sum(s, operands, len(operands) - 1, 1)
             out.append(("wait N+1", "", edited(text, s, replacement)))
@@ -198,6 +194,13 @@ def mutants_of(text, entry, barriers=True):
             out += [("move", "^", t) for t in moved_up(text, all_statements, i)]
         for family, variant, changed in out:
             yield family, number, variant, changed
+
+
+def is_name(s):
+    """A register or number under another name. Compilers write a value's zero twice, or where
+    nobody reads it; assemblers make nothing of it."""
+    return s.opcode.startswith("mov") and \
+        re.fullmatch(r"%(?:p|rs|r|rd|f|fd)\d+|-?(?:0[xXfFdD])?[0-9a-fA-F]+(?:\.\d+)?", split(s.operands)[-1]) is not None
 
 
 def is_access(s):
@@ -260,33 +263,24 @@ def moved_up(text, all_statements, i):
 
 
 def all_mutants(pattern):
-    """(case, PTX path, target, mutants) for every correct kernel."""
+    """(cases, PTX path, target, mutants) for every correct kernel. Its cases launch it with
+    other sizes; the last of them is the largest and goes first."""
+    cases = collections.defaultdict(list)
     for case in launch.load_cases():
-        if case.exit or not any(fnmatch.fnmatch(case.name, k) for k in KERNELS) or \
-                any(fnmatch.fnmatch(case.name, k) for k in NOT):
+        if case.exit or not any(fnmatch.fnmatch(case.name, k) for k in KERNELS):
             continue
         path, target = case.files()[0] if case.files() else (None, None)
         if path is None:
             continue
-        text = path.read_text()
+        cases[path, target, case.entry].append(case)
+    for (path, target, entry), of_text in cases.items():
         kernel = []
-        barriers = not any(fnmatch.fnmatch(case.name, k) for k in DOUBTFUL_BARRIERS)
-        for family, number, variant, changed in mutants_of(text, case.entry, barriers):
-            name = f"{case.name} {path.name} {family.replace(' ', '-')}{variant} #{number}"
+        for family, number, variant, changed in mutants_of(path.read_text(), entry):
+            name = f"{path.stem} {entry} {family.replace(' ', '-')}{variant} #{number}"
             if fnmatch.fnmatch(name, pattern):
                 kernel.append(Mutant(name, family, changed))
         if kernel:
-            yield case, path, target, kernel
-
-
-def once_per_text(groups):
-    """Cases of one kernel with other parameters make the same mutants: the last (largest)
-    of them runs it."""
-    last = {}
-    for group in groups:
-        case, path = group[:2]
-        last[path, case.entry] = group
-    return list(last.values())
+            yield of_text[::-1], path, target, kernel
 
 
 def equivalents():
@@ -298,22 +292,34 @@ def equivalents():
     return listed
 
 
-def judge(sim, prepared, path, target, text, folder, seeds, limit):
-    """check, result, missed or invalid; and the line that says why."""
+def judge(sim, runs, path, target, text, folder, seeds):
+    """check, result, missed or invalid; and the line that says why. `runs`: prepared cases,
+    each with a limit of instructions."""
     ptx = folder / path.name
     ptx.write_text(text)
-    for seed in range(seeds):
-        code, _, stderr, wrong = prepared.run(sim, ptx, target, seed, 600, ("--max-instructions", str(limit)))
-        first = next((line for line in stderr.splitlines() if line.strip()), "")
-        if code == "timeout":
-            return "missed", first
-        if code == 2 or "instructions" in first:
-            return "check", first
-        if code != 0:
-            return "invalid", first
-        if wrong:
-            return "result", wrong[0]
+    for prepared, limit in runs:
+        for seed in range(seeds):
+            code, _, stderr, wrong = prepared.run(sim, ptx, target, seed, 600, ("--max-instructions", str(limit)))
+            first = next((line for line in stderr.splitlines() if line.strip()), "")
+            if code == "timeout":
+                return "missed", first
+            if code == 2 or "instructions" in first:
+                return "check", first
+            if code != 0:
+                return "invalid", first
+            if wrong:
+                return "result", wrong[0]
     return "missed", ""
+
+
+def prepare(sim, case, path, target, folder):
+    """The case's files, and how many instructions a mutant of it gets; None: it fails itself."""
+    prepared = launch.Prepared(case, folder)
+    code, stdout, _, wrong = prepared.run(sim, path, target, 0, 600)
+    if code != 0 or wrong:
+        return None
+    # Who spins runs longer under other seeds.
+    return prepared, max(20 * int(re.search(r"warp instructions +(\d+)", stdout).group(1)), 200_000)
 
 
 def main():
@@ -327,7 +333,7 @@ def main():
     parser.add_argument("--at-least", type=float, default=99.0, help="percent to be noticed")
     parser.add_argument("-j", type=int, default=2)
     options = parser.parse_args()
-    groups = once_per_text(all_mutants(options.only))
+    groups = list(all_mutants(options.only))
     total = sum(len(g[3]) for g in groups)
     if options.sample:
         def rank(m):
@@ -353,17 +359,14 @@ def main():
     pieces = [(c, p, t, ms[k:k + 16]) for c, p, t, ms in groups for k in range(0, len(ms), 16)]
 
     def piece_results(index):
-        case, path, target, mutants = pieces[index]
+        cases, path, target, mutants = pieces[index]
         folder = work / str(index)
-        prepared = launch.Prepared(case, folder)
-        code, _, stderr, wrong = prepared.run(sim, path, target, 0, 600)
-        if code != 0 or wrong:
+        runs = [prepare(sim, case, path, target, folder / str(k)) for k, case in enumerate(cases)]
+        if None in runs:
             return [(m, "unusable", "the kernel itself fails") for m in mutants]
-        found = re.search(r"instructions\D*(\d+)", stderr)
-        limit = 20 * int(found.group(1)) if found else 20_000_000
         # A look at those that are listed, in case they are noticed by now.
-        return [(m, *judge(sim, prepared, path, target, m.text, folder,
-                           2 if m.name in listed else options.seeds, limit)) for m in mutants]
+        return [(m, *judge(sim, runs, path, target, m.text, folder, 2 if m.name in listed else options.seeds))
+                for m in mutants]
 
     try:
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:

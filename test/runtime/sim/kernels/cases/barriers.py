@@ -2,7 +2,7 @@
 """Barriers of a thread block."""
 import numpy as np
 
-from launch import I32, In, Out, Within, case
+from launch import I32, In, Out, case
 
 
 def words(rng, n, high=2 ** 32):
@@ -43,15 +43,9 @@ def producer(rng):
 def reducing(rng):
     a = words(rng, 64, 100)
     a[a == 7] = 8
+    # True is 1 here: what CUDA's functions call any non-zero, the compiler makes so.
     expected = np.stack([np.full(64, (a > 50).sum()), np.ones(64), np.zeros(64), np.full(64, (a > 20).sum())])
-
-    class Truth(Within):
-        def wrong(self, got, expected):
-            bad = got != expected
-            bad[1:3] = (got[1:3] != 0) != (expected[1:3] != 0)  # any non-zero is true
-            return bad
-
-    return [In(a), Out(expected.astype(np.uint32), Truth("a true predicate is any non-zero"))]
+    return [In(a), Out(expected.astype(np.uint32))]
 
 
 @case("barriers", block=64)

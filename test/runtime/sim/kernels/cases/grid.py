@@ -22,22 +22,26 @@ def ordered_sum(rng):
             InOut(np.array([6], np.uint32), value=zeros()), InOut(np.array([6], np.uint32), value=zeros())]
 
 
-@case("grid", grid=5, block=64)
-def last_block(rng):
-    a = rng.standard_normal((5, 64)).astype(np.float32)
-    partial = a.astype(np.float64).sum(1)
-    bound = Within("at most 7 + 5 roundings of partial sums below 64", absolute=12 * 2.0 ** -18)
-    return [In(a), Out(partial, bound, "f32"), Out(partial.sum(keepdims=True), bound, "f32"),
-            InOut(np.array([5], np.uint32), value=zeros())]
+# The loop over the blocks is unrolled by four: with none of its rounds, with a rest, without.
+BLOCKS = dict(grid=lambda blocks: blocks, each=[dict(blocks=2), dict(blocks=8), dict(blocks=11)])
 
 
-@case("grid", grid=5, block=32)
-def last_block_acq_rel(rng):
-    a = rng.standard_normal((5, 32)).astype(np.float32)
+@case("grid", block=64, **BLOCKS)
+def last_block(rng, blocks):
+    a = rng.standard_normal((blocks, 64)).astype(np.float32)
     partial = a.astype(np.float64).sum(1)
-    bound = Within("at most 5 + 5 roundings of partial sums below 64", absolute=10 * 2.0 ** -18)
+    bound = Within("at most 7 + 11 roundings of partial sums below 64", absolute=18 * 2.0 ** -18)
     return [In(a), Out(partial, bound, "f32"), Out(partial.sum(keepdims=True), bound, "f32"),
-            InOut(np.array([5], np.uint32), value=zeros())]
+            InOut(np.array([blocks], np.uint32), value=zeros())]
+
+
+@case("grid", block=32, **BLOCKS)
+def last_block_acq_rel(rng, blocks):
+    a = rng.standard_normal((blocks, 32)).astype(np.float32)
+    partial = a.astype(np.float64).sum(1)
+    bound = Within("at most 5 + 11 roundings of partial sums below 64", absolute=16 * 2.0 ** -18)
+    return [In(a), Out(partial, bound, "f32"), Out(partial.sum(keepdims=True), bound, "f32"),
+            InOut(np.array([blocks], np.uint32), value=zeros())]
 
 
 @case("grid", grid=4, block=64, flags=("--cooperative",))

@@ -57,8 +57,8 @@ def softmax(rng, target):
             value=np.zeros((5, 112), np.float32)), I32(100), I32(112), NULL, NULL]
 
 
-@program("layer_norm", grid=3)
-def layer_norm(rng, target):
+@program("layer_norm", grid=3, each=[dict(columns=0), dict(columns=300)])
+def layer_norm(rng, target, columns):
     x = random_bits(rng, (3, 300), "bf16")
     w, b = (rng.standard_normal(300).astype(np.float32) for _ in range(2))
     v = to_float(x, "bf16")
@@ -66,6 +66,10 @@ def layer_norm(rng, target):
     rstd = 1 / np.sqrt(v.var(1) + 1e-5)
     expected = (v - mean[:, None]) * rstd[:, None] * w + b
     small = Within("sums of 300 values in f32", relative=2.0 ** -18, absolute=1e-6)
+    if columns == 0:  # no round of any loop: 0 / 0, and nothing is normalised
+        nothing = Out(np.full(3, np.nan), dtype="f32")
+        return [In(x), In(w), In(b), Out(None, dtype="bf16", shape=(3, 300)), nothing, nothing, I32(0), F32(1e-5),
+                NULL, NULL]
     return [In(x), In(w), In(b), Out(expected, Within("rounded to bf16 at the end", relative=2.0 ** -8,
             absolute=1e-5), "bf16"), Out(mean, small, "f32"), Out(rstd, small, "f32"),
             I32(300), F32(1e-5), NULL, NULL]
@@ -73,6 +77,10 @@ def layer_norm(rng, target):
 
 def product_bound(x, y, k, why="exact products, k truncated additions of partial sums below Σ|a·b|"):
     return Within(why, absolute=np.abs(x) @ np.abs(y) * k * 2.0 ** -22 + 1e-30)
+
+
+# Programs with a loop run once more with none of its rounds (k or length 0; the arrays are the
+# same): what stands before and behind it is then all that there is.
 
 
 def matmul_arguments(rng, m, n, k, transposed=False):
@@ -84,46 +92,47 @@ def matmul_arguments(rng, m, n, k, transposed=False):
 
 
 def matmul_case(rng, m, n, k):
-    a, b, c, bound = matmul_arguments(rng, m, n, k)
-    return [In(a), In(b), Out(c, bound, "f32"), I32(m), I32(n), I32(k), NULL, NULL]
+    a, b, c, bound = matmul_arguments(rng, m, n, 240)
+    return [In(a), In(b), Out(c if k else 0 * c, bound, "f32"), I32(m), I32(n), I32(k), NULL, NULL]
 
 
-@program("matmul", grid=(2, 3))
-def matmul(rng, target):
-    return matmul_case(rng, 50, 80, 240)
+@program("matmul", grid=(2, 3), each=[dict(k=0), dict(k=240)])
+def matmul(rng, target, k):
+    return matmul_case(rng, 50, 80, k)
 
 
-@program("matmul_wgmma", entry="matmul", grid=(2, 2))
-def matmul_wgmma(rng, target):
-    return matmul_case(rng, 100, 64, 240)
+@program("matmul_wgmma", entry="matmul", grid=(2, 2), each=[dict(k=0), dict(k=240)])
+def matmul_wgmma(rng, target, k):
+    return matmul_case(rng, 100, 64, k)
 
 
-def matmul_described(rng, name, target):
+def matmul_described(rng, name, target, k):
     a, b, c, bound = matmul_arguments(rng, 128, 64, 448, True)
+    c = c if k else 0 * c
     boxes = maps(name, target)
     zero = np.zeros((128, 64), np.float32)
     # The result has no pointer of its own: a tensor map over the array that comes last
     # (Triton's scratch pointer, which these programs do not use).
     return [*described(a, "bf16", boxes[0]), *described(b, "bf16", boxes[1]),
-            *described(zero, "f32", boxes[2], over="c"), I32(448),
+            *described(zero, "f32", boxes[2], over="c"), I32(k),
             InOut(c, bound, "f32", value=zero, name="c"), NULL]
 
 
-@program("matmul_descriptors", grid=(2, 2))
-def matmul_descriptors(rng, target):
-    return matmul_described(rng, "matmul_descriptors", target)
+@program("matmul_descriptors", grid=(2, 2), each=[dict(k=0), dict(k=448)])
+def matmul_descriptors(rng, target, k):
+    return matmul_described(rng, "matmul_descriptors", target, k)
 
 
-@program("matmul_roles", entry="matmul_descriptors", grid=(2, 2))
-def matmul_roles(rng, target):
-    return matmul_described(rng, "matmul_roles", target)
+@program("matmul_roles", entry="matmul_descriptors", grid=(2, 2), each=[dict(k=0), dict(k=448)])
+def matmul_roles(rng, target, k):
+    return matmul_described(rng, "matmul_roles", target, k)
 
 
-@program("matmul_device_descriptors", grid=(2, 2))
-def matmul_device_descriptors(rng, target):
+@program("matmul_device_descriptors", grid=(2, 2), each=[dict(k=0), dict(k=304)])
+def matmul_device_descriptors(rng, target, k):
     a, b, c, bound = matmul_arguments(rng, 100, 64, 304, True)
     scratch = np.zeros(384 * 4, np.uint8)
-    return [In(a), In(b), Out(c, bound, "f32"), I32(100), I32(64), I32(304),
+    return [In(a), In(b), Out(c if k else 0 * c, bound, "f32"), I32(100), I32(64), I32(k),
             InOut(None, value=scratch), NULL]
 
 
@@ -145,10 +154,12 @@ def attention_case(rng, name, heads, length, d, causal):
     return q, k, v, scale, Within("P rounded to 16 bits, and rescaled", absolute=spread * digits + 1e-5), out, lse
 
 
-def attention_arguments(rng, name, causal):
+def attention_arguments(rng, name, causal, length=256):
     q, k, v, scale, bound, out, lse = attention_case(rng, name, 1, 256, 32, causal)
+    if length == 0:
+        out, lse = np.full_like(out, np.nan), np.full_like(lse, -np.inf)
     return [In(q), In(k), In(v), Out(out, bound, "f32"),
-            Out(lse, Within("sums in f32, ex2 and lg2", absolute=3e-5), "f32"), I32(256), F32(scale), NULL, NULL]
+            Out(lse, Within("sums in f32, ex2 and lg2", absolute=3e-5), "f32"), I32(length), F32(scale), NULL, NULL]
 
 
 @program("attention", grid=(8, 1))
@@ -156,33 +167,34 @@ def attention(rng, target):
     return attention_arguments(rng, "f16", True)
 
 
-@program("attention_wgmma", entry="attention", grid=(4, 1))
-def attention_wgmma(rng, target):
-    return attention_arguments(rng, "bf16", False)
+@program("attention_wgmma", entry="attention", grid=(4, 1), each=[dict(length=0), dict(length=256)])
+def attention_wgmma(rng, target, length):
+    return attention_arguments(rng, "bf16", False, length)
 
 
-def attention_described(rng, name, target):
+def attention_described(rng, name, target, length):
     q, k, v, scale, bound, out, _ = attention_case(rng, "bf16", 1, 256, 32, False)
+    out = out if length else np.full_like(out, np.nan)
     boxes = maps(name, target)
     zero = np.zeros((256, 32), np.float32)
     arguments = []
     for value, box in zip((q, k, v), boxes):
         arguments += described(value[0], "bf16", box)
-    return [*arguments, *described(zero, "f32", boxes[3], over="out"), I32(256), F32(scale),
+    return [*arguments, *described(zero, "f32", boxes[3], over="out"), I32(length), F32(scale),
             InOut(out[0], Within(bound.why, absolute=bound.absolute[0]), "f32", value=zero, name="out"), NULL]
 
 
-@program("attention_descriptors", grid=4)
-def attention_descriptors(rng, target):
-    return attention_described(rng, "attention_descriptors", target)
+@program("attention_descriptors", grid=4, each=[dict(length=0), dict(length=256)])
+def attention_descriptors(rng, target, length):
+    return attention_described(rng, "attention_descriptors", target, length)
 
 
-@program("attention_roles", entry="attention_descriptors", grid=4)
-def attention_roles(rng, target):
-    return attention_described(rng, "attention_roles", target)
+@program("attention_roles", entry="attention_descriptors", grid=4, each=[dict(length=0), dict(length=256)])
+def attention_roles(rng, target, length):
+    return attention_described(rng, "attention_roles", target, length)
 
 
-def backward(rng, name):
+def backward(rng, name, length):
     n, d = 192, 32
     q, k, v, g = (random_bits(rng, (n, d), name) for _ in range(4))
     x, y, z, w = (to_float(t, name) for t in (q, k, v, g))
@@ -201,26 +213,29 @@ def backward(rng, name):
               np.abs(ds).T @ np.abs(x) * rounding + size.T @ np.abs(x) * 2.0 ** -16,
               p.T @ np.abs(w) * rounding]
     dq, dk, dv = ds @ y, ds.T @ x, p.T @ w
+    if length == 0:
+        dq, dk, dv = 0 * dq, 0 * dk, 0 * dv
     return [In(q), In(k), In(v), In(g), In(lse), In(delta),
             InOut(dq, Within(why, absolute=bounds[0] + tiny), "f32", value=np.zeros((n, d), np.float32)),
             Out(dk, Within(why, absolute=bounds[1] + tiny), "f32"),
-            Out(dv, Within(why, absolute=bounds[2] + tiny), "f32"), I32(n), F32(scale), NULL, NULL]
+            Out(dv, Within(why, absolute=bounds[2] + tiny), "f32"), I32(length), F32(scale), NULL, NULL]
 
 
-@program("attention_backward", grid=6)
-def attention_backward(rng, target):
-    return backward(rng, "f16")
+@program("attention_backward", grid=6, each=[dict(length=0), dict(length=192)])
+def attention_backward(rng, target, length):
+    return backward(rng, "f16", length)
 
 
-@program("attention_backward_wgmma", entry="attention_backward", grid=3)
-def attention_backward_wgmma(rng, target):
-    return backward(rng, "bf16")
+@program("attention_backward_wgmma", entry="attention_backward", grid=3, each=[dict(length=0), dict(length=192)])
+def attention_backward_wgmma(rng, target, length):
+    return backward(rng, "bf16", length)
 
 
 @program("histogram", grid=4)
 def histogram(rng, target):
     n = 500
-    x = rng.integers(0, 50, n).astype(np.int32)
+    x = rng.integers(0, 49, n).astype(np.int32)
+    x[128 + 70] = 49  # the greatest: of one program, not of its first warp
     programs = 4
 
     class Permutation(Within):
