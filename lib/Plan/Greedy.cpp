@@ -33,9 +33,8 @@ private:
 
 } // namespace
 
-Greedy::Greedy(const Sections &sections, int64_t target, bool hints,
-               uint64_t seed)
-    : sections(sections), target(target), hints(hints), random{seed},
+Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
+    : sections(sections), target(target), hints(hints),
       occupancy(sections.count()), height(std::numeric_limits<int64_t>::max()) {
   std::vector<int64_t> live(sections.count() + 1);
   for (const Item &item : sections.items)
@@ -45,12 +44,8 @@ Greedy::Greedy(const Sections &sections, int64_t target, bool hints,
     }
   std::partial_sum(live.begin(), live.end(), live.begin());
   Maximum maximum(std::move(live));
-  for (const Item &item : sections.items) {
-    double w = item.last() - item.first();
-    width.push_back(w);
-    area.push_back(w * double(item.size));
+  for (const Item &item : sections.items)
     crowd.push_back(double(maximum.in(item.first(), item.last())));
-  }
   offset.resize(sections.items.size());
   if (sections.items.empty())
     height = 0;
@@ -99,8 +94,7 @@ int64_t Greedy::chooseOffset(const Item &item, Fit fit) {
   return chosen;
 }
 
-int64_t Greedy::place(const Order &order, Fit fit, int64_t abandon,
-                      const std::string &method) {
+void Greedy::place(const Order &order, Fit fit, const std::string &method) {
   occupancy.clear();
   int64_t arena = 0;
   for (uint32_t index : order) {
@@ -108,108 +102,72 @@ int64_t Greedy::place(const Order &order, Fit fit, int64_t abandon,
     int64_t at = chooseOffset(item, fit);
     offset[index] = at;
     arena = std::max(arena, at + item.size);
-    if (arena > abandon)
-      return arena;
+    if (arena >= height)
+      return;
     for (const Part &p : item.parts)
       occupancy.insert(p.first, p.last, {at + p.low, at + p.high});
   }
-  if (arena < height) {
-    best = offset;
-    height = arena;
-    name = method;
-    bestOrder = order;
-    bestFit = fit;
-  }
-  return arena;
+  best = offset;
+  height = arena;
+  name = method;
 }
 
-void Greedy::tryOrders() {
-  struct Rule {
-    const char *name;
-    bool (*before)(const Greedy &, uint32_t, uint32_t);
-  };
-  static const Rule rules[] = {
-      {"longest first", [](const Greedy &g, uint32_t x,
-                           uint32_t y) { return g.width[x] > g.width[y]; }},
-      {"largest area first", [](const Greedy &g, uint32_t x,
-                                uint32_t y) { return g.area[x] > g.area[y]; }},
-      {"largest first",
-       [](const Greedy &g, uint32_t x, uint32_t y) {
-         return g.sections.items[x].size > g.sections.items[y].size;
-       }},
-      {"most crowded first",
-       [](const Greedy &g, uint32_t x, uint32_t y) {
-         return g.crowd[x] != g.crowd[y] ? g.crowd[x] > g.crowd[y]
-                                         : g.area[x] > g.area[y];
-       }},
-      {"by birth",
-       [](const Greedy &g, uint32_t x, uint32_t y) {
-         const Item &a = g.sections.items[x], &b = g.sections.items[y];
-         return a.first() != b.first() ? a.first() < b.first()
-                                       : a.last() > b.last();
-       }},
-  };
+namespace {
+struct Rule {
+  const char *name;
+  bool slow;
+  /// The larger pair goes first.
+  std::pair<double, double> (*key)(double width, double size, double crowd,
+                                   double birth);
+};
+} // namespace
+
+/// An order by width keeps the free ranges in few pieces, and so is fast.
+static const Rule rules[] = {
+    {"longest first", false,
+     [](double w, double, double, double) { return std::make_pair(w, 0.0); }},
+    {"most crowded first, then longest", false,
+     [](double w, double, double c, double) { return std::make_pair(c, w); }},
+    {"largest first", false,
+     [](double, double s, double, double) { return std::make_pair(s, 0.0); }},
+    {"largest area first", true,
+     [](double w, double s, double, double) {
+       return std::make_pair(w * s, 0.0);
+     }},
+    {"most crowded first, then largest area", true,
+     [](double w, double s, double c, double) {
+       return std::make_pair(c, w * s);
+     }},
+    {"by birth", true,
+     [](double w, double, double, double b) { return std::make_pair(-b, w); }},
+};
+
+void Greedy::tryOrders(bool slow) {
+  const size_t n = sections.items.size();
   for (const Rule &rule : rules) {
-    Order order(sections.items.size());
+    if (rule.slow != slow)
+      continue;
+    std::vector<std::pair<double, double>> key(n);
+    for (size_t i = 0; i < n; ++i) {
+      const Item &item = sections.items[i];
+      key[i] = rule.key(item.last() - item.first(), double(item.size), crowd[i],
+                        item.first());
+    }
+    Order order(n);
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
       bool hintX = hints && sections.items[x].hint >= 0,
            hintY = hints && sections.items[y].hint >= 0;
       if (hintX != hintY)
         return hintX;
-      if (rule.before(*this, x, y))
-        return true;
-      return !rule.before(*this, y, x) && x < y;
+      return key[x] != key[y] ? key[x] > key[y] : x < y;
     });
     for (Fit fit : {Fit::Tightest, Fit::Lowest}) {
       if (done())
         return;
-      place(order, fit, std::numeric_limits<int64_t>::max(),
+      place(order, fit,
             std::string(rule.name) +
                 (fit == Fit::Tightest ? ", tightest gap" : ", lowest gap"));
-    }
-  }
-}
-
-void Greedy::repair(int64_t effort) {
-  const size_t n = sections.items.size();
-  const std::string method = name + ", repaired";
-  Order order = bestOrder;
-  std::vector<double> key(n);
-  int64_t current = height;
-  std::vector<int64_t> currentOffset = best;
-  for (int64_t left = effort; left > 0 && !done(); left -= int64_t(n)) {
-    Order trial = order;
-    const double stir = 1.5 / double(n);
-    const double forward = random.unit();
-    // A buffer above the target moves forward by a random factor; so do a few
-    // others, or the search would repeat itself.
-    for (size_t i = 0; i < n; ++i) {
-      uint32_t index = trial[i];
-      bool sticksOut =
-          currentOffset[index] + sections.items[index].size > target;
-      key[index] = double(i);
-      if (sticksOut && random.unit() < forward)
-        key[index] *= random.unit();
-      else if (random.unit() < stir)
-        key[index] = random.unit() * double(n);
-    }
-    std::sort(trial.begin(), trial.end(), [&](uint32_t x, uint32_t y) {
-      return key[x] != key[y] ? key[x] < key[y] : x < y;
-    });
-    Fit fit = random.unit() < 0.8
-                  ? bestFit
-                  : (bestFit == Fit::Tightest ? Fit::Lowest : Fit::Tightest);
-    int64_t allowed = current + current / 64;
-    int64_t arena = place(trial, fit, allowed, method);
-    if (arena <= allowed && (arena <= current || random.unit() < 0.1)) {
-      order = std::move(trial);
-      current = arena;
-      currentOffset = offset;
-    } else if (random.unit() < 0.02) {
-      order = bestOrder;
-      current = height;
-      currentOffset = best;
     }
   }
 }

@@ -61,12 +61,18 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     crowd.push_back(double(most));
   }
   rest = total;
+  hasParts = ranges.size() > blocks.size();
+  runOf.resize(s);
+  flat.resize(s + 1);
+  looseBefore.resize(s + 1);
+  blocked.resize(s);
   floors.resize(s);
   placed.resize(n);
   offset.resize(n);
   lowest.resize(n);
   rank.resize(n);
   weight.resize(s);
+  ease.resize(s);
 }
 
 /// Which of a section's items is tried first. Four orders take turns, stirred
@@ -106,14 +112,31 @@ static uint64_t luby(uint64_t i) {
   }
 }
 
-Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
+bool SkylineSearch::start(int64_t capacityBytes) {
   if (capacityBytes < problem.largestBytes())
-    return Outcome::Impossible;
+    return false;
   capacity = problem.capacityUnits(capacityBytes);
   for (size_t i = 0; i < blocks.size(); ++i)
     blocks[i].highest = problem.highestOffset(problem.items[i], capacityBytes);
   nogoods.clear();
   std::fill(weight.begin(), weight.end(), 0);
+  std::fill(ease.begin(), ease.end(), 1);
+  return true;
+}
+
+void SkylineSearch::reset() {
+  frames.clear();
+  components.clear();
+  choiceList.clear();
+  lists.clear();
+  undo(0);
+  for (uint32_t i = 0; i < blocks.size(); ++i)
+    lists.push_back(i);
+}
+
+Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
+  if (!start(capacityBytes))
+    return Outcome::Impossible;
   const uint64_t end = visited + maxNodes;
   const uint64_t length = std::max<uint64_t>(300, 2 * blocks.size());
   for (uint64_t round = 0; visited < end; ++round) {
@@ -127,13 +150,7 @@ Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
 }
 
 Outcome SkylineSearch::restart(uint64_t limit) {
-  frames.clear();
-  components.clear();
-  choiceList.clear();
-  lists.clear();
-  undo(0);
-  for (uint32_t i = 0; i < blocks.size(); ++i)
-    lists.push_back(i);
+  reset();
   Frame root{};
   root.component = {0, uint32_t(floors.size()), 0, uint32_t(lists.size())};
   root.lists = lists.size();
@@ -165,9 +182,69 @@ Outcome SkylineSearch::restart(uint64_t limit) {
   }
 }
 
+/// One item in every valley at a time: they do not touch each other.
+Outcome SkylineSearch::dive(int64_t capacityBytes) {
+  if (!start(capacityBytes))
+    return Outcome::Impossible;
+  order(0);
+  reset();
+  Component c{0, uint32_t(floors.size()), 0, uint32_t(lists.size())};
+  std::vector<uint32_t> section, pick; // of each run
+  double valleyScore = 0;
+  for (size_t left = blocks.size(); left > 0;) {
+    uint64_t set = 0;
+    findRuns(c);
+    if (!findLowest(c, set) || !raiseFloors(c))
+      return Outcome::GaveUp;
+    section.assign(runs.size(), UINT32_MAX);
+    pick.assign(runs.size(), UINT32_MAX);
+    eachRipe(c, [&](uint32_t s, double score, int64_t) {
+      uint32_t &best = section[runOf[s]];
+      if (best == UINT32_MAX || score < valleyScore) {
+        valleyScore = score;
+        best = s;
+      }
+    });
+    for (uint32_t at = c.list; at < c.listEnd; ++at) {
+      const uint32_t i = lists[at];
+      const Block &b = blocks[i];
+      if (placed[i] || mustWait(b))
+        continue;
+      eachPart(b, [&](Range r) {
+        const uint32_t run = runOf[r.first], s = section[run];
+        if (runs[run] == lowest[i] && r.first <= s && s < r.last &&
+            (pick[run] == UINT32_MAX || rank[i] > rank[pick[run]]))
+          pick[run] = i;
+      });
+    }
+    size_t before = left;
+    for (size_t run = 0; run < pick.size(); ++run) {
+      const uint32_t i = pick[run];
+      if (i == UINT32_MAX || placed[i])
+        continue;
+      // With gaps, an item can be in more than one valley.
+      bool free = true;
+      eachPart(blocks[i], [&](Range r) {
+        for (uint32_t s = r.first; s < r.last; ++s)
+          free &= floors[s] == lowest[i];
+      });
+      if (!free)
+        continue;
+      if (!place(i, section[run]))
+        return Outcome::GaveUp;
+      --left;
+      ++visited;
+    }
+    if (left == before)
+      return Outcome::GaveUp;
+  }
+  return Outcome::Found;
+}
+
 bool SkylineSearch::open(Component c) {
   Frame frame{};
-  if (!raiseFloors(c, frame.set))
+  findRuns(c);
+  if (!findLowest(c, frame.set) || !raiseFloors(c))
     return false;
   if (nogoods.refutes(frame.set, c.first, &floors[c.first], c.last - c.first))
     return false;
@@ -183,15 +260,24 @@ bool SkylineSearch::open(Component c) {
   return true;
 }
 
-/// Finds the lowest place of each item, and from these the floor of each
-/// section. The tables hold, for each section, an extreme over the 2^k sections
-/// from there.
-bool SkylineSearch::raiseFloors(Component &c, uint64_t &set) {
-  const uint32_t n = c.last - c.first;
+void SkylineSearch::findRuns(const Component &c) {
+  runs.clear();
+  for (uint32_t s = c.first; s < c.last; ++s) {
+    if (s == c.first || floors[s] != floors[s - 1])
+      runs.push_back(floors[s]);
+    runOf[s] = uint32_t(runs.size() - 1);
+  }
+}
+
+/// Finds the lowest place of each item, and counts for each section the items
+/// that are flat on it: those lie within one run (or several of one floor) and
+/// can start there.
+bool SkylineSearch::findLowest(Component &c, uint64_t &set) {
+  // Maxima over 2^k runs from each on.
+  const uint32_t n = uint32_t(runs.size());
   const unsigned levels = log2Of(n) + 1;
   maxima.resize(size_t(levels) * n);
-  minima.assign(size_t(levels) * n, none);
-  std::copy(&floors[c.first], &floors[c.first] + n, maxima.begin());
+  std::copy(runs.begin(), runs.end(), maxima.begin());
   for (unsigned k = 1; k < levels; ++k) {
     const int64_t *below = &maxima[size_t(k - 1) * n];
     const uint32_t half = 1u << (k - 1);
@@ -199,6 +285,16 @@ bool SkylineSearch::raiseFloors(Component &c, uint64_t &set) {
     for (uint32_t i = 0; i + 2 * half <= n; ++i)
       level[i] = std::max(below[i], below[i + half]);
   }
+  auto highest = [&](Range r) {
+    uint32_t left = runOf[r.first], right = runOf[r.last - 1];
+    if (left == right)
+      return runs[left];
+    unsigned k = log2Of(right - left + 1);
+    const int64_t *level = &maxima[size_t(k) * n];
+    return std::max(level[left], level[right + 1 - (1u << k)]);
+  };
+  std::fill(flat.begin() + c.first, flat.begin() + c.last + 1, 0);
+  steep.clear();
   uint32_t unplaced = 0;
   for (uint32_t at = c.list; at < c.listEnd; ++at) {
     const uint32_t index = lists[at];
@@ -208,46 +304,26 @@ bool SkylineSearch::raiseFloors(Component &c, uint64_t &set) {
     const Block &b = blocks[index];
     set ^= b.hash;
     int64_t low = 0;
-    eachPart(b, [&](Range r) {
-      unsigned k = log2Of(r.last - r.first);
-      const int64_t *level = &maxima[size_t(k) * n];
-      low = std::max(
-          {low, level[r.first - c.first], level[r.last - c.first - (1u << k)]});
-    });
-    low = alignUp(low, b.alignment);
+    eachPart(b, [&](Range r) { low = std::max(low, highest(r)); });
+    if (b.alignment > 1)
+      low = alignUp(low, b.alignment);
     if (low > b.highest) {
-      weight[b.first] += 1;
+      blame(b.first, 1);
       return false;
     }
     lowest[index] = low;
+    bool isFlat = true;
     eachPart(b, [&](Range r) {
-      unsigned k = log2Of(r.last - r.first);
-      int64_t *level = &minima[size_t(k) * n];
-      int64_t &left = level[r.first - c.first];
-      int64_t &right = level[r.last - c.first - (1u << k)];
-      left = std::min(left, low);
-      right = std::min(right, low);
+      isFlat &=
+          runs[runOf[r.first]] == low && runOf[r.first] == runOf[r.last - 1];
     });
-  }
-  for (unsigned k = levels; --k > 0;) {
-    const int64_t *level = &minima[size_t(k) * n];
-    int64_t *below = &minima[size_t(k - 1) * n];
-    const uint32_t half = 1u << (k - 1);
-    for (uint32_t i = 0; i + 2 * half <= n; ++i) {
-      below[i] = std::min(below[i], level[i]);
-      below[i + half] = std::min(below[i + half], level[i]);
-    }
-  }
-  for (uint32_t i = 0; i < n; ++i) {
-    const uint32_t s = c.first + i;
-    // Where nothing is left, a floor that is no valley.
-    int64_t floor = minima[i] == none ? capacity : minima[i];
-    if (floor > floors[s])
-      setFloor(s, floor);
-    if (rest[s] > capacity - floors[s]) {
-      weight[s] += 1;
-      return false;
-    }
+    if (!isFlat)
+      steep.push_back(index);
+    else
+      eachPart(b, [&](Range r) {
+        ++flat[r.first];
+        --flat[r.last];
+      });
   }
   // Lists are shared with the frame below until a quarter has been placed.
   if (unplaced < (c.listEnd - c.list) / 4 * 3) {
@@ -261,62 +337,120 @@ bool SkylineSearch::raiseFloors(Component &c, uint64_t &set) {
   return true;
 }
 
-/// An item that lies within a run of equal floors may start there. A section
-/// where another one could, too, is not ripe: that one stands partly over
-/// floors that are lower, and what will come to be below it is open. There is
-/// always a ripe one, at the lowest floor.
-uint32_t SkylineSearch::chooseSection(const Component &c, bool &mayRise) {
-  const uint32_t n = c.last - c.first;
-  const int64_t *floor = &floors[c.first];
-  runEnd.resize(n);
-  starting.assign(n + 1, 0);
-  blocked.assign(n, 0);
-  for (uint32_t i = n; i-- > 0;)
-    runEnd[i] = i + 1 < n && floor[i + 1] == floor[i] ? runEnd[i + 1] : i + 1;
-  for (uint32_t at = c.list; at < c.listEnd; ++at) {
-    const uint32_t index = lists[at];
-    if (placed[index])
-      continue;
-    const Block &b = blocks[index];
-    bool flat = true;
-    eachPart(b, [&](Range r) {
-      flat &= floor[r.first - c.first] == lowest[index] &&
-              runEnd[r.first - c.first] >= r.last - c.first;
-    });
-    if (flat && !mustWait(b))
-      eachPart(b, [&](Range r) {
-        ++starting[r.first - c.first];
-        --starting[r.last - c.first];
-      });
-    else if (!flat && b.partsEnd - b.parts > 1)
-      eachPart(b, [&](Range r) {
-        for (uint32_t s = r.first - c.first; s < r.last - c.first; ++s)
-          blocked[s] |= floor[s] == lowest[index];
-      });
-  }
-  uint32_t best = c.first;
-  double bestScore = std::numeric_limits<double>::infinity();
+/// A floor with nothing flat on it rises to the lowest place of its items. Only
+/// those floors are looked at; they are numbered on their own.
+bool SkylineSearch::raiseFloors(const Component &c) {
+  loose.clear();
   int32_t count = 0;
-  for (uint32_t i = 0; i < n;) {
-    const uint32_t end = runEnd[i];
-    const bool valley = (i == 0 || floor[i - 1] > floor[i]) &&
-                        (end == n || floor[end] > floor[i]);
-    for (; i < end; ++i) {
-      count += starting[i];
-      if (!valley || blocked[i])
-        continue;
-      const uint32_t s = c.first + i;
-      const int64_t slack = capacity - floor[i] - rest[s];
-      double score =
-          (count + (slack > 0) + 10 * double(slack) / double(capacity + 1)) /
-          (1 + weight[s]);
-      if (score < bestScore) {
-        bestScore = score;
-        best = s;
-        mayRise = slack > 0;
-      }
+  for (uint32_t s = c.first; s < c.last; ++s) {
+    count += flat[s];
+    looseBefore[s] = uint32_t(loose.size());
+    if (count == 0)
+      loose.push_back(s);
+    else if (rest[s] > capacity - floors[s])
+      return blame(s, 1);
+  }
+  looseBefore[c.last] = uint32_t(loose.size());
+  if (loose.empty())
+    return true;
+  // Minima over 2^k floors from each on, filled from above.
+  const uint32_t n = uint32_t(loose.size());
+  const unsigned levels = log2Of(n) + 1;
+  minima.assign(size_t(levels) * n, none);
+  for (uint32_t index : steep) {
+    const int64_t low = lowest[index];
+    eachPart(blocks[index], [&](Range r) {
+      const uint32_t from = looseBefore[r.first], to = looseBefore[r.last];
+      if (from == to)
+        return;
+      unsigned k = log2Of(to - from);
+      int64_t *level = &minima[size_t(k) * n];
+      int64_t &left = level[from], &right = level[to - (1u << k)];
+      left = std::min(left, low);
+      right = std::min(right, low);
+    });
+  }
+  for (unsigned k = levels; --k > 0;) {
+    const int64_t *level = &minima[size_t(k) * n];
+    int64_t *below = &minima[size_t(k - 1) * n];
+    const uint32_t half = 1u << (k - 1);
+    for (uint32_t i = 0; i + 2 * half <= n; ++i) {
+      below[i] = std::min(below[i], level[i]);
+      below[i + half] = std::min(below[i + half], level[i]);
     }
   }
+  bool risen = false;
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t s = loose[i];
+    // Where nothing is left, a floor that is no valley.
+    const int64_t floor = minima[i] == none ? capacity : minima[i];
+    if (floor > floors[s]) {
+      setFloor(s, floor);
+      risen = true;
+    }
+    if (rest[s] > capacity - floors[s])
+      return blame(s, 1);
+  }
+  if (!risen)
+    return true;
+  // More may be flat now.
+  findRuns(c);
+  for (uint32_t index : steep) {
+    const Block &b = blocks[index];
+    bool isFlat = true;
+    eachPart(b, [&](Range r) {
+      isFlat &= runs[runOf[r.first]] == lowest[index] &&
+                runOf[r.first] == runOf[r.last - 1];
+    });
+    if (isFlat)
+      eachPart(b, [&](Range r) {
+        ++flat[r.first];
+        --flat[r.last];
+      });
+  }
+  return true;
+}
+
+/// An item that is flat may start where it is. A section where another one
+/// could, too, is not ripe: that one stands partly over floors that are lower,
+/// and what will come to be below it is open. There is always a ripe one, at
+/// the lowest floor.
+template <typename F> void SkylineSearch::eachRipe(const Component &c, F f) {
+  if (hasParts) {
+    std::fill(blocked.begin() + c.first, blocked.begin() + c.last, 0);
+    for (uint32_t index : steep)
+      if (blocks[index].partsEnd - blocks[index].parts > 1)
+        eachPart(blocks[index], [&](Range r) {
+          for (uint32_t s = r.first; s < r.last; ++s)
+            blocked[s] |= floors[s] == lowest[index];
+        });
+  }
+  const double scale = 10 / double(capacity + 1);
+  int32_t count = 0;
+  for (uint32_t s = c.first; s < c.last;) {
+    const uint32_t run = runOf[s];
+    const bool valley = (run == 0 || runs[run - 1] > runs[run]) &&
+                        (run + 1 == runs.size() || runs[run + 1] > runs[run]);
+    for (; s < c.last && runOf[s] == run; ++s) {
+      count += flat[s];
+      if (!valley || blocked[s])
+        continue;
+      const int64_t slack = capacity - floors[s] - rest[s];
+      f(s, (count + (slack > 0) + scale * double(slack)) * ease[s], slack);
+    }
+  }
+}
+
+uint32_t SkylineSearch::chooseSection(const Component &c, bool &mayRise) {
+  uint32_t best = c.first;
+  double bestScore = std::numeric_limits<double>::infinity();
+  eachRipe(c, [&](uint32_t s, double score, int64_t slack) {
+    if (score < bestScore) {
+      bestScore = score;
+      best = s;
+      mayRise = slack > 0;
+    }
+  });
   return best;
 }
 
@@ -360,7 +494,7 @@ bool SkylineSearch::advance() {
       split(f);
       return true;
     }
-    weight[f.section] += 0.1;
+    blame(f.section, 0.1);
   }
   return false;
 }
@@ -460,6 +594,12 @@ void SkylineSearch::split(Frame &f) {
               uint32_t a = x.listEnd - x.list, b = y.listEnd - y.list;
               return a != b ? a < b : x.first < y.first;
             });
+}
+
+bool SkylineSearch::blame(uint32_t section, double much) {
+  weight[section] += much;
+  ease[section] = 1 / (1 + weight[section]);
+  return false;
 }
 
 void SkylineSearch::setFloor(uint32_t section, int64_t floor) {

@@ -52,6 +52,9 @@ public:
   /// Searches for a plan in `capacity` bytes, with at most so many nodes.
   Outcome run(int64_t capacity, uint64_t maxNodes);
 
+  /// Only goes down once, without a choice: fast, Found or GaveUp.
+  Outcome dive(int64_t capacity);
+
   const std::vector<int64_t> &offsets() const { return offset; } // when Found
   uint64_t nodes() const { return visited; }                     // of all runs
 
@@ -89,11 +92,18 @@ private:
     int64_t floor;
   };
 
+  bool start(int64_t capacityBytes);
+  void reset();
   void order(uint64_t round);
   Outcome restart(uint64_t limit);
   /// Looks at a component; false if it is refuted, else there is a new frame.
   bool open(Component component);
-  bool raiseFloors(Component &c, uint64_t &set);
+  /// Calls f(section, score, slack) for sections where a choice can be made;
+  /// the lowest score is the best.
+  template <typename F> void eachRipe(const Component &c, F f);
+  void findRuns(const Component &c);
+  bool findLowest(Component &c, uint64_t &set);
+  bool raiseFloors(const Component &c);
   uint32_t chooseSection(const Component &c, bool &mayRise);
   void listChoices(const Component &c, uint32_t section);
   /// Takes the next choice of the topmost frame; false if there is none left.
@@ -102,6 +112,8 @@ private:
   bool rise(const Frame &frame);
   void split(Frame &frame);
   void undo(size_t mark);
+  /// Searches ended badly there. Returns false.
+  bool blame(uint32_t section, double much);
   void setFloor(uint32_t section, int64_t floor);
   bool covers(const Block &b, uint32_t section) const;
   /// An equal item goes first.
@@ -118,7 +130,8 @@ private:
   std::vector<Range> ranges;
   std::vector<double> area, width, crowd; // of each item
   std::vector<double> rank;               // of each item: larger ones first
-  std::vector<double> weight;             // of each section
+  std::vector<double> weight, ease;       // of each section; 1 / (1 + weight)
+  bool hasParts = false;                  // some item has gaps
 
   // The state, and how to get back.
   std::vector<int64_t> floors, rest; // rest: unplaced units of each section
@@ -133,11 +146,15 @@ private:
   Nogoods nogoods;
   uint64_t visited = 0;
 
-  // Scratch.
+  // Of the component that is being opened.
+  std::vector<int64_t> runs;   // floors, each as often as it changes
+  std::vector<uint32_t> runOf; // of each section
+  std::vector<int32_t> flat;   // by how many more items than one section back
+  std::vector<uint32_t> steep; // items that are not flat
+  std::vector<uint32_t> loose; // sections with nothing flat on them
+  std::vector<uint32_t> looseBefore; // of each section
   std::vector<int64_t> maxima, minima;
-  std::vector<int32_t> starting;
-  std::vector<uint32_t> runEnd;
-  std::vector<char> blocked;
+  std::vector<char> blocked; // of each section: not ripe
 };
 
 } // namespace act::plan

@@ -24,9 +24,11 @@ public:
   Plan best;
 
 private:
-  /// Keeps the lowest plan; `target` is what is low enough.
-  void tryGreedy(int64_t target, int64_t repairs);
+  /// What takes milliseconds; keeps the lowest plan, `capacity` is low enough.
+  bool tryFast(int64_t capacity);
+  bool tryOrders(int64_t capacity, bool slow);
   Outcome search(int64_t capacity, uint64_t nodes);
+  SkylineSearch &skylineSearch();
   void keep(const std::vector<int64_t> &units, const std::string &method);
   uint64_t left() const {
     return options.nodes - std::min(options.nodes, best.nodes);
@@ -47,19 +49,32 @@ void Solver::keep(const std::vector<int64_t> &units,
     best = std::move(plan);
 }
 
-void Solver::tryGreedy(int64_t target, int64_t repairs) {
+SkylineSearch &Solver::skylineSearch() {
+  if (!skyline)
+    skyline = std::make_unique<SkylineSearch>(sections, options.seed);
+  return *skyline;
+}
+
+bool Solver::tryOrders(int64_t capacity, bool slow) {
   for (bool hints : {true, false}) {
     if (hints && !sections.hinted())
       continue;
-    Greedy greedy(sections, sections.capacityUnits(target), hints,
-                  options.seed);
-    greedy.tryOrders();
-    if (!greedy.done() && repairs > 0)
-      greedy.repair(repairs);
+    Greedy greedy(sections, sections.capacityUnits(capacity), hints);
+    greedy.tryOrders(slow);
     keep(greedy.offsets(), greedy.method());
-    if (best.arenaBytes <= target)
-      return;
+    if (best.arenaBytes <= capacity)
+      return true;
   }
+  return false;
+}
+
+bool Solver::tryFast(int64_t capacity) {
+  if (tryOrders(capacity, false))
+    return true;
+  if (!sections.windowed() && options.nodes > 0 &&
+      skylineSearch().dive(capacity) == Outcome::Found)
+    keep(skyline->offsets(), "stacked");
+  return best.arenaBytes <= capacity || tryOrders(capacity, true);
 }
 
 Outcome Solver::search(int64_t capacity, uint64_t nodes) {
@@ -73,23 +88,17 @@ Outcome Solver::search(int64_t capacity, uint64_t nodes) {
       best.provenBytes = std::max(best.provenBytes, capacity + 1);
     return outcome;
   };
-  if (sections.windowed()) {
-    if (!window)
-      window = std::make_unique<WindowSearch>(sections);
-    return with(*window);
-  }
-  if (!skyline)
-    skyline = std::make_unique<SkylineSearch>(sections, options.seed);
-  return with(*skyline);
+  if (!sections.windowed())
+    return with(skylineSearch());
+  if (!window)
+    window = std::make_unique<WindowSearch>(sections);
+  return with(*window);
 }
 
 Outcome Solver::fit(int64_t capacity) {
-  tryGreedy(capacity, 0);
-  if (best.arenaBytes <= capacity)
-    return Outcome::Found;
   if (capacity < best.provenBytes)
     return Outcome::Impossible;
-  return search(capacity, options.nodes);
+  return tryFast(capacity) ? Outcome::Found : search(capacity, options.nodes);
 }
 
 /// First at the bound, where most problems have a plan; then by halving what is
@@ -97,8 +106,9 @@ Outcome Solver::fit(int64_t capacity) {
 Plan Solver::minimise() {
   const int64_t step = sections.stepBytes();
   auto roundUp = [&](int64_t x) { return (x + step - 1) / step * step; };
-  tryGreedy(best.provenBytes, 0);
-  int64_t low = roundUp(best.provenBytes);
+  best.provenBytes = roundUp(best.provenBytes);
+  tryFast(best.provenBytes);
+  int64_t low = best.provenBytes;
   uint64_t share = options.nodes / 2;
   for (int64_t at = low; at < best.arenaBytes && left() > 0;) {
     Outcome outcome =
@@ -106,8 +116,6 @@ Plan Solver::minimise() {
     if (outcome != Outcome::Found)
       low = roundUp(at + 1);
     best.provenBytes = roundUp(best.provenBytes);
-    if (low >= best.arenaBytes)
-      break;
     at = low + (best.arenaBytes - low) / 2 / step * step;
     share = left() / 4;
   }
