@@ -81,8 +81,8 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values from a kernel";
   let description = [{
-    Every program prints `format` once per element, with one value in place of
-    each `{}`; blocks are of equal shape, and scalars are repeated.
+    Every program prints `format` once per element, in any order, with one value
+    in place of each `{}`; blocks are of equal shape, and scalars are repeated.
 
     Example:
     ```mlir

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Damages the dialect's tests and feeds them to act-opt.
+"""Damages a dialect's tests and feeds them to act-opt.
 
-    mlir-text.py ACT_OPT [--seconds N] [--seed N] [--flags "--canonicalize"] [--bytecode]
+    mlir-text.py ACT_OPT [--dialect act|tile] [--seconds N] [--seed N]
+                 [--flags "--canonicalize"] [--bytecode]
 
 Every input ends in exit 0 or 1: a signal, an abort or a hang is a bug, and the
-input that shows it is printed. Inputs are the files of test/dialects/act, as
-written and in the generic form, in which attributes can be absent or wrong.
+input that shows it is printed. Inputs are the files of test/dialects/act (or
+tile), as written and in the generic form, in which attributes can be absent or
+wrong.
 With --bytecode their bytecode is damaged instead, byte by byte.
 """
 import argparse
@@ -17,7 +19,7 @@ import subprocess
 import sys
 import time
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent / "dialects/act"
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "dialects"
 TOKEN = re.compile(r'"[^"\n]*"|[%@#!^]?[\w.$-]+|->|\n|[^\S\n]+|.')
 NUMBERS = ["0", "-1", "1", "2", "3", "7", "65536", "2147483648",
            "9223372036854775807", "9223372036854775808", "-9223372036854775808",
@@ -36,12 +38,22 @@ ATTRIBUTES = ["unit", "true", "3 : i32", "-1 : i64", "1.0 : f64", "0xFF : f32",
               "array<i32: 1, 1, 1>", "array<i32: -1, 2, 0, 0, 0>",
               "dense_resource<r> : tensor<4xf32>",
               "sparse<0, 1.0> : tensor<4xf32>"]
+TILE_TYPES = ["!tile.ptr<f32>", "!tile.view<f32>", "!tile.view<8x4xf32>",
+              "!tile.view<?x?xbf16>", "!tile.view<8x4xf32, strides = [1, ?]>",
+              "!tile.shared<8xf32>", "!tile.view<0x9223372036854775807xi1>",
+              "!tile.shared<2x8x64xbf16, #tile.shared<swizzle = 128>>",
+              "tensor<32xf32, #tile.layout<register = [], lane = [32:(1)], warp = []>>",
+              "tensor<1xi32>", "tensor<8x2xf8E4M3FN>", "tensor<8xindex>"]
+TILE_ATTRIBUTES = ["neg_inf", "nan", "#tile<combine add>", "#tile<axis z>",
+                   "#tile.schedule<warps = 4>", "#tile.digit<2:(1)>",
+                   "#tile.layout<register = [], lane = [32:(1)], warp = []>",
+                   "#tile.shared<swizzle = 64>", "array<i64: 8>", "array<i64: -2>"]
 
 
-def chunks(act_opt):
+def chunks(act_opt, tests):
     """One program each: a function with the declarations that it stands on."""
     found = []
-    for path in sorted(TESTS.glob("*.mlir")):
+    for path in sorted(tests.glob("*.mlir")):
         text = path.read_text()
         if path.stem.endswith("-invalid"):
             found += text.split("// -----")
@@ -162,6 +174,7 @@ def culprit(act_opt, flags, programs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act_opt")
+    parser.add_argument("--dialect", choices=["act", "tile"], default="act")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flags", default="--canonicalize")
@@ -169,9 +182,13 @@ def main():
     arguments = parser.parse_args()
     flags = arguments.flags.split()
     rng = random.Random(arguments.seed)
-    programs = chunks(arguments.act_opt)
+    tests = TESTS / arguments.dialect
+    if arguments.dialect == "tile":
+        TYPES.extend(TILE_TYPES)
+        ATTRIBUTES.extend(TILE_ATTRIBUTES)
+    programs = chunks(arguments.act_opt, tests)
     if not programs:
-        sys.exit(f"no programs under {TESTS}")
+        sys.exit(f"no programs under {tests}")
     pool = sorted({t for p in programs for t in TOKEN.findall(p) if t.strip()})
     sizes = [t for t in pool if t[0].isdigit()]
     encoded = encode(arguments.act_opt, programs) if arguments.bytecode else []
