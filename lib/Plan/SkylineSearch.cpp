@@ -2,6 +2,7 @@
 #include "lib/Plan/SkylineSearch.h"
 #include "lib/Plan/Random.h"
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -395,19 +396,25 @@ bool SkylineSearch::raiseFloors(const Component &c) {
     return true;
   // More may be flat now.
   findRuns(c);
-  for (uint32_t index : steep) {
-    const Block &b = blocks[index];
-    bool isFlat = true;
-    eachPart(b, [&](Range r) {
-      isFlat &= runs[runOf[r.first]] == lowest[index] &&
-                runOf[r.first] == runOf[r.last - 1];
+  auto isFlat = [&](uint32_t index) {
+    bool level = true;
+    eachPart(blocks[index], [&](Range r) {
+      level &= runs[runOf[r.first]] == lowest[index] &&
+               runOf[r.first] == runOf[r.last - 1];
     });
-    if (isFlat)
-      eachPart(b, [&](Range r) {
+    return level;
+  };
+  size_t kept = 0;
+  for (uint32_t index : steep) {
+    if (!isFlat(index))
+      steep[kept++] = index;
+    else
+      eachPart(blocks[index], [&](Range r) {
         ++flat[r.first];
         --flat[r.last];
       });
   }
+  steep.resize(kept);
   return true;
 }
 
@@ -451,6 +458,7 @@ uint32_t SkylineSearch::chooseSection(const Component &c, bool &mayRise) {
       mayRise = slack > 0;
     }
   });
+  assert(bestScore < std::numeric_limits<double>::infinity());
   return best;
 }
 
