@@ -12,23 +12,44 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
     strings.push_back(std::make_unique<std::string>(std::move(s)));
     return strings.back()->data();
   };
-  static const char *stepOptions[] = {"optimizer", "master", "grad-dtype",
-                                      "micro-batches", "clip", "beta1", "beta2",
-                                      "eps", "weight-decay"};
-  std::string step;
+  static const char *stepOptions[] = {
+      "optimizer", "master", "grad-dtype", "micro-batches", "clip",
+      "beta1",     "beta2",  "eps",        "weight-decay"};
+  static const char *ptxOptions[] = {"dir", "target", "cache-dir", "cubin"};
+  std::string step, target;
   size_t stepAt = 0;
+  std::vector<size_t> ptxAt; // in out
+  bool hasPtx = std::any_of(argv, argv + argc, [](const char *arg) {
+    return std::string(arg).find("-emit-ptx=") <= 1;
+  });
   for (int i = 0; i < argc; ++i) {
     std::string arg = argv[i];
     size_t dashes = arg.find_first_not_of('-');
     size_t eq = arg.find('=');
     if (i && (dashes == 1 || dashes == 2) && eq != std::string::npos) {
-      std::string name = arg.substr(dashes, eq - dashes), value = arg.substr(eq + 1);
+      std::string name = arg.substr(dashes, eq - dashes),
+                  value = arg.substr(eq + 1);
       if (name == "remat" && value.rfind("policy=", 0) != 0) {
         out.push_back(keep("--remat=policy=" + value));
         continue;
       }
-      if (name == "emit" && value.rfind("file=", 0) != 0 && value.rfind("mode=", 0) != 0) {
+      if (name == "emit" && value.rfind("file=", 0) != 0 &&
+          value.rfind("mode=", 0) != 0) {
         out.push_back(keep("--emit=file=" + value));
+        continue;
+      }
+      if (name == "emit-ptx") {
+        bool named = std::any_of(
+            std::begin(ptxOptions), std::end(ptxOptions), [&](auto *option) {
+              return value.rfind(std::string(option) + "=", 0) == 0;
+            });
+        ptxAt.push_back(out.size());
+        out.push_back(keep("--emit-ptx=" + (named ? value : "dir=" + value)));
+        continue;
+      }
+      // Alone it is left to the parser, which knows no such flag.
+      if (name == "target" && hasPtx) {
+        target = value;
         continue;
       }
       if (std::find(std::begin(stepOptions), std::end(stepOptions), name) !=
@@ -45,5 +66,8 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   }
   if (!step.empty())
     out[stepAt] = keep("--write-step=" + step);
+  if (!target.empty())
+    for (size_t at : ptxAt)
+      out[at] = keep(std::string(out[at]) + " target=" + target);
   return out;
 }

@@ -4,7 +4,9 @@
 //   --remat=selective              ->  --remat="policy=selective"
 //   --emit=step.act                ->  --emit="file=step.act"
 //   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw clip=1.0"
-// The last form takes the place of its first flag.
+//   --emit-ptx=DIR --target=sm_80  ->  --emit-ptx="dir=DIR target=sm_80"
+// --write-step takes the place of the first flag it is made of; --target counts
+// for every --emit-ptx, wherever it stands.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
 #include <vector>

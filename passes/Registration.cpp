@@ -5,14 +5,19 @@
 #include "passes/act/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<ActDialect, tile::TileDialect, mlir::func::FuncDialect>();
   registerHostKernelDialects(registry);
+  tile::registerPtxDialects(registry);
 }
 
 void act::registerPasses() {
   registerActPasses();
   registerActEmitPasses();
+  tile::registerTileToNvvmPasses();
+  tile::registerPtxPipeline();
 }

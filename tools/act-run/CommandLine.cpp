@@ -29,6 +29,7 @@ static void addShared(CLI::App &c, Options &o) {
 }
 
 static void addTrain(CLI::App &c, Options &o) {
+  addShared(c, o);
   auto *data = c.add_option("--data", o.data, "a text, by characters");
   auto *tokens =
       c.add_option("--tokens", o.tokens, "int32 [steps, b, s] (.npy)");
@@ -83,6 +84,7 @@ static void addTrain(CLI::App &c, Options &o) {
 }
 
 static void addInfer(CLI::App &c, Options &o) {
+  addShared(c, o);
   c.add_option("--tokens", o.tokens, "int32 [b, s] or [n, b, s]")->required();
   c.add_option("--attention-mask", o.attentionMask,
                "integers like the tokens, 0 hides");
@@ -90,6 +92,7 @@ static void addInfer(CLI::App &c, Options &o) {
 }
 
 static void addGenerate(CLI::App &c, Options &o) {
+  addShared(c, o);
   c.add_option("--prompt", o.prompt, "how the text begins")->required();
   c.add_option("--tokens", o.count, "how many to add")
       ->required()
@@ -98,6 +101,23 @@ static void addGenerate(CLI::App &c, Options &o) {
       ->check(finite());
   c.add_option("--top-k", o.topK, "only the k likeliest (0: all)")
       ->transform(whole(0, many));
+}
+
+static void addKernel(CLI::App &c, Options &o) {
+  o.launch.tool = "act-run";
+  c.add_option("FILE", o.file, "a .mlir with gpu.func kernels")->required();
+  c.add_option("--entry", o.launch.kernel, "its name (default: the only one)");
+  c.add_option("--target", o.target, "sm_80, sm_86, sm_89 or sm_90a")
+      ->capture_default_str();
+  c.add_option("--device", o.simulator, "sim or sim:sm_XX")
+      ->capture_default_str();
+  o.launch.grid.clear();
+  c.add_option("--grid", o.launch.grid,
+               "blocks: X,Y,Z (default: the kernel's tile.grid, or 1)");
+  c.add_option("--cache-dir", o.cacheDir,
+               "where compiled kernels are kept (default: $XDG_CACHE_HOME/act; "
+               "none: nowhere)");
+  simtool::addLaunchOptions(c, o.launch);
 }
 
 CommandLine run::readCommandLine(int argc, char **argv) {
@@ -110,13 +130,13 @@ CommandLine run::readCommandLine(int argc, char **argv) {
                      void (*add)(CLI::App &, Options &),
                      int (*run)(const Options &)) {
     CLI::App *c = app.add_subcommand(name, what);
-    addShared(*c, o);
     add(*c, o);
     commands.push_back({c, run});
   };
   command("train", "trains a model", addTrain, train);
   command("infer", "one forward pass", addInfer, infer);
   command("generate", "writes text", addGenerate, generate);
+  command("kernel", "compiles one kernel and runs it", addKernel, kernel);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {

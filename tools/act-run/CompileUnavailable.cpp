@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Compile.h"
+#include "tools/act-run/CompileKernel.h"
 
 using namespace act;
 
@@ -7,5 +8,12 @@ Result<artifact::Step> run::compileModule(const std::string &path,
                                           const CompileOptions &) {
   return Error{"this act-run was built without the compiler and runs artifacts "
                "only (make one with act-opt --emit)",
+               path};
+}
+
+Result<run::Kernel> run::compileKernel(const std::string &path,
+                                       const KernelOptions &) {
+  return Error{"this act-run was built without the compiler and cannot make a "
+               "kernel (actrt-sim runs PTX)",
                path};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_TOOLS_ACTRUN_OPTIONS_H
 #define ACT_TOOLS_ACTRUN_OPTIONS_H
+#include "tools/actrt-sim/CommandLine.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,11 +31,16 @@ struct Options {
   uint64_t count = 0;
   double temperature = 0;
   uint64_t topK = 0;
+  // kernel
+  simtool::CommandLine launch;
+  std::string target = "sm_80", simulator = "sim", cacheDir;
 };
 
 int train(const Options &options);
 int infer(const Options &options);
 int generate(const Options &options);
+/// 2: a check of the simulator found something.
+int kernel(const Options &options);
 
 /// Prints "act-run: error: MESSAGE" and returns 1.
 int fail(const std::string &message);

@@ -3,11 +3,17 @@
 #define ACT_TOOLS_ACTRTSIM_COMMANDLINE_H
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace act::simtool {
 
 struct CommandLine {
+  std::string tool = "actrt-sim"; // whose messages they are
   std::string file, target, kernel;
   std::string grid = "1", block, cluster; // "8,4,1"; empty: as the kernel says
   uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 1000000000;
@@ -17,8 +23,15 @@ struct CommandLine {
   bool cooperative = false, json = false;
 };
 
+/// The options of a launch that every tool has which simulates one: --arg,
+/// --seed, --max-instructions, --threads, --checks, --json.
+void addLaunchOptions(CLI::App &app, CommandLine &line);
+
+/// Runs the kernel of the PTX in the file.
 /// 0: clean; 2: a check found something; 1: anything else, with a message.
 int run(const CommandLine &line);
+/// The same of `ptx`, which messages call line.file.
+int run(const CommandLine &line, std::string_view ptx);
 
 } // namespace act::simtool
 #endif

@@ -11,8 +11,8 @@ using namespace act;
 using namespace act::simtool;
 using namespace act::runtime::sim;
 
-static int fail(const Error &error) {
-  fprintf(stderr, "actrt-sim: error: %s\n", error.str().c_str());
+static int fail(const CommandLine &o, const Error &error) {
+  fprintf(stderr, "%s: error: %s\n", o.tool.c_str(), error.str().c_str());
   return 1;
 }
 
@@ -112,19 +112,23 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
 }
 
 int simtool::run(const CommandLine &o) {
+  auto file = file::MappedFile::open(o.file);
+  if (!file)
+    return fail(o, file.error());
+  return run(o, file->text());
+}
+
+int simtool::run(const CommandLine &o, std::string_view ptx) {
   std::vector<Argument> arguments;
   for (const std::string &text : o.arguments) {
     auto a = parseArgument(text);
     if (!a)
-      return fail(a.error());
+      return fail(o, a.error());
     arguments.push_back(std::move(*a));
   }
-  auto file = file::MappedFile::open(o.file);
-  if (!file)
-    return fail(file.error());
-  auto target = chooseTarget(o, file->text());
+  auto target = chooseTarget(o, ptx);
   if (!target)
-    return fail(target.error());
+    return fail(o, target.error());
 
   Options options;
   options.checks = o.checks != "none";
@@ -136,25 +140,25 @@ int simtool::run(const CommandLine &o) {
       fwrite(text.data(), 1, text.size(), stderr);
     };
   Simulator simulator(*target, options);
-  auto module = simulator.load(file->text(), o.file);
+  auto module = simulator.load(ptx, o.file);
   if (!module)
-    return fail(module.error());
+    return fail(o, module.error());
   auto kernel = chooseKernel(o, **module);
   if (!kernel)
-    return fail(kernel.error());
+    return fail(o, kernel.error());
   auto request = makeRequest(o, *target, *kernel);
   if (!request)
-    return fail(request.error());
+    return fail(o, request.error());
   if (auto s = place(arguments, simulator); !s)
-    return fail(s.error());
+    return fail(o, s.error());
   auto parameters = parameterBlock(*kernel, arguments);
   if (!parameters)
-    return fail(parameters.error());
+    return fail(o, parameters.error());
   request->parameters = std::move(*parameters);
 
   auto report = simulator.launch(**module, kernel->name, *request);
   if (!report)
-    return fail(report.error());
+    return fail(o, report.error());
   auto tellFindings = [&] {
     for (const Finding &f : report->findings)
       fprintf(stderr, "%s\n", f.str().c_str());
@@ -162,11 +166,11 @@ int simtool::run(const CommandLine &o) {
   };
   if (report->stoppedAfter) { // results are not written
     int found = tellFindings();
-    int failed = fail(stopped(kernel->name, report->stoppedAfter));
+    int failed = fail(o, stopped(kernel->name, report->stoppedAfter));
     return found ? found : failed;
   }
   if (auto s = writeBack(arguments); !s)
-    return fail(s.error());
+    return fail(o, s.error());
   Profile profile{*target, *kernel, *request, *report};
   std::string text = o.json ? json(profile) : table(profile);
   fflush(stdout);

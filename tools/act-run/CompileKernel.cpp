@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/CompileKernel.h"
+#include "passes/tile-to-nvvm/CompileKernels.h"
+#include "tools/act-run/ParseModule.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace act;
+using namespace act::run;
+
+/// The kernel called `wanted`, or the only one.
+static Result<std::string> choose(ModuleOp module, const std::string &path,
+                                  const std::string &wanted) {
+  std::vector<std::string> names;
+  module.walk([&](gpu::GPUFuncOp function) {
+    if (function.isKernel())
+      names.push_back(function.getName().str());
+  });
+  if (names.empty())
+    return Error{"the file has no kernel: no gpu.func with the word kernel",
+                 path};
+  if (names.size() == 1 && wanted.empty())
+    return names[0];
+  if (llvm::is_contained(names, wanted))
+    return wanted;
+  return Error{(wanted.empty() ? "expected --entry, one of "
+                               : "no kernel '" + wanted + "', there is ") +
+                   llvm::join(names, ", "),
+               path};
+}
+
+Result<Kernel> run::compileKernel(const std::string &path,
+                                  const KernelOptions &options) {
+  auto parsed = ParsedModule::open(path, /*threads=*/1);
+  if (!parsed)
+    return parsed.error();
+  ModuleOp module = ***parsed;
+  auto name = choose(module, path, options.entry);
+  if (!name)
+    return name.error();
+  tile::PtxOptions ptx;
+  ptx.chip = options.target;
+  auto kernels = tile::compileKernels(module, ptx,
+                                      tile::PtxCache(options.cacheDir), *name);
+  if (failed(kernels))
+    return (*parsed)->error("cannot be compiled");
+  tile::CompiledKernel &made = kernels->front();
+  Kernel k;
+  k.name = made.name;
+  k.ptx = std::move(made.ptx);
+  k.sharedBytes = uint64_t(made.sharedBytes);
+  for (int i = 0; i < 3; ++i) {
+    k.grid[i] = uint32_t(made.grid[i]);
+    k.block[i] = uint32_t(made.block[i]);
+  }
+  return k;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/act-run/CompileKernel.h"
+#include "tools/act-run/Options.h"
+
+using namespace act;
+using namespace act::run;
+
+static std::string dimensions(const uint32_t size[3]) {
+  return std::to_string(size[0]) + "," + std::to_string(size[1]) + "," +
+         std::to_string(size[2]);
+}
+
+/// The architecture that the simulator of `device` has: --target, unless the
+/// device names another.
+static Result<std::string> simulated(const Options &o) {
+  if (o.simulator == "sim")
+    return o.target;
+  if (o.simulator.rfind("sim:", 0) == 0)
+    return o.simulator.substr(4);
+  return Error{"cannot run a kernel on device '" + o.simulator +
+                   "', expected sim or sim:sm_XX",
+               ""};
+}
+
+int run::kernel(const Options &o) {
+  auto architecture = simulated(o);
+  if (!architecture)
+    return fail(architecture.error().str());
+  KernelOptions options;
+  options.target = o.target;
+  options.entry = o.launch.kernel;
+  options.cacheDir = o.cacheDir;
+  auto kernel = compileKernel(o.file, options);
+  if (!kernel)
+    return fail(kernel.error().str());
+  simtool::CommandLine line = o.launch;
+  line.file = o.file;
+  line.target = *architecture;
+  line.kernel = kernel->name;
+  line.block = dimensions(kernel->block);
+  line.sharedBytes = kernel->sharedBytes;
+  if (line.grid.empty())
+    line.grid = kernel->grid[0] ? dimensions(kernel->grid) : "1";
+  return simtool::run(line, kernel->ptx);
+}
