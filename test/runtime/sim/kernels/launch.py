@@ -107,6 +107,7 @@ class Tma:
     swizzle: int = 0
     dtype: str = ""
     over: str = ""
+    words: str = ""  # more of what actrt-sim takes: step=2x2:fill=nan
 
 
 @dataclasses.dataclass
@@ -198,7 +199,7 @@ class Prepared:
                     np.save(path, np.ascontiguousarray(a.value))
                 dtype = a.dtype or NAMES[a.value.dtype]
                 box = "x".join(map(str, a.box))
-                self.words.append(f"tma:{path}:{dtype}:box={box}:swizzle={a.swizzle}")
+                self.words.append(f"tma:{path}:{dtype}:box={box}:swizzle={a.swizzle}" + (a.words and ":" + a.words))
             elif isinstance(a, Scalar):
                 self.words.append(f"{a.kind}:{a.value!r}")
             elif isinstance(a, In):

@@ -97,9 +97,8 @@ def tickets(rng):
             InOut(wide, Swapped("either of two threads wins"), value=wide)]
 
 
-@case("atomics", grid=3, block=64)
-def shared_histogram(rng):
-    n = 700
+@case("atomics", grid=3, block=64, each=[dict(n=40), dict(n=700)])
+def shared_histogram(rng, n):
     a = rng.integers(0, 256, n).astype(np.uint8)
     bins = np.bincount(a & 15, minlength=16)
     expected = np.concatenate([bins, bins, [n]]).astype(np.uint32)

@@ -28,13 +28,12 @@ def named(rng):
     return [In(a), Out(x.ravel())]
 
 
-@case("barriers", block=128)
-def producer(rng):
-    n = 7
-    a = words(rng, n * 32)
+@case("barriers", block=128, each=[dict(n=0), dict(n=7)])
+def producer(rng, n):
+    a = words(rng, 7 * 32)
     total = np.zeros(96, np.uint32)
     t = np.arange(32, 128)
-    for row in a.reshape(n, 32):
+    for row in a.reshape(7, 32)[:n]:
         total = total * np.uint32(5) + row[(t + t // 32) % 32]
     return [In(a), Out(total), I32(n)]
 

@@ -7,10 +7,10 @@ from launch import F32, I32, In, Out, Within, case
 
 
 @case("gemm_sm80", grid=lambda m, n, k: (n // 64, m // 64), block=128,
-      each=[dict(m=64, n=64, k=32), dict(m=64, n=128, k=160)])
+      each=[dict(m=64, n=64, k=0), dict(m=64, n=64, k=32), dict(m=64, n=128, k=160)])
 def gemm(rng, m, n, k):
-    a, b = random_bits(rng, (m, k), "bf16"), random_bits(rng, (n, k), "bf16")
-    x, y = to_float(a, "bf16"), to_float(b, "bf16")
+    a, b = random_bits(rng, (m, max(k, 32)), "bf16"), random_bits(rng, (n, max(k, 32)), "bf16")
+    x, y = to_float(a, "bf16")[:, :k], to_float(b, "bf16")[:, :k]
     bound = np.abs(x) @ np.abs(y).T * k * 2.0 ** -23
     return [In(a), In(b), Out(x @ y.T, Within("exact products; k additions in f32, each truncated at worst, "
             "of partial sums below Σ|a·b|", absolute=bound), "f32"), I32(n), I32(k)]

@@ -9,23 +9,23 @@ def words(rng, *shape):
     return rng.integers(0, 2 ** 32, shape, dtype=np.uint64).astype(np.uint32)
 
 
-@case("mbarrier", block=96)
-def tokens(rng):
+@case("mbarrier", block=96, each=[dict(n=0), dict(n=5)])
+def tokens(rng, n):
     a = words(rng, 96)
     x = a
-    for _ in range(5):
+    for _ in range(n):
         x = x * np.uint32(3) + np.roll(x, -33)
-    return [In(a), Out(x), I32(5)]
+    return [In(a), Out(x), I32(n)]
 
 
-@case("mbarrier", block=96)
-def stages(rng):
+@case("mbarrier", block=96, each=[dict(n=0), dict(n=7)])
+def stages(rng, n):
     a = words(rng, 7, 32)
     t = np.arange(32, 96)
     total = np.zeros(64, np.uint32)
-    for row in a:
+    for row in a[:n]:
         total = total * np.uint32(7) + row[(t % 32 * 5 + t // 32) % 32]
-    return [In(a), Out(total), I32(7)]
+    return [In(a), Out(total), I32(n)]
 
 
 @case("mbarrier", block=64)

@@ -44,7 +44,7 @@ def spaces(rng):
     return [In(a), Out(np.array(out, np.float32)), Out(np.array(where, np.int32))]
 
 
-@case("memory", grid=(3, 2), block=(32, 8))
-def transpose(rng):
-    a = rng.standard_normal((50, 70)).astype(np.float32)
-    return [In(a), Out(np.ascontiguousarray(a.T)), I32(50), I32(70)]
+@case("memory", grid=(3, 2), block=(32, 8), each=[dict(rows=33), dict(rows=50)])
+def transpose(rng, rows):
+    a = rng.standard_normal((rows, 70)).astype(np.float32)
+    return [In(a), Out(np.ascontiguousarray(a.T)), I32(rows), I32(70)]
