@@ -7,6 +7,7 @@
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
+#include "passes/tile/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
@@ -18,6 +19,7 @@ void act::registerDialects(mlir::DialectRegistry &registry) {
 void act::registerPasses() {
   registerActPasses();
   registerActEmitPasses();
+  tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();
   tile::registerPtxPipeline();
 }

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/Pipeline.h"
+#include "passes/tile/Passes.h"
+#include "mlir/Transforms/Passes.h"
 
+using namespace mlir;
 using namespace act;
 
-void tile::buildTilePipeline(mlir::OpPassManager &, const TileOptions &) {}
+void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
+  // Folded first: an index that is a constant is proven to be inside.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createAssignLayoutsPass());
+  // Conversions of equal values are one, and only then are they recognised as
+  // the one use of a load.
+  pm.addPass(createCSEPass());
+  pm.addPass(createStageLoadsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createLowerToThreadsPass());
+  pm.addPass(createCSEPass());
+}

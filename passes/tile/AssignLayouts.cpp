@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layouts spread from where they matter. First from dots, then from loads and
+// stores, then defaults for what is left; a value keeps the first layout that
+// reaches it. What an op then finds in another layout than it needs is converted.
+#include "act/Layout/Blocked.h"
+#include "act/Layout/Mma.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <deque>
+
+namespace act::tile {
+#define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act;
+using namespace act::tile;
+using layout::Distributed;
+
+namespace {
+
+bool isBlock(Value v) { return isa<RankedTensorType>(v.getType()); }
+RankedTensorType blockType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// Made from nothing: costs nothing to make again.
+bool isFree(Operation *op) { return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op)); }
+
+/// Values that have one layout with `v` because control flow hands one on as the
+/// other.
+void aliases(Value v, SmallVectorImpl<Value> &out) {
+  auto ofLoop = [&](LoopLikeOpInterface loop, unsigned i) {
+    out.push_back(loop.getInits()[i]);
+    out.push_back(loop.getRegionIterArgs()[i]);
+    out.push_back(loop.getYieldedValues()[i]);
+    out.push_back((*loop.getLoopResults())[i]);
+  };
+  if (auto argument = dyn_cast<BlockArgument>(v))
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+      if (argument.getArgNumber() > 0)
+        ofLoop(loop, argument.getArgNumber() - 1);
+  if (auto result = dyn_cast<OpResult>(v)) {
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+      ofLoop(loop, result.getResultNumber());
+    if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
+      for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
+        if (!r->empty())
+          out.push_back(r->front().getTerminator()->getOperand(result.getResultNumber()));
+  }
+  for (OpOperand &use : v.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto loop = dyn_cast<scf::ForOp>(user); loop && use.getOperandNumber() >= 3)
+      ofLoop(loop, use.getOperandNumber() - 3);
+    if (isa<scf::YieldOp>(user)) {
+      if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
+        ofLoop(loop, use.getOperandNumber());
+      if (auto branch = dyn_cast<scf::IfOp>(user->getParentOp()))
+        out.push_back(branch.getResult(use.getOperandNumber()));
+    }
+  }
+}
+
+class Assignment {
+public:
+  Assignment(gpu::GPUFuncOp kernel) : kernel(kernel), warps(getSchedule(kernel).getWarps()) {}
+  LogicalResult run();
+
+private:
+  void give(Value v, const Distributed &l);
+  void spread();
+  void spreadFrom(Value v);
+  bool mayTake(Value v) const;
+  LogicalResult seedDots();
+  LogicalResult seedMemory();
+  LogicalResult seedRest();
+  std::pair<int64_t, int64_t> warpsOf(DotOp dot) const;
+  bool rowsStayTogether(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const;
+  LogicalResult rewrite();
+  LogicalResult rewriteOp(Operation *op);
+  Value as(Value v, const Distributed &l, OpBuilder &b);
+  void require(OpOperand &operand, const Distributed &l);
+  LogicalResult requireIndices(Operation *op, std::optional<Distributed> block);
+  Distributed defaultFor(RankedTensorType type) const;
+
+  gpu::GPUFuncOp kernel;
+  int64_t warps;
+  llvm::DenseMap<Value, Distributed> layouts;
+  std::deque<Value> work;
+};
+
+/// Whether a value that is not yet laid out may take what reaches it: a load of
+/// rank two or more waits for a layout made for memory.
+bool Assignment::mayTake(Value v) const {
+  return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) || blockType(v).getRank() < 2;
+}
+
+void Assignment::give(Value v, const Distributed &l) {
+  if (layouts.try_emplace(v, l).second)
+    work.push_back(v);
+}
+
+void Assignment::spread() {
+  while (!work.empty()) {
+    Value v = work.front();
+    work.pop_front();
+    spreadFrom(v);
+  }
+}
+
+void Assignment::spreadFrom(Value v) {
+  Distributed l = layouts.find(v)->second;
+  auto offer = [&](Value to, const Distributed &layout) {
+    if (isBlock(to) && mayTake(to) && layout.shape() == std::vector<int64_t>(blockType(to).getShape()))
+      give(to, layout);
+  };
+  SmallVector<Value> same;
+  aliases(v, same);
+  for (Value s : same)
+    offer(s, l);
+  auto elementwise = [&](Operation *op) {
+    for (Value o : op->getOperands())
+      if (!isFree(o.getDefiningOp()))
+        offer(o, l);
+    for (Value r : op->getResults())
+      offer(r, l);
+  };
+  if (Operation *op = v.getDefiningOp()) {
+    if (op->hasTrait<OpTrait::Elementwise>() && !isFree(op))
+      elementwise(op);
+    else if (auto trans = dyn_cast<TransOp>(op))
+      offer(trans.getInput(), swapped(l));
+    else if (auto expand = dyn_cast<ExpandDimsOp>(op))
+      offer(expand.getInput(), l.dropped(expand.getAxis()));
+    else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      Distributed in = l;
+      for (auto [d, n] : llvm::enumerate(blockType(broadcast.getInput()).getShape()))
+        if (n == 1 && blockType(v).getDimSize(d) != 1)
+          in = in.projected(d);
+      offer(broadcast.getInput(), in.withoutRegisterCopies());
+    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      if (auto in = l.reshaped(blockType(reshape.getInput()).getShape().vec()))
+        offer(reshape.getInput(), *in);
+    } else if (auto dot = dyn_cast<DotOp>(op)) {
+      offer(dot.getAcc(), l);
+    }
+  }
+  for (OpOperand &use : v.getUses()) {
+    Operation *op = use.getOwner();
+    if (op->hasTrait<OpTrait::Elementwise>())
+      elementwise(op);
+    else if (auto trans = dyn_cast<TransOp>(op))
+      offer(trans.getResult(), swapped(l));
+    else if (auto expand = dyn_cast<ExpandDimsOp>(op))
+      offer(expand.getResult(), l.expanded(expand.getAxis()));
+    else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      for (Value o : reduce.getInputs())
+        offer(o, l);
+      for (Value r : reduce.getResults())
+        offer(r, l.dropped(reduce.getAxis()));
+    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      if (auto out = l.reshaped(blockType(reshape.getResult()).getShape().vec()))
+        offer(reshape.getResult(), *out);
+    } else if (auto dot = dyn_cast<DotOp>(op)) {
+      if (use.getOperandNumber() == 2)
+        offer(dot.getResult(), l);
+    } else if (isa<JoinOp>(op)) {
+      offer(op->getOperand(0), l);
+      offer(op->getOperand(1), l);
+      offer(op->getResult(0), l.joined());
+    } else if (isa<SplitOp>(op)) {
+      if (auto half = l.split())
+        for (Value r : op->getResults())
+          offer(r, *half);
+    }
+  }
+}
+
+/// Whether a row of an accumulator is reduced, or becomes the row of another
+/// dot's operand: then a warp had better have it whole.
+bool Assignment::rowsStayTogether(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const {
+  for (OpOperand &use : v.getUses()) {
+    Operation *op = use.getOwner();
+    if (!seen.insert(op).second)
+      continue;
+    if (isa<ReduceOp>(op))
+      return true;
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      if (use.getOperandNumber() == 0)
+        return true;
+      if (use.getOperandNumber() == 1)
+        continue;
+    }
+    if (isa<StoreOp, AtomicAddOp, TransOp>(op))
+      continue;
+    for (Value r : op->getResults())
+      if (isBlock(r) && rowsStayTogether(r, seen))
+        return true;
+    SmallVector<Value> same;
+    if (isa<scf::YieldOp>(op))
+      aliases(v, same);
+    for (Value s : same)
+      if (s != v && rowsStayTogether(s, seen))
+        return true;
+  }
+  return false;
+}
+
+/// Warps along the rows and columns of a dot: as square a part as possible, so
+/// that the fewest operands are read.
+std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
+  ArrayRef<int64_t> shape = dot.getType().getShape();
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  bool rows = rowsStayTogether(dot.getResult(), seen);
+  // A row operand that is another dot's accumulator stays where it is.
+  SetVector<Operation *> slice;
+  Value a = dot.getA();
+  while (Operation *op = a.getDefiningOp()) {
+    if (isa<DotOp>(op))
+      rows = true;
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumOperands() == 0)
+      break;
+    a = op->getOperand(0);
+  }
+  std::pair<int64_t, int64_t> best{0, 0};
+  int64_t least = INT64_MAX;
+  for (int64_t m = warps; m >= 1; m /= 2) {
+    int64_t n = warps / m;
+    if (shape[0] % (16 * m) || shape[1] % (8 * n))
+      continue;
+    int64_t read = shape[0] / m + shape[1] / n;
+    if (rows)
+      read = n; // all along the rows if the block is high enough
+    if (read < least) {
+      least = read;
+      best = {m, n};
+    }
+  }
+  return best;
+}
+
+LogicalResult Assignment::seedDots() {
+  WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
+    auto [m, n] = warpsOf(dot);
+    if (!m)
+      return dot.emitOpError() << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
+                               << dot.getType().getDimSize(1) << ", which " << warps
+                               << " warps cannot share; expected a multiple of 16 rows and 8 columns for each";
+    auto acc = layout::mmaAccumulator(dot.getType().getShape().vec(), m, n);
+    if (!acc)
+      return dot.emitOpError() << acc.error().message;
+    give(dot.getResult(), *acc);
+    return WalkResult::advance();
+  });
+  spread();
+  return failure(walked.wasInterrupted());
+}
+
+LogicalResult Assignment::seedMemory() {
+  // Loads first: what is computed from them is in their layout, and stores follow.
+  kernel.walk([&](LoadOp load) {
+    if (isBlock(load.getResult())) {
+      give(load.getResult(), defaultFor(cast<RankedTensorType>(load.getType())));
+      spread();
+    }
+  });
+  kernel.walk([&](Operation *op) {
+    if (isa<StoreOp, AtomicAddOp>(op) && isBlock(op->getOperand(0))) {
+      give(op->getOperand(0), defaultFor(blockType(op->getOperand(0))));
+      spread();
+    }
+  });
+  return success();
+}
+
+Distributed Assignment::defaultFor(RankedTensorType type) const {
+  std::vector<int64_t> shape = type.getShape().vec();
+  int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  return *layout::blocked(shape, layout::vectorFor(shape, bytes, warps), warps);
+}
+
+LogicalResult Assignment::seedRest() {
+  kernel.walk([&](Operation *op) {
+    auto fill = [&](Value v) {
+      if (isBlock(v)) {
+        give(v, defaultFor(blockType(v)));
+        spread();
+      }
+    };
+    for (Region &r : op->getRegions())
+      for (Block &b : r)
+        for (Value a : b.getArguments())
+          fill(a);
+    for (Value r : op->getResults())
+      fill(r);
+  });
+  return success();
+}
+
+/// `v` in the layout: as it is, made again, or converted.
+Value Assignment::as(Value v, const Distributed &l, OpBuilder &b) {
+  if (distributed(blockType(v)) == l)
+    return v;
+  auto type = with(blockType(v), l);
+  if (Operation *op = v.getDefiningOp(); isFree(op)) {
+    Operation *again = b.clone(*op);
+    again->getResult(0).setType(type);
+    if (auto constant = dyn_cast<arith::ConstantOp>(again))
+      constant.setValueAttr(cast<TypedAttr>(cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type)));
+    return again->getResult(0);
+  }
+  return ConvertLayoutOp::create(b, v.getLoc(), type, v);
+}
+
+void Assignment::require(OpOperand &operand, const Distributed &l) {
+  OpBuilder b(operand.getOwner());
+  operand.set(as(operand.get(), l, b));
+}
+
+/// An index that is a block is held where the block's elements of its row are.
+LogicalResult Assignment::requireIndices(Operation *op, std::optional<Distributed> block) {
+  auto access = cast<BlockAccessOpInterface>(op);
+  unsigned first = access.getIndices().getBeginOperandIndex(), at = 0;
+  for (auto [d, extent] : llvm::enumerate(access.getExtents())) {
+    OpOperand &index = op->getOpOperand(first + d);
+    if (isBlock(index.get())) {
+      Distributed rows = *block;
+      for (unsigned other = rows.rank(); other-- > 0;)
+        if (other != at)
+          rows = rows.dropped(other);
+      require(index, rows.withoutRegisterCopies());
+    }
+    at += extent >= 0;
+  }
+  return success();
+}
+
+/// The layouts that an op needs of its operands, given those of its results.
+LogicalResult Assignment::rewriteOp(Operation *op) {
+  auto layoutOf = [&](Value v) { return distributed(blockType(v)); };
+  auto requireAll = [&](const Distributed &l) {
+    for (OpOperand &o : op->getOpOperands())
+      if (isBlock(o.get()))
+        require(o, l);
+  };
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    Distributed acc = layoutOf(dot.getResult());
+    auto [m, n] = warpsOf(dot);
+    int64_t bits = blockType(dot.getA()).getElementTypeBitWidth();
+    auto a = layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);
+    auto b = layout::mmaOperandB(blockType(dot.getB()).getShape().vec(), m, n, bits);
+    for (auto *l : {&a, &b})
+      if (!*l)
+        return dot.emitOpError() << l->error().message;
+    require(dot.getAMutable(), *a);
+    require(dot.getBMutable(), *b);
+    require(dot.getAccMutable(), acc);
+    return success();
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    // The operand's layout rules; its result's may be another.
+    Distributed in = layoutOf(reduce.getInputs()[0]);
+    requireAll(in);
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    for (Value r : reduce.getResults())
+      if (isBlock(r)) {
+        Distributed wanted = layoutOf(r), made = in.dropped(reduce.getAxis()).withoutRegisterCopies();
+        if (wanted == made)
+          continue;
+        r.setType(with(blockType(r), made));
+        auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+        r.replaceAllUsesExcept(converted, converted);
+      }
+    return success();
+  }
+  if (auto trans = dyn_cast<TransOp>(op)) {
+    require(trans.getInputMutable(), swapped(layoutOf(trans.getResult())));
+    return success();
+  }
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    require(expand.getInputMutable(), layoutOf(expand.getResult()).dropped(expand.getAxis()));
+    return success();
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    Distributed in = layoutOf(broadcast.getResult());
+    for (auto [d, n] : llvm::enumerate(blockType(broadcast.getInput()).getShape()))
+      if (n == 1 && blockType(broadcast.getResult()).getDimSize(d) != 1)
+        in = in.projected(d);
+    require(broadcast.getInputMutable(), in.withoutRegisterCopies());
+    return success();
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    Distributed out = layoutOf(reshape.getResult());
+    if (auto in = out.reshaped(blockType(reshape.getInput()).getShape().vec())) {
+      require(reshape.getInputMutable(), *in);
+      return success();
+    }
+    // No digit may cross the new shape's borders: go the other way round, or
+    // through a layout that is whole rows.
+    auto forward = layoutOf(reshape.getInput()).reshaped(blockType(reshape.getResult()).getShape().vec());
+    if (!forward)
+      return reshape.emitOpError() << "has no layout for both shapes: " << forward.error().message;
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Value r = reshape.getResult();
+    r.setType(with(blockType(r), *forward));
+    auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), out), r);
+    r.replaceAllUsesExcept(converted, converted);
+    return success();
+  }
+  if (isa<JoinOp>(op)) {
+    Distributed in = layoutOf(op->getOperand(0));
+    requireAll(in);
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Value r = op->getResult(0);
+    Distributed wanted = layoutOf(r);
+    if (wanted == in.joined())
+      return success();
+    r.setType(with(blockType(r), in.joined()));
+    auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+    r.replaceAllUsesExcept(converted, converted);
+    return success();
+  }
+  if (isa<SplitOp>(op)) {
+    require(op->getOpOperand(0), layoutOf(op->getResult(0)).joined());
+    Distributed half = layoutOf(op->getResult(0));
+    if (layoutOf(op->getResult(1)) != half) {
+      OpBuilder b(op->getContext());
+      b.setInsertionPointAfter(op);
+      Value r = op->getResult(1);
+      Distributed wanted = layoutOf(r);
+      r.setType(with(blockType(r), half));
+      auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+      r.replaceAllUsesExcept(converted, converted);
+    }
+    return success();
+  }
+  if (isa<StoreOp, AtomicAddOp>(op)) {
+    if (isBlock(op->getOperand(0))) {
+      auto type = blockType(op->getOperand(0));
+      // A fragment stored as it is would be many small accesses.
+      if (type.getRank() == 2 && isa<StoreOp>(op) && layoutOf(op->getOperand(0)).contiguous(1) * type.getElementTypeBitWidth() < 128)
+        require(op->getOpOperand(0), defaultFor(type));
+    }
+    return requireIndices(op, isBlock(op->getOperand(0)) ? std::optional(layoutOf(op->getOperand(0))) : std::nullopt);
+  }
+  if (auto load = dyn_cast<LoadOp>(op))
+    return requireIndices(op, isBlock(load.getResult()) ? std::optional(layoutOf(load.getResult())) : std::nullopt);
+  if (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults()) {
+    if (isBlock(op->getResult(0)))
+      requireAll(layoutOf(op->getResult(0)));
+    return success();
+  }
+  return success();
+}
+
+/// Control flow hands blocks on in one layout.
+void handOn(Operation *op, llvm::function_ref<void(OpOperand &, Value)> require) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [i, init] : llvm::enumerate(loop.getInitArgsMutable()))
+      require(init, loop.getResult(i));
+    for (auto [i, yielded] : llvm::enumerate(loop.getBody()->getTerminator()->getOpOperands()))
+      require(yielded, loop.getResult(i));
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
+      if (!r->empty())
+        for (auto [i, yielded] : llvm::enumerate(r->front().getTerminator()->getOpOperands()))
+          require(yielded, branch.getResult(i));
+}
+
+LogicalResult Assignment::rewrite() {
+  SmallVector<Operation *> ops;
+  kernel.walk([&](Operation *op) { ops.push_back(op); });
+  for (auto &[value, l] : layouts) {
+    auto type = with(blockType(value), l);
+    value.setType(type);
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+      auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (!elements || !elements.isSplat())
+        return constant.emitOpError("is a block of different constants; only splats are taken in a kernel");
+      constant.setValueAttr(cast<TypedAttr>(elements.resizeSplat(type)));
+    }
+  }
+  // What a loop carries has one type, that of its result.
+  for (Operation *op : ops)
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+        argument.setType(result.getType());
+  for (Operation *op : ops) {
+    if (failed(rewriteOp(op)))
+      return failure();
+    handOn(op, [&](OpOperand &operand, Value as) {
+      if (isBlock(operand.get()))
+        require(operand, distributed(blockType(as)));
+    });
+  }
+  return success();
+}
+
+LogicalResult Assignment::run() {
+  if (failed(seedDots()) || failed(seedMemory()) || failed(seedRest()))
+    return failure();
+  return rewrite();
+}
+
+struct AssignLayouts : act::tile::impl::AssignLayoutsPassBase<AssignLayouts> {
+  void runOnOperation() override {
+    WalkResult walked = getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
+      if (!kernel.isKernel())
+        return WalkResult::advance();
+      return failed(Assignment(kernel).run()) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/Passes.h"
+#include "passes/tile/threads/ThreadBuilder.h"
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_LOWERTOTHREADSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+/// Whether a block is among what the op takes and gives.
+static bool touchesBlocks(Operation *op) {
+  auto isBlock = [](Type t) { return ThreadBuilder::isBlock(t); };
+  return llvm::any_of(op->getOperandTypes(), isBlock) || llvm::any_of(op->getResultTypes(), isBlock);
+}
+
+LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
+  t.loc = op->getLoc();
+  if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+    return lowerControl(op, t);
+  if (isa<LoadOp, StoreOp, AtomicAddOp>(op))
+    return lowerMemory(op, t);
+  if (isa<IotaOp, TransOp, ReshapeOp, ExpandDimsOp, BroadcastOp, JoinOp, SplitOp>(op))
+    return lowerShape(op, t);
+  if (isa<ReduceOp>(op))
+    return lowerReduce(op, t);
+  if (isa<DotOp>(op))
+    return lowerDot(op, t);
+  if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp, LoadSharedOp, StoreSharedOp, BarrierOp,
+          ConvertLayoutOp>(op))
+    return lowerShared(op, t);
+  if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
+    return success();
+  if (isa<ProgramIdOp, NumProgramsOp>(op)) {
+    auto dimension = [](GridAxis axis) { return static_cast<gpu::Dimension>(axis); };
+    if (auto id = dyn_cast<ProgramIdOp>(op))
+      t.scalars.map(id.getResult(), gpu::BlockIdOp::create(t.b, t.loc, dimension(id.getAxis())).getResult());
+    else
+      t.scalars.map(op->getResult(0),
+                    gpu::GridDimOp::create(t.b, t.loc, dimension(cast<NumProgramsOp>(op).getAxis())).getResult());
+    return success();
+  }
+  if (touchesBlocks(op))
+    return lowerElementwise(op, t);
+  if (isa<TileDialect>(op->getDialect()))
+    return op->emitOpError("has no lowering to threads");
+  for (auto [from, to] : llvm::zip(op->getResults(), t.b.clone(*op, t.scalars)->getResults()))
+    t.scalars.map(from, to);
+  return success();
+}
+
+namespace {
+
+struct LowerToThreads : act::tile::impl::LowerToThreadsPassBase<LowerToThreads> {
+  void runOnOperation() override {
+    SmallVector<gpu::GPUFuncOp> kernels;
+    getOperation()->walk([&](gpu::GPUFuncOp f) {
+      if (f.isKernel())
+        kernels.push_back(f);
+    });
+    for (gpu::GPUFuncOp kernel : kernels)
+      if (failed(lower(kernel)))
+        return signalPassFailure();
+  }
+
+  LogicalResult lower(gpu::GPUFuncOp kernel);
+};
+
+LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
+  Region &body = kernel.getBody();
+  if (!body.hasOneBlock())
+    return kernel.emitOpError("has several blocks; a kernel's control flow is scf's");
+  DataFlowSolver ranges;
+  ranges.load<dataflow::DeadCodeAnalysis>();
+  ranges.load<dataflow::SparseConstantPropagation>();
+  ranges.load<dataflow::IntegerRangeAnalysis>();
+  if (failed(ranges.initializeAndRun(kernel)))
+    return failure();
+
+  Block &old = body.front();
+  auto *fresh = new Block;
+  auto global = LLVM::LLVMPointerType::get(&getContext(), 1);
+  SmallVector<Type> arguments;
+  for (BlockArgument a : old.getArguments()) {
+    bool pointer = isa<ViewType, PtrType>(a.getType());
+    arguments.push_back(pointer ? Type(global) : a.getType().isIndex() ? IntegerType::get(&getContext(), 64) : a.getType());
+    fresh->addArgument(arguments.back(), a.getLoc());
+  }
+  body.push_back(fresh);
+  OpBuilder b(&getContext());
+  b.setInsertionPointToStart(fresh);
+  ThreadBuilder t(kernel, b, getSchedule(kernel).getWarps(), ranges);
+  for (auto [from, to] : llvm::zip(old.getArguments(), fresh->getArguments())) {
+    Value v = to;
+    if (from.getType().isIndex())
+      v = arith::IndexCastOp::create(b, kernel.getLoc(), b.getIndexType(), v);
+    t.scalars.map(from, v);
+  }
+  b.setInsertionPointToEnd(fresh);
+  kernel.walk([&](AllocSharedOp alloc) {
+    if (!alloc.getOffset())
+      alloc.setOffset(t.allocateShared(alloc.getType().getByteSize()));
+    else
+      t.reserveShared(*alloc.getOffset() + alloc.getType().getByteSize());
+  });
+  for (Operation &op : old.without_terminator())
+    if (failed(lowerOp(&op, t)))
+      return failure();
+  gpu::ReturnOp::create(b, kernel.getLoc());
+  // Later ops use earlier ones.
+  old.dropAllDefinedValueUses();
+  old.erase();
+  kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
+  kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.sharedBytes()));
+  return success();
+}
+
+} // namespace

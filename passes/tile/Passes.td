@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_TILE_PASSES_TD
+#define ACT_PASSES_TILE_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "says which thread holds which element of every block";
+  let description = [{
+    Every tensor type in a kernel gets a `#tile.layout`. Dots want the layouts of
+    the tensor cores' fragments; loads and stores want threads beside each other
+    to hold elements beside each other, 16 bytes each; whatever is computed from
+    a block has its layout. Where an op needs a block in two ways,
+    `tile.convert_layout` stands between; constants and `tile.iota` are made
+    twice instead.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect"];
+}
+
+def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "brings the operands of dots through rings of shared memory";
+  let description = [{
+    A load whose only use is to become an operand of a dot becomes an
+    asynchronous copy into swizzled shared memory, and a read from there in the
+    operand's layout. In a loop the copies of iteration i + stages - 1 are
+    started in iteration i, into a ring of as many slots as the schedule has
+    stages.
+
+    Loads whose rows are not aligned to 16 bytes, or that pad with something
+    else than zero, stay as they are and are converted.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "writes what one thread does";
+  let description = [{
+    Blocks become one scalar per register, ops on blocks become upstream's ops on
+    scalars, and memory is reached by the widest access that surely is aligned.
+    What may lie outside of a view is masked; what is proven to be inside is not.
+    Afterwards no tensor and no op of the tile dialect is left; the kernel's
+    shared memory is in `tile.shared_bytes`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::gpu::GPUDialect"];
+}
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/threads/BlockAccess.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace act::tile;
+
+int64_t act::tile::bytesOf(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
+
+int64_t act::tile::divisorOf(Value index) {
+  APInt c;
+  if (matchPattern(index, m_ConstantInt(&c)))
+    return c == 0 ? int64_t(1) << 30 : std::abs(c.getSExtValue());
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (loop && argument == loop.getInductionVar())
+      return std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
+    return 1;
+  }
+  Operation *op = index.getDefiningOp();
+  if (isa<arith::MulIOp>(op))
+    return std::min<int64_t>(int64_t(1) << 30, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return divisorOf(op->getOperand(0));
+  return 1;
+}
+
+ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
+  auto type = cast<ViewType>(view.getType());
+  ViewParts parts;
+  if (auto made = view.getDefiningOp<ViewOp>()) {
+    parts.pointer = t.scalar(made.getPointer());
+    auto mapped = [&](SmallVector<OpFoldResult> list) {
+      for (OpFoldResult &o : list)
+        if (auto v = dyn_cast<Value>(o))
+          o = t.scalar(v);
+      return list;
+    };
+    parts.sizes = mapped(made.getMixedSizes());
+    parts.strides = mapped(made.getMixedStrides());
+    return parts;
+  }
+  parts.pointer = t.scalar(view);
+  for (int64_t s : type.getShape())
+    parts.sizes.push_back(t.b.getIndexAttr(s));
+  for (int64_t s : type.getFullStrides())
+    parts.strides.push_back(t.b.getIndexAttr(s));
+  return parts;
+}
+
+BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> extents,
+                         RankedTensorType block, ThreadBuilder &t, ArrayRef<int64_t> shifts)
+    : t(t), block(block), elementBytes(bytesOf(block.getElementType())) {
+  ViewParts parts = viewParts(view, t);
+  int64_t at = 0;
+  for (auto [d, index] : llvm::enumerate(indices)) {
+    Dimension dim{};
+    dim.extent = extents[d];
+    dim.shift = shifts.empty() ? 0 : shifts[d];
+    dim.block = extents[d] >= 0 ? at++ : -1;
+    dim.size = parts.sizes[d];
+    dim.stride = parts.strides[d];
+    (t.isBlock(index) ? dim.gathered : dim.index) = index;
+    if (dim.index) {
+      auto size = getConstantIntValue(dim.size);
+      if (auto range = t.rangeOf(index)) {
+        dim.atLeastZero = range->first + dim.shift >= 0;
+        dim.belowSize = size && range->second + dim.shift + std::max<int64_t>(1, dim.extent) <= *size;
+      }
+      dim.index = t.scalar(index);
+    }
+    dimensions.push_back(dim);
+  }
+  const layout::Distributed &l = t.layoutOf(block);
+  for (int64_t r = 0; r < l.registerCount(); ++r)
+    constants.push_back(l.coordinates(r, 0, 0));
+  chooseVector(elementBytes);
+  for (auto [d, index] : llvm::enumerate(indices))
+    if (dimensions[d].index && vector > 1)
+      while (vector > 1 && dimensions[d].block >= 0 && getConstantIntValue(dimensions[d].stride) == 1 &&
+             divisorOf(index) % vector)
+        vector /= 2;
+  prepareBounds();
+
+  // The thread's first address.
+  Value uniform;
+  for (Dimension &d : dimensions) {
+    if (!d.index)
+      continue;
+    Value stride = getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride);
+    Value index = d.index;
+    if (!index.getType().isIndex())
+      index = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index);
+    uniform = t.add(uniform, arith::MulIOp::create(t.b, t.loc, index, stride));
+  }
+  auto i64 = t.b.getI64Type();
+  auto pointerType = LLVM::LLVMPointerType::get(t.b.getContext(), 1);
+  auto advance = [&](Value pointer, Value elements) -> Value {
+    if (!elements)
+      return pointer;
+    if (elements.getType().isIndex())
+      elements = arith::IndexCastOp::create(t.b, t.loc, i64, elements);
+    return LLVM::GEPOp::create(t.b, t.loc, pointerType, t.memoryType(this->block.getElementType()), pointer,
+                               ValueRange{elements});
+  };
+  threadPointer = advance(parts.pointer, uniform);
+  Value own; // i32 elements
+  for (Dimension &d : dimensions) {
+    if (d.block < 0 || d.gathered)
+      continue;
+    Value base = t.base(block, d.block);
+    if (auto stride = getConstantIntValue(d.stride); stride && *stride * d.extent < (int64_t(1) << 31)) {
+      own = t.add(own, t.mul(base, *stride));
+    } else {
+      Value wide = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), base);
+      threadPointer = advance(threadPointer, arith::MulIOp::create(
+          t.b, t.loc, wide, getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride)));
+    }
+  }
+  threadPointer = advance(threadPointer, own);
+}
+
+int64_t BlockAccess::constant(int64_t r, const Dimension &d) const { return constants[r][d.block] + d.shift; }
+
+/// Registers r … r + v − 1 hold elements that follow each other in memory, v of
+/// them at a time, aligned.
+void BlockAccess::chooseVector(int64_t bytes) {
+  const Dimension *fast = nullptr;
+  for (const Dimension &d : dimensions)
+    if (d.block >= 0 && !d.gathered && getConstantIntValue(d.stride) == 1)
+      fast = &d;
+  if (!fast)
+    return;
+  const layout::Distributed &l = t.layoutOf(block);
+  int64_t n = l.registerCount();
+  auto possible = [&](int64_t v) {
+    if (n % v || v * bytes > 16)
+      return false;
+    for (const Dimension &d : dimensions)
+      if (&d != fast) {
+        auto stride = getConstantIntValue(d.stride);
+        if (!stride || *stride % v)
+          return false;
+      }
+    for (const layout::Digits *digits : {&l.lanes(), &l.warps()})
+      for (const layout::Digit &digit : *digits)
+        if (digit.strides[fast->block] % v)
+          return false;
+    auto size = getConstantIntValue(fast->size);
+    if (!fast->belowSize && (!size || *size % v))
+      return false;
+    for (int64_t r = 0; r < n; ++r)
+      for (size_t c = 0; c < constants[r].size(); ++c) {
+        bool isFast = static_cast<int64_t>(c) == fast->block;
+        if (constants[r][c] != constants[r - r % v][c] + (isFast ? r % v : 0))
+          return false;
+        if (isFast && r % v == 0 && (constants[r][c] + fast->shift) % v)
+          return false;
+      }
+    return true;
+  };
+  for (int64_t v = 16 / bytes; v > 1; v /= 2)
+    if (possible(v)) {
+      vector = v;
+      return;
+    }
+}
+
+void BlockAccess::prepareBounds() {
+  for (Dimension &d : dimensions) {
+    if (d.gathered)
+      continue;
+    if (d.atLeastZero && d.belowSize)
+      continue;
+    Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
+    Value index = d.index;
+    if (!index.getType().isIndex())
+      index = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index);
+    if (d.block < 0) {
+      // 0 <= index < size, as one unsigned comparison.
+      Value in = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, index, size);
+      uniformInside = uniformInside ? Value(arith::AndIOp::create(t.b, t.loc, uniformInside, in)) : in;
+      continue;
+    }
+    auto clamped = [&](Value v) -> Value {
+      v = arith::MaxSIOp::create(t.b, t.loc, v, t.index(0));
+      v = arith::MinSIOp::create(t.b, t.loc, v, t.index(d.extent + d.shift));
+      return arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(), v);
+    };
+    if (!d.belowSize)
+      d.high = clamped(arith::SubIOp::create(t.b, t.loc, size, index));
+    if (!d.atLeastZero)
+      d.low = clamped(arith::SubIOp::create(t.b, t.loc, t.index(0), index));
+  }
+}
+
+Value BlockAccess::gatheredIndex(int64_t r, const Dimension &d) {
+  // The indices' layout is the block's without the other dimensions.
+  const layout::Distributed &l = t.layoutOf(d.gathered.getType());
+  for (int64_t i = 0; i < l.registerCount(); ++i)
+    if (l.coordinates(i, 0, 0)[0] == constant(r, d))
+      return t.of(d.gathered)[i];
+  llvm_unreachable("layouts of indices follow from that of the block");
+}
+
+Value BlockAccess::pointer(int64_t r) {
+  Coordinates key;
+  for (const Dimension &d : dimensions)
+    if (d.block >= 0 && (d.gathered || !getConstantIntValue(d.stride)))
+      key.push_back(constant(r, d));
+  Value &p = pointers[key];
+  if (p)
+    return p;
+  p = threadPointer;
+  auto pointerType = LLVM::LLVMPointerType::get(t.b.getContext(), 1);
+  for (const Dimension &d : dimensions) {
+    if (d.block < 0 || (!d.gathered && getConstantIntValue(d.stride)))
+      continue;
+    Value stride = getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride);
+    Value elements;
+    if (d.gathered) {
+      elements = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), gatheredIndex(r, d));
+    } else {
+      if (constant(r, d) == 0)
+        continue;
+      elements = t.index(constant(r, d));
+    }
+    elements = arith::MulIOp::create(t.b, t.loc, elements, stride);
+    elements = arith::IndexCastOp::create(t.b, t.loc, t.b.getI64Type(), elements);
+    p = LLVM::GEPOp::create(t.b, t.loc, pointerType, t.memoryType(block.getElementType()), p,
+                            ValueRange{elements});
+  }
+  return p;
+}
+
+int64_t BlockAccess::offset(int64_t r) {
+  int64_t elements = 0;
+  for (const Dimension &d : dimensions)
+    if (d.block >= 0 && !d.gathered)
+      if (auto stride = getConstantIntValue(d.stride))
+        elements += constant(r, d) * *stride;
+  return elements * elementBytes;
+}
+
+Value BlockAccess::inside(int64_t r) {
+  Coordinates key;
+  for (const Dimension &d : dimensions)
+    key.push_back(d.block >= 0 && (d.gathered || d.low || d.high) ? constant(r, d) : -1);
+  auto it = insides.find(key);
+  if (it != insides.end())
+    return it->second;
+  Value all = uniformInside;
+  auto also = [&](Value c) { all = all ? Value(arith::AndIOp::create(t.b, t.loc, all, c)) : c; };
+  for (const Dimension &d : dimensions) {
+    if (d.block < 0)
+      continue;
+    if (d.gathered) {
+      Value index = gatheredIndex(r, d);
+      Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
+      Value wide = index.getType().isIndex() ? index : Value(arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index));
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, wide, size));
+      continue;
+    }
+    if (!d.low && !d.high)
+      continue;
+    Value base = t.base(block, d.block);
+    int64_t c = constant(r, d);
+    // base + c < high  ⇔  base < high − c, and the right side is the same for all threads.
+    if (d.high)
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, base, t.add(d.high, t.i32(-c))));
+    if (d.low)
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, base, t.add(d.low, t.i32(-c))));
+  }
+  return insides[key] = all;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where in global memory the registers of a block lie, and which of them are
+// inside of the view.
+//
+// A thread's first address is computed once; a register adds a constant to it,
+// which the instruction takes as its offset. Runs of registers that lie one
+// after the other in memory are one access of up to 16 bytes, if the index, the
+// view's strides and its size let it be aligned.
+#ifndef ACT_PASSES_TILE_THREADS_BLOCKACCESS_H
+#define ACT_PASSES_TILE_THREADS_BLOCKACCESS_H
+
+#include "passes/tile/threads/ThreadBuilder.h"
+
+namespace act::tile {
+
+/// A tensor in global memory as its parts.
+struct ViewParts {
+  mlir::Value pointer; // !llvm.ptr<1>
+  llvm::SmallVector<mlir::OpFoldResult> sizes, strides;
+};
+ViewParts viewParts(mlir::Value view, ThreadBuilder &t);
+
+class BlockAccess {
+public:
+  /// `block`: the tensor type, with its layout. `indices`, `extents`: as in
+  /// tile.load. `shifts`: what is added to the indices, constants, or empty.
+  BlockAccess(mlir::Value view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents,
+              mlir::RankedTensorType block, ThreadBuilder &t,
+              llvm::ArrayRef<int64_t> shifts = {});
+
+  /// Elements that one access takes; registers r … r + vector − 1.
+  int64_t vector = 1;
+  /// The address of register r is pointer(r) plus offset(r) bytes.
+  mlir::Value pointer(int64_t r);
+  int64_t offset(int64_t r);
+  /// Whether register r is inside the view; null: it always is.
+  mlir::Value inside(int64_t r);
+
+private:
+  struct Dimension {
+    mlir::Value index;       // scalar, or null for a gathered dimension
+    mlir::Value gathered;    // a block of indices, or null
+    int64_t extent, block;   // block: the block's dimension, or -1
+    int64_t shift;           // added to the index
+    mlir::OpFoldResult size, stride;
+    bool atLeastZero = false, belowSize = false; // proven
+    mlir::Value low, high;   // i32: coordinates in [low, high) are inside
+  };
+  int64_t constant(int64_t r, const Dimension &d) const;
+  mlir::Value gatheredIndex(int64_t r, const Dimension &d);
+  void chooseVector(int64_t elementBytes);
+  void prepareBounds();
+
+  ThreadBuilder &t;
+  mlir::RankedTensorType block;
+  llvm::SmallVector<Dimension> dimensions;
+  mlir::Value threadPointer, uniformInside;
+  std::vector<Coordinates> constants; // per register
+  std::map<Coordinates, mlir::Value> pointers, insides;
+  int64_t elementBytes;
+};
+
+/// The largest number that surely divides an index.
+int64_t divisorOf(mlir::Value index);
+/// Bytes of one element in memory (i1 takes one).
+int64_t bytesOf(mlir::Type element);
+
+} // namespace act::tile
+#endif

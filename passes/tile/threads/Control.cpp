@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/threads/ThreadBuilder.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+/// Registers instead of blocks.
+static SmallVector<Value> flat(ValueRange values, ThreadBuilder &t) {
+  SmallVector<Value> out;
+  for (Value v : values) {
+    if (t.isBlock(v))
+      llvm::append_range(out, t.of(v));
+    else
+      out.push_back(t.scalar(v));
+  }
+  return out;
+}
+
+static SmallVector<Type> flat(TypeRange types, ThreadBuilder &t) {
+  SmallVector<Type> out;
+  for (Type type : types) {
+    if (t.isBlock(type))
+      out.append(t.registersOf(type), t.element(type));
+    else
+      out.push_back(type);
+  }
+  return out;
+}
+
+/// `values` are what `flat` made of `olds`.
+static void bind(ValueRange olds, ValueRange values, ThreadBuilder &t) {
+  for (Value old : olds) {
+    if (t.isBlock(old)) {
+      int64_t n = t.registersOf(old.getType());
+      t.set(old, llvm::to_vector(values.take_front(n)));
+      values = values.drop_front(n);
+    } else {
+      t.scalars.map(old, values.front());
+      values = values.drop_front();
+    }
+  }
+}
+
+static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToEnd(to);
+  for (Operation &op : from.without_terminator())
+    if (failed(lowerOp(&op, t)))
+      return failure();
+  Operation *end = from.getTerminator();
+  if (auto condition = dyn_cast<scf::ConditionOp>(end))
+    scf::ConditionOp::create(t.b, end->getLoc(), t.scalar(condition.getCondition()),
+                             flat(condition.getArgs(), t));
+  else
+    scf::YieldOp::create(t.b, end->getLoc(), flat(end->getOperands(), t));
+  return success();
+}
+
+static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
+  auto loop = scf::ForOp::create(t.b, op.getLoc(), t.scalar(op.getLowerBound()),
+                                 t.scalar(op.getUpperBound()), t.scalar(op.getStep()),
+                                 flat(op.getInitArgs(), t));
+  t.scalars.map(op.getInductionVar(), loop.getInductionVar());
+  bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), t);
+  Block *body = loop.getBody();
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  if (failed(lowerBody(*op.getBody(), body, t)))
+    return failure();
+  bind(op.getResults(), loop.getResults(), t);
+  return success();
+}
+
+static LogicalResult lowerIf(scf::IfOp op, ThreadBuilder &t) {
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(t.b, op.getLoc(), flat(op.getResultTypes(), t),
+                                  t.scalar(op.getCondition()), hasElse);
+  for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
+                          std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
+    if (from->empty())
+      continue;
+    if (!to->front().empty())
+      to->front().back().erase();
+    if (failed(lowerBody(from->front(), &to->front(), t)))
+      return failure();
+  }
+  bind(op.getResults(), branch.getResults(), t);
+  return success();
+}
+
+static LogicalResult lowerWhile(scf::WhileOp op, ThreadBuilder &t) {
+  auto loop = scf::WhileOp::create(t.b, op.getLoc(), flat(op.getResultTypes(), t), flat(op.getInits(), t));
+  for (auto [from, to] : {std::pair(&op.getBefore(), &loop.getBefore()),
+                          std::pair(&op.getAfter(), &loop.getAfter())}) {
+    SmallVector<Type> types = flat(from->front().getArgumentTypes(), t);
+    Block *block = t.b.createBlock(to, to->end(), types, SmallVector<Location>(types.size(), op.getLoc()));
+    t.b.setInsertionPointAfter(loop);
+    bind(from->front().getArguments(), block->getArguments(), t);
+    if (failed(lowerBody(from->front(), block, t)))
+      return failure();
+  }
+  bind(op.getResults(), loop.getResults(), t);
+  return success();
+}
+
+LogicalResult act::tile::lowerControl(Operation *op, ThreadBuilder &t) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return lowerFor(loop, t);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return lowerIf(branch, t);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return lowerWhile(loop, t);
+  return op->emitOpError("is no control flow that a kernel may have; expected scf.for, scf.if or scf.while");
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dots as mma.sync. Operands and accumulator have the layouts of the
+// instruction's fragments, repeated; which registers belong to one instruction is
+// found by the coordinates that they hold in lane 0 of warp 0.
+#include "passes/tile/threads/ThreadBuilder.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// What of an instruction's K one register of 32 bits holds: `perWord` elements
+/// side by side, and where the words of a fragment begin.
+struct Instruction {
+  int64_t k;
+  NVVM::MMATypes type;
+  int64_t perWord;
+};
+
+std::optional<Instruction> instructionFor(Type element) {
+  if (element.isBF16())
+    return Instruction{16, NVVM::MMATypes::bf16, 2};
+  if (element.isF16())
+    return Instruction{16, NVVM::MMATypes::f16, 2};
+  if (element.isF32())
+    return Instruction{8, NVVM::MMATypes::tf32, 1};
+  if (element.isInteger(8))
+    return Instruction{32, NVVM::MMATypes::s8, 4};
+  return std::nullopt;
+}
+
+class Product {
+public:
+  Product(DotOp op, ThreadBuilder &t) : op(op), t(t) {}
+  LogicalResult run();
+
+private:
+  using Index = std::map<Coordinates, int64_t>;
+  Index index(Value block);
+  /// The elements at (row, column), (row, column + 1), … as one word.
+  Value word(Value block, const Index &index, Coordinates at, unsigned along);
+  /// The distinct constants along a dimension, below `step` apart.
+  static std::vector<int64_t> starts(const Index &index, unsigned dim, int64_t step);
+
+  DotOp op;
+  ThreadBuilder &t;
+  Instruction instruction;
+  std::map<std::pair<const void *, Coordinates>, Value> words;
+};
+
+Product::Index Product::index(Value block) {
+  Index out;
+  const act::layout::Distributed &l = t.layoutOf(block.getType());
+  for (int64_t r = l.registerCount() - 1; r >= 0; --r)
+    out[l.coordinates(r, 0, 0)] = r;
+  return out;
+}
+
+std::vector<int64_t> Product::starts(const Index &index, unsigned dim, int64_t step) {
+  std::set<int64_t> all;
+  for (auto &[c, r] : index)
+    all.insert(c[dim] / step * step);
+  return {all.begin(), all.end()};
+}
+
+Value Product::word(Value block, const Index &index, Coordinates at, unsigned along) {
+  Value &w = words[{block.getAsOpaquePointer(), at}];
+  if (w)
+    return w;
+  SmallVector<Value> parts;
+  Coordinates c = at;
+  for (int64_t i = 0; i < instruction.perWord; ++i, ++c[along])
+    parts.push_back(t.of(block)[index.at(c)]);
+  if (instruction.perWord == 1)
+    return w = arith::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), parts[0]);
+  Value v = t.vectorOf(parts);
+  if (instruction.type != NVVM::MMATypes::f16)
+    v = LLVM::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), v);
+  return w = v;
+}
+
+LogicalResult Product::run() {
+  auto found = instructionFor(t.element(op.getA().getType()));
+  if (!found)
+    return op.emitOpError() << "has no tensor core instruction for " << t.element(op.getA().getType());
+  instruction = *found;
+  if (instruction.type == NVVM::MMATypes::tf32 && op.getPrecision() != DotPrecision::TF32)
+    return op.emitOpError() << "multiplies f32 with precision " << stringifyDotPrecision(op.getPrecision())
+                            << ", which has no instruction here; expected tf32";
+  Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
+  int64_t k2 = instruction.k / 2;
+  Registers registers = t.of(op.getAcc());
+  OpBuilder &builder = t.b;
+  bool isInteger = instruction.type == NVVM::MMATypes::s8;
+  Type number = isInteger ? Type(builder.getI32Type()) : builder.getF32Type();
+  auto result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, number));
+  std::vector<int64_t> ks = starts(a, 1, instruction.k);
+  // The accumulators that one instruction makes are not read by the next, so that
+  // they can overlap: k is the outer loop.
+  for (int64_t k : ks)
+    for (int64_t m : starts(c, 0, 16))
+      for (int64_t n : starts(c, 1, 8)) {
+        SmallVector<Value> as, bs, cs;
+        for (int64_t dk : {int64_t(0), k2})
+          for (int64_t dm : {0, 8})
+            as.push_back(word(op.getA(), a, {m + dm, k + dk}, 1));
+        for (int64_t dk : {int64_t(0), k2})
+          bs.push_back(word(op.getB(), b, {k + dk, n}, 0));
+        SmallVector<int64_t> at;
+        for (int64_t dm : {0, 8})
+          for (int64_t dn : {0, 1})
+            at.push_back(c.at({m + dm, n + dn}));
+        for (int64_t r : at)
+          cs.push_back(registers[r]);
+        std::optional<NVVM::MMAIntOverflow> overflow;
+        if (isInteger)
+          overflow = NVVM::MMAIntOverflow::wrapped;
+        auto mma = NVVM::MmaOp::create(
+            builder, t.loc, result, as, bs, cs, ArrayRef<int64_t>{16, 8, instruction.k}, std::nullopt, overflow,
+            std::array<NVVM::MMATypes, 2>{instruction.type, instruction.type},
+            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+        for (auto [i, r] : llvm::enumerate(at))
+          registers[r] = LLVM::ExtractValueOp::create(builder, t.loc, mma, i);
+      }
+  t.set(op, std::move(registers));
+  return success();
+}
+
+} // namespace
+
+LogicalResult act::tile::lowerDot(Operation *op, ThreadBuilder &t) { return Product(cast<DotOp>(op), t).run(); }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/threads/ThreadBuilder.h"
+#include "passes/tile/Layouts.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+static constexpr StringLiteral sharedName = "tile_shared";
+
+ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder, int64_t warps, DataFlowSolver &ranges)
+    : b(builder), warps(warps), loc(kernel.getLoc()), kernel(kernel), ranges(ranges) {
+  thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+  lane = arith::AndIOp::create(b, loc, thread, i32(31));
+  warp = arith::ShRUIOp::create(b, loc, thread, i32(5));
+  entryEnd = warp.getDefiningOp();
+}
+
+OpBuilder ThreadBuilder::atEntry() const {
+  OpBuilder e(entryEnd->getContext());
+  // Before whatever follows; what is put here one after the other stays in order.
+  e.setInsertionPoint(entryEnd->getBlock(), std::next(Block::iterator(entryEnd)));
+  return e;
+}
+
+const act::layout::Distributed &ThreadBuilder::layoutOf(Type block) {
+  auto type = cast<RankedTensorType>(block);
+  auto it = layouts.find(type.getAsOpaquePointer());
+  if (it == layouts.end())
+    it = layouts.emplace(type.getAsOpaquePointer(), distributed(type)).first;
+  return it->second;
+}
+
+Value ThreadBuilder::i32(int64_t v) {
+  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(v)));
+}
+Value ThreadBuilder::index(int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
+Value ThreadBuilder::add(Value a, Value c) {
+  if (!a || !c)
+    return a ? a : c;
+  return arith::AddIOp::create(b, loc, a, c);
+}
+Value ThreadBuilder::mul(Value a, int64_t c) {
+  if (!a || c == 1)
+    return a;
+  Value by = a.getType().isIndex() ? index(c) : Value(arith::ConstantOp::create(b, loc, b.getIntegerAttr(a.getType(), c)));
+  return arith::MulIOp::create(b, loc, a, by);
+}
+
+Value ThreadBuilder::digit(Value value, int64_t divisor, int64_t extent) {
+  Value &d = digits[{value.getAsOpaquePointer(), divisor, extent}];
+  if (d)
+    return d;
+  OpBuilder::InsertionGuard guard(b);
+  OpBuilder entry = atEntry();
+  b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+  d = value;
+  if (divisor > 1)
+    d = arith::DivUIOp::create(b, loc, d, i32(divisor));
+  int64_t total = value == lane ? 32 : warps;
+  if (divisor * extent < total)
+    d = arith::RemUIOp::create(b, loc, d, i32(extent));
+  if (d != value)
+    entryEnd = d.getDefiningOp();
+  return d;
+}
+
+Value ThreadBuilder::base(Type block, unsigned dim) {
+  auto key = std::pair(block.getAsOpaquePointer(), dim);
+  auto it = bases.find(key);
+  if (it != bases.end())
+    return it->second;
+  const layout::Distributed &l = layoutOf(block);
+  Value sum;
+  for (auto [list, id] : {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
+    int64_t divisor = 1;
+    for (const layout::Digit &d : *list) {
+      if (d.strides[dim] && d.extent > 1) {
+        Value part = digit(id, divisor, d.extent);
+        OpBuilder::InsertionGuard guard(b);
+        OpBuilder entry = atEntry();
+        b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+        sum = add(sum, mul(part, d.strides[dim]));
+        if (sum.getDefiningOp()->getBlock() == entryEnd->getBlock() &&
+            entryEnd->isBeforeInBlock(sum.getDefiningOp()))
+          entryEnd = sum.getDefiningOp();
+      }
+      divisor *= d.extent;
+    }
+  }
+  if (!sum) {
+    OpBuilder::InsertionGuard guard(b);
+    OpBuilder entry = atEntry();
+    b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+    sum = i32(0);
+    entryEnd = sum.getDefiningOp();
+  }
+  return bases[key] = sum;
+}
+
+Value ThreadBuilder::holdsFirstCopy(Type block) {
+  const layout::Distributed &l = layoutOf(block);
+  Value all;
+  for (auto [list, id] : {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
+    int64_t divisor = 1;
+    for (const layout::Digit &d : *list) {
+      if (d.isCopy()) {
+        Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit(id, divisor, d.extent), i32(0));
+        all = all ? Value(arith::AndIOp::create(b, loc, all, first)) : first;
+      }
+      divisor *= d.extent;
+    }
+  }
+  return all;
+}
+
+int64_t ThreadBuilder::allocateShared(int64_t bytes) {
+  allocated = llvm::alignTo(allocated, 128);
+  int64_t offset = allocated;
+  allocated += bytes;
+  return offset;
+}
+
+Value ThreadBuilder::scratch(int64_t bytes) {
+  scratchBytes = std::max(scratchBytes, bytes);
+  if (scratchUsed)
+    barrier();
+  scratchUsed = true;
+  return sharedAddress(llvm::alignTo(allocated, 128));
+}
+
+int64_t ThreadBuilder::sharedBytes() const {
+  return scratchBytes ? llvm::alignTo(allocated, 128) + scratchBytes : allocated;
+}
+
+Value ThreadBuilder::sharedAddress(int64_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  if (!sharedBase) {
+    auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+    if (!module.lookupSymbol(sharedName)) {
+      OpBuilder m = OpBuilder::atBlockBegin(module.getBody());
+      LLVM::GlobalOp::create(m, loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                             LLVM::Linkage::External, sharedName, Attribute(), /*alignment=*/1024,
+                             /*addrSpace=*/3);
+    }
+    OpBuilder entry = atEntry();
+    sharedBase = LLVM::AddressOfOp::create(entry, loc, pointer, sharedName);
+    entryEnd = sharedBase.getDefiningOp();
+  }
+  if (offset == 0)
+    return sharedBase;
+  return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), sharedBase,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+}
+
+void ThreadBuilder::barrier() { gpu::BarrierOp::create(b, loc); }
+
+Value ThreadBuilder::inlinePtx(Type result, StringRef text, StringRef constraints, ValueRange operands) {
+  auto op = LLVM::InlineAsmOp::create(b, loc, result ? TypeRange(result) : TypeRange(), operands, text,
+                                      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return result ? op->getResult(0) : Value();
+}
+
+std::optional<std::pair<int64_t, int64_t>> ThreadBuilder::rangeOf(Value index) {
+  auto *state = ranges.lookupState<dataflow::IntegerValueRangeLattice>(index);
+  if (!state || state->getValue().isUninitialized())
+    return std::nullopt;
+  ConstantIntRanges r = state->getValue().getValue();
+  return std::pair(r.smin().getSExtValue(), r.smax().getSExtValue());
+}
+
+Type ThreadBuilder::memoryType(Type element) {
+  return element.getIntOrFloatBitWidth() <= 8 ? b.getI8Type() : element;
+}
+
+Value ThreadBuilder::toMemory(Value v) {
+  if (v.getType().isInteger(1))
+    return arith::ExtUIOp::create(b, loc, b.getI8Type(), v);
+  Type memory = memoryType(v.getType());
+  return v.getType() == memory ? v : Value(arith::BitcastOp::create(b, loc, memory, v));
+}
+
+Value ThreadBuilder::fromMemory(Value v, Type element) {
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, arith::ConstantIntOp::create(b, loc, b.getI8Type(), 0));
+  return v.getType() == element ? v : Value(arith::BitcastOp::create(b, loc, element, v));
+}
+
+Value ThreadBuilder::vectorOf(ValueRange elements) {
+  auto type = VectorType::get(elements.size(), elements.front().getType());
+  Value v = LLVM::PoisonOp::create(b, loc, type);
+  for (auto [i, e] : llvm::enumerate(elements))
+    v = LLVM::InsertElementOp::create(b, loc, v, e, i32(i));
+  return v;
+}
+
+Value ThreadBuilder::elementOf(Value vector, int64_t i) {
+  return LLVM::ExtractElementOp::create(b, loc, vector, i32(i));
+}

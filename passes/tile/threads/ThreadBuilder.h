@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one thread does for the ops of a kernel on blocks.
+//
+// A block has a layout: which register of which lane of which warp holds which
+// element. Coordinates are sums, so the part that depends on lane and warp is
+// computed once per kernel, and what depends on the register is a constant:
+//
+//     coordinate(register, thread) = constant(register) + base(thread)
+//
+// A block value becomes one scalar per register, in the layout's order.
+// Everything else (indices, conditions, loops) stays as it is; loops carry
+// registers where they carried blocks.
+#ifndef ACT_PASSES_TILE_THREADS_THREADBUILDER_H
+#define ACT_PASSES_TILE_THREADS_THREADBUILDER_H
+
+#include "act/Layout/Distributed.h"
+#include "dialects/tile/Dialect.h"
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+#include <map>
+
+namespace act::tile {
+
+using Registers = llvm::SmallVector<mlir::Value>;
+using layout::Coordinates;
+
+class ThreadBuilder {
+public:
+  ThreadBuilder(mlir::gpu::GPUFuncOp kernel, mlir::OpBuilder &builder, int64_t warps,
+                mlir::DataFlowSolver &ranges);
+
+  mlir::OpBuilder &b;
+  mlir::IRMapping scalars; // old scalar → new scalar
+
+  // Blocks.
+  const Registers &of(mlir::Value block) const { return blocks.find(block)->second; }
+  void set(mlir::Value block, Registers registers) { blocks[block] = std::move(registers); }
+  mlir::Value scalar(mlir::Value v) { return scalars.lookupOrDefault(v); }
+  static bool isBlock(mlir::Value v) { return isBlock(v.getType()); }
+  static bool isBlock(mlir::Type t) { return llvm::isa<mlir::RankedTensorType>(t); }
+  static mlir::Type element(mlir::Type t) { return llvm::cast<mlir::RankedTensorType>(t).getElementType(); }
+  const layout::Distributed &layoutOf(mlir::Type block);
+  int64_t registersOf(mlir::Type block) { return layoutOf(block).registerCount(); }
+
+  // Threads. All i32.
+  mlir::Value thread, lane, warp;
+  int64_t warps;
+  /// What lane and warp add to the coordinate along `dim`.
+  mlir::Value base(mlir::Type block, unsigned dim);
+  /// (value / divisor) % extent, at the start of the kernel, once.
+  mlir::Value digit(mlir::Value value, int64_t divisor, int64_t extent);
+  /// What an index is known to be: its smallest and largest value.
+  std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value index);
+  /// How an element lies in memory: truth values as bytes, 8-bit floats, which
+  /// LLVM does not know, as their bits.
+  mlir::Type memoryType(mlir::Type element);
+  mlir::Value toMemory(mlir::Value element);
+  mlir::Value fromMemory(mlir::Value memory, mlir::Type element);
+  /// True in the threads that hold the first of several copies of their
+  /// elements; null where there are none.
+  mlir::Value holdsFirstCopy(mlir::Type block);
+
+  // Constants and arithmetic on i32 and index.
+  mlir::Value i32(int64_t v);
+  mlir::Value index(int64_t v);
+  mlir::Value add(mlir::Value a, mlir::Value c);
+  mlir::Value mul(mlir::Value a, int64_t c);
+
+  // Shared memory: an offset of bytes, laid out once for the whole kernel.
+  int64_t allocateShared(int64_t bytes);
+  /// Shared memory up to there is somebody else's.
+  void reserveShared(int64_t end) { allocated = std::max(allocated, end); }
+  /// Scratch that ops use one after the other; a barrier is between two users.
+  mlir::Value scratch(int64_t bytes);
+  mlir::Value sharedAddress(int64_t offset);
+  void barrier();
+
+  /// Scalars as one vector of LLVM's, and back.
+  mlir::Value vectorOf(mlir::ValueRange elements);
+  mlir::Value elementOf(mlir::Value vector, int64_t i);
+
+  /// Inline PTX with side effects; `result` may be null.
+  mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text, llvm::StringRef constraints,
+                        mlir::ValueRange operands);
+  int64_t sharedBytes() const;
+
+  /// Code that is computed once, before the first op of the kernel.
+  mlir::OpBuilder atEntry() const;
+
+  mlir::Location loc;
+
+private:
+  mlir::gpu::GPUFuncOp kernel;
+  mlir::DataFlowSolver &ranges;
+  mlir::Operation *entryEnd = nullptr;
+  llvm::DenseMap<mlir::Value, Registers> blocks;
+  std::map<const void *, layout::Distributed> layouts;
+  std::map<std::pair<const void *, unsigned>, mlir::Value> bases;
+  std::map<std::tuple<const void *, int64_t, int64_t>, mlir::Value> digits;
+  mlir::Value sharedBase;
+  int64_t allocated = 0, scratchBytes = 0;
+  bool scratchUsed = false;
+};
+
+/// Emits `op`'s part of one thread, with the builder at the place where it goes.
+/// One function per family, each in the file of its name.
+mlir::LogicalResult lowerOp(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerElementwise(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerControl(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerMemory(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerShape(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
+
+} // namespace act::tile
+#endif
