@@ -181,13 +181,28 @@ LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
   return nameCombiner(op, rewriter);
 }
 
+// Writes values that are constants as numbers; a number that stands for a value
+// (kDynamic) and a negative size stay as they are.
+static bool writeNumbers(MutableArrayRef<OpFoldResult> mixed, int64_t least) {
+  bool any = false;
+  for (OpFoldResult &one : mixed) {
+    std::optional<int64_t> number =
+        isa<Value>(one) ? getConstantIntValue(one) : std::nullopt;
+    if (!number || ShapedType::isDynamic(*number) || *number < least)
+      continue;
+    one = Builder(cast<Value>(one).getContext()).getIndexAttr(*number);
+    any = true;
+  }
+  return any;
+}
+
 // Sizes and strides that turn out to be constants are numbers; what the type
 // says of them stays.
 LogicalResult ViewOp::canonicalize(ViewOp op, PatternRewriter &rewriter) {
   SmallVector<OpFoldResult> sizes = op.getMixedSizes(),
                             strides = op.getMixedStrides();
-  bool known = succeeded(foldDynamicIndexList(sizes, /*onlyNonNegative=*/true));
-  known |= succeeded(foldDynamicIndexList(strides));
+  bool known = writeNumbers(sizes, /*least=*/0);
+  known |= writeNumbers(strides, /*least=*/INT64_MIN);
   if (!known)
     return failure();
   rewriter.replaceOpWithNewOp<ViewOp>(op, op.getType(), op.getPointer(), sizes,

@@ -40,3 +40,14 @@ func.func @constants(%p: !tile.ptr<i8>, %n: index) -> !tile.view<?x?xi8, strides
   %v = tile.view %p sizes [%c7, %n] strides [%c256, %n] : !tile.ptr<i8> -> !tile.view<?x?xi8, strides = [?, ?]>
   return %v : !tile.view<?x?xi8, strides = [?, ?]>
 }
+
+// A negative size is for the launch to refuse; the least i64 stands for a value.
+// CHECK-LABEL: @no_such_numbers
+// FOLD-LABEL: @no_such_numbers
+// FOLD: tile.view %{{.+}} sizes [%{{.+}}, 4] strides [%{{.+}}, -1]
+func.func @no_such_numbers(%p: !tile.ptr<i8>) -> !tile.view<?x4xi8, strides = [?, ?]> {
+  %neg = arith.constant -1 : index
+  %least = arith.constant -9223372036854775808 : index
+  %v = tile.view %p sizes [%neg, 4] strides [%least, %neg] : !tile.ptr<i8> -> !tile.view<?x4xi8, strides = [?, ?]>
+  return %v : !tile.view<?x4xi8, strides = [?, ?]>
+}
