@@ -268,9 +268,23 @@ uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
   return lanes[first];
 }
 
+// What says which matrices, and whether to add to D; the rest is data.
+void checkOperands(const Context &c, const Instruction &at, const Wgmma &p) {
+  uint32_t slots[] = {at.slots[p.ofScale], at.slots[p.ofScale - 1],
+                      at.slots[p.registersA ? p.ofScale : p.ofA]};
+  for (uint32_t slot : slots)
+    if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
+      c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
+               "uses a register that was never written");
+      return;
+    }
+}
+
 Step wgmmaMultiply(Context &c, const Instruction &at) {
   const Wgmma &p = *static_cast<const Wgmma *>(at.data);
   needsWholeWarp(c, at);
+  if (c.checks)
+    checkOperands(c, at, p);
   if (c.checks && (c.warp.index | 3) >= c.cta.warps.size())
     c.report(FindingKind::InvalidOperation, at, 0,
              "is executed by a warpgroup with fewer than four warps");

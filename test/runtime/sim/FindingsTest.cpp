@@ -435,6 +435,29 @@ const Case cases[] = {
      "wait: ld.acquire.cta.global.u32 %i, [flag]; setp.eq.u32 %q, %i, 0;"
      "@%q bra wait; mbarrier.arrive.shared.b64 %y, [%s]; done:",
      {1, 64, false, "sm_90"}},
+    {"wgmma by a descriptor that was never written",
+     "uninitialised",
+     "mul.lo.u32 %i, %t, 8; add.u32 %i, %i, %s; st.shared.v2.u32 [%i], {%t, "
+     "%t};"
+     "fence.proxy.async.shared::cta; bar.sync 0; mov.u32 %j, 0; mov.u32 %k, 0;"
+     "mov.u32 %l, 0; mov.u32 %m, 0; setp.ne.u32 %p, %t, %t;"
+     ".reg .f32 %e<4>; wgmma.fence.sync.aligned;"
+     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%e0, %e1, %e2, %e3},"
+     "{%j, %k, %l, %m}, %y, %p, 1, 1, 0; wgmma.commit_group.sync.aligned;"
+     "wgmma.wait_group.sync.aligned 0;",
+     {1, 128, false, "sm_90a"}},
+    {"wgmma by a descriptor",
+     "",
+     "mul.lo.u32 %i, %t, 8; add.u32 %i, %i, %s; st.shared.v2.u32 [%i], {%t, "
+     "%t};"
+     "fence.proxy.async.shared::cta; bar.sync 0; mov.u32 %j, 0; mov.u32 %k, 0;"
+     "mov.u32 %l, 0; mov.u32 %m, 0; setp.ne.u32 %p, %t, %t;"
+     "shr.u32 %n, %s, 4; cvt.u64.u32 %y, %n; .reg .f32 %e<4>; "
+     "wgmma.fence.sync.aligned;"
+     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%e0, %e1, %e2, %e3},"
+     "{%j, %k, %l, %m}, %y, %p, 1, 1, 0; wgmma.commit_group.sync.aligned;"
+     "wgmma.wait_group.sync.aligned 0;",
+     {1, 128, false, "sm_90a"}},
     // ---- the rest
     {"a barrier of no such number",
      "invalid-operation",
