@@ -81,6 +81,7 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
 
   MilpAnswer answer;
   answer.nodes = Cbc_getNodeCount(model.get());
+  answer.iterations = Cbc_getIterationCount(model.get());
   bool infeasible = Cbc_isProvenInfeasible(model.get());
   bool optimal = Cbc_isProvenOptimal(model.get());
   const double *best = Cbc_bestSolution(model.get());

@@ -46,7 +46,7 @@ struct MilpAnswer {
   std::vector<double> values;
   double cost = Milp::infinity;
   bool complete = false; // found to be optimal within the gap, or impossible
-  int64_t nodes = 0;
+  int64_t nodes = 0, iterations = 0;
 };
 
 MilpAnswer minimize(const Milp &problem, const MilpLimits &limits);

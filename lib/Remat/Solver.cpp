@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t none = INT64_MAX;
 constexpr int64_t greedySteps = 20'000'000;
-constexpr double unitOfEffort = 250'000; // nodes times rows and columns
+constexpr double unitOfEffort = 1e7; // iterations times rows
 
 class Search {
 public:
@@ -25,7 +25,8 @@ private:
   void offer(const Recomputations &again);
   void firstSchedule();
   bool round();
-  int64_t nodeLimit(const Milp &problem) const;
+  MilpAnswer spend(const Relaxation &relaxation, MilpLimits limits);
+  void tighten(int64_t peak);
   void raiseBound(double cost);
   std::string describe(const Relaxation &relaxation,
                        const MilpAnswer &answer) const;
@@ -36,6 +37,8 @@ private:
            static_cast<double>(bestCost) <=
                static_cast<double>(bound) * (1 + options.gap + 1e-7));
   }
+  /// Moments added in a round: programs stay small.
+  int32_t atOnce() const { return std::clamp(4000 / in.size, 1, 40); }
   double secondsLeft() const {
     return options.seconds > 0
                ? options.seconds - double(std::clock() - start) / CLOCKS_PER_SEC
@@ -82,14 +85,13 @@ void Search::firstSchedule() {
   std::sort(tops.begin(), tops.end(), [&](int32_t a, int32_t b) {
     return std::make_pair(-line.bytes[a], a) < std::make_pair(-line.bytes[b], b);
   });
-  const size_t count = std::clamp(4000 / in.size, 1, 40);
-  const int32_t apart = in.size / (8 * static_cast<int32_t>(count));
+  const int32_t count = atOnce(), apart = in.size / (8 * count);
   for (int32_t t : tops) {
     auto near = moments.stages.lower_bound(t - apart);
     if (near != moments.stages.end() && *near <= t + apart)
       continue;
     moments.stages.insert(t);
-    if (moments.stages.size() == count)
+    if (moments.stages.size() == static_cast<size_t>(count))
       break;
   }
   moments.stages.insert(in.size - 1);
@@ -107,31 +109,47 @@ void Search::firstSchedule() {
 /// Adds the worst steps of the runs of steps above the budget; false if the
 /// relaxation knew them all.
 bool Search::refine(const Recomputations &again, const Timeline &line) {
-  size_t known = moments.stages.size() + moments.events.size();
+  std::vector<std::pair<int64_t, size_t>> worst; // the highest first
   for (size_t s = 0; s < line.steps.size(); ++s) {
     if (line.bytes[s] <= budget)
       continue;
-    size_t worst = s;
+    size_t top = s;
     for (; s < line.steps.size() && line.bytes[s] > budget; ++s)
-      if (line.bytes[s] > line.bytes[worst])
-        worst = s;
-    int32_t stage = line.stage[worst], node = line.steps[worst];
+      if (line.bytes[s] > line.bytes[top])
+        top = s;
+    worst.push_back({-line.bytes[top], top});
+  }
+  std::sort(worst.begin(), worst.end());
+  size_t known = moments.stages.size() + moments.events.size();
+  int32_t added = 0;
+  for (auto [bytes, step] : worst) {
+    int32_t stage = line.stage[step], node = line.steps[step];
     if (node == stage) {
-      moments.stages.insert(stage);
+      added += moments.stages.insert(stage).second;
     } else {
       moments.isolate(stage);
-      moments.events.insert({stage, node});
+      added += moments.events.insert({stage, node}).second;
     }
+    if (added >= atOnce())
+      break;
   }
   return moments.stages.size() + moments.events.size() > known;
 }
 
-/// The node limit of a program: a share of the effort that is left.
-int64_t Search::nodeLimit(const Milp &problem) const {
-  auto size = static_cast<double>(problem.cost.size() +
-                                  problem.rowLower.size());
-  return std::max<int64_t>(
-      10, std::llround(share * (options.effort - effort) * unitOfEffort / size));
+/// Solves it with a share of the effort that is left. Effort is the simplex
+/// method's: iterations by rows, and what the root takes.
+MilpAnswer Search::spend(const Relaxation &relaxation, MilpLimits limits) {
+  const Milp &p = relaxation.problem();
+  const auto rows = static_cast<double>(p.rowLower.size() + 1);
+  const double size = rows + static_cast<double>(p.cost.size());
+  const double left = share * (options.effort - effort) * unitOfEffort;
+  limits.nodes = std::max<int64_t>(10, std::llround(left / (60 * rows)));
+  limits.seconds = secondsLeft();
+  MilpAnswer answer = minimize(p, limits);
+  nodes += answer.nodes;
+  effort += (static_cast<double>(answer.iterations) * rows + size * size / 20) /
+            unitOfEffort;
+  return answer;
 }
 
 void Search::raiseBound(double cost) {
@@ -159,8 +177,36 @@ std::string Search::describe(const Relaxation &relaxation,
          percent(answer.bound * relaxation.unit()) + " %, relaxed cost " +
          percent(answer.cost * relaxation.unit()) + " %, best known " +
          (bestCost == none ? "none" : percent(double(bestCost)) + " %") + "; " +
-         std::to_string(answer.nodes) + " nodes" +
-         (answer.complete ? "" : ", not finished");
+         std::to_string(answer.nodes) + " nodes, " + std::to_string(answer.iterations) + " iterations" +
+         (answer.complete ? "" : ", not finished") + "; effort " +
+         std::to_string(effort) + ", " +
+         std::to_string(double(std::clock() - start) / CLOCKS_PER_SEC) + " s";
+}
+
+/// What the moments do not see came out above the budget: asks for less where
+/// they look.
+void Search::tighten(int64_t peak) {
+  int64_t target = budget;
+  for (int turn = 0; turn < 3 && bestCost == none; ++turn) {
+    target -= peak - budget;
+    if (target < 0)
+      return;
+    Relaxation relaxation(in, target, moments, none);
+    if (!relaxation.possible())
+      return;
+    MilpLimits limits;
+    limits.gap = 1e-3;
+    MilpAnswer answer = spend(relaxation, limits);
+    if (answer.values.empty())
+      return;
+    Recomputations again = relaxation.schedule(answer.values);
+    peak = Timeline(in, again).peak;
+    if (peak <= budget) {
+      greedy.allow(greedySteps);
+      greedy.prune(again);
+    }
+    offer(again);
+  }
 }
 
 /// False when nothing is left to do.
@@ -174,19 +220,12 @@ bool Search::round() {
     return false;
   }
   MilpLimits limits;
-  limits.nodes = nodeLimit(relaxation.problem());
-  limits.seconds = secondsLeft();
   limits.gap = options.gap;
   if (bestCost != none)
     limits.cutoff = (static_cast<double>(bestCost) -
                      0.5 * static_cast<double>(in.costStep)) /
                     relaxation.unit();
-  MilpAnswer answer = minimize(relaxation.problem(), limits);
-  nodes += answer.nodes;
-  effort += static_cast<double>(answer.nodes + 10) *
-            static_cast<double>(relaxation.problem().cost.size() +
-                                relaxation.problem().rowLower.size()) /
-            unitOfEffort;
+  MilpAnswer answer = spend(relaxation, limits);
   if (options.log)
     options.log(describe(relaxation, answer));
   const bool more = effort < options.effort && secondsLeft() > 0;
@@ -212,6 +251,8 @@ bool Search::round() {
     if (greedy.shift(again) || greedy.descend(again))
       greedy.prune(again);
     offer(again);
+    if (bestCost == none)
+      tighten(line.peak);
   }
   if (!refined && !answer.complete)
     share = 1;
@@ -238,6 +279,7 @@ Answer Search::run(int64_t leastPeak) {
     out.extraPercent = 100.0 * double(out.extraCost) / double(in.totalCost);
     out.boundPercent = 100.0 * double(bound) / double(in.totalCost);
   }
+  out.effort = effort;
   out.nodes = nodes;
   out.rounds = rounds;
   return out;
@@ -246,15 +288,17 @@ Answer Search::run(int64_t leastPeak) {
 /// Halves what lies between the smallest peak known and the proven floor.
 void lowerPeak(const Graph &graph, SolverOptions options, Answer &answer) {
   options.gap = 1e9; // any schedule will do
+  const double most = answer.effort + options.effort / 2;
   options.effort /= 10;
   int64_t low = answer.leastPeak;
   const std::clock_t start = std::clock();
-  for (int turn = 0; turn < 24 && low < answer.peakBytes; ++turn) {
+  for (int turn = 0; turn < 24 && low < answer.peakBytes && answer.effort < most; ++turn) {
     const int64_t middle = low + (answer.peakBytes - low) / 2;
     if (options.seconds > 0 &&
         double(std::clock() - start) > options.seconds * CLOCKS_PER_SEC)
       return;
     Answer found = Search(graph, middle, options).run(low);
+    answer.effort += found.effort;
     answer.nodes += found.nodes;
     answer.rounds += found.rounds;
     if (found.outcome == Outcome::Impossible && answer.leastPeak == low)

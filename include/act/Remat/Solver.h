@@ -17,7 +17,7 @@
 //    it is optimal. Otherwise the steps that exceed it are added to the moments,
 //    the schedule is repaired to get a better limit, and 2 is repeated.
 //
-// Effort is counted in branch-and-bound nodes times the size of the program, not
+// Effort is counted in iterations of the simplex method times rows, not
 // in seconds: the same graph gives the same schedule everywhere, unless
 // `seconds` is set. What is not finished then is the best found, and its bound.
 #ifndef ACT_REMAT_SOLVER_H
@@ -29,7 +29,7 @@ namespace act::remat {
 
 struct SolverOptions {
   /// A unit takes about a second.
-  double effort = 20;
+  double effort = 10;
   /// Stop when extraCost <= (1 + gap) * bound.
   double gap = 0;
   /// Of processor time; 0: no limit.
@@ -55,7 +55,8 @@ struct Answer {
   /// No schedule at all has a smaller peak.
   int64_t leastPeak = 0;
   double extraPercent = 0, boundPercent = 0; // of the graph's total cost
-  int64_t nodes = 0, rounds = 0; // what it took: programs solved, and their nodes
+  double effort = 0;             // what it took,
+  int64_t nodes = 0, rounds = 0; // in programs solved, and in their nodes
 };
 
 /// Fails only if graph.check() does or the budget is negative.
