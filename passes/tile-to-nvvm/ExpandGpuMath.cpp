@@ -3,6 +3,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile-to-nvvm/Functions.h"
 #include "passes/tile-to-nvvm/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace act::tile {
@@ -144,6 +145,43 @@ bool isInstruction(Operation *op) {
              math::CountTrailingZerosOp, math::CtPopOp>(op);
 }
 
+/// The intrinsic that is one instruction of PTX. As operations of math, upstream's
+/// conversion of gpu would make calls of libdevice of them; minima and maxima it
+/// would compare and select.
+StringRef intrinsicOf(Operation *op) {
+  return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+      .Case("math.sqrt", "llvm.sqrt")
+      .Case("math.fma", "llvm.fma")
+      .Case("math.absf", "llvm.fabs")
+      .Case("math.copysign", "llvm.copysign")
+      .Case("math.ceil", "llvm.ceil")
+      .Case("math.floor", "llvm.floor")
+      .Case("math.trunc", "llvm.trunc")
+      .Case("math.roundeven", "llvm.roundeven")
+      .Case("arith.maximumf", "llvm.maximum")
+      .Case("arith.minimumf", "llvm.minimum")
+      .Case("arith.maxnumf", "llvm.maxnum")
+      .Case("arith.minnumf", "llvm.minnum")
+      .Default("");
+}
+
+void callIntrinsics(Operation *root) {
+  root->walk([](Operation *op) {
+    StringRef name = intrinsicOf(op);
+    if (name.empty())
+      return;
+    Type type = op->getResult(0).getType();
+    // PTX compares and selects doubles itself.
+    if (!type.isF32() && !(type.isF64() && isa<math::MathDialect>(op->getDialect())))
+      return;
+    OpBuilder b(op);
+    auto call = LLVM::CallIntrinsicOp::create(b, op->getLoc(), type, b.getStringAttr(name),
+                                              op->getOperands());
+    op->replaceAllUsesWith(call->getResults());
+    op->erase();
+  });
+}
+
 struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -164,7 +202,8 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
       return WalkResult::interrupt();
     });
     if (left.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    callIntrinsics(getOperation());
   }
 };
 

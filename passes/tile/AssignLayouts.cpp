@@ -2,13 +2,14 @@
 //
 // Layouts spread from where they matter. First from dots, then from loads and
 // stores, then defaults for what is left; a value keeps the first layout that
-// reaches it. What an op then finds in another layout than it needs is converted.
+// reaches it. What an op then finds in another layout than it needs is
+// converted.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Mma.h"
-#include "passes/tile/Layouts.h"
-#include "passes/tile/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
 #include <deque>
 
 namespace act::tile {
@@ -24,13 +25,17 @@ using layout::Distributed;
 namespace {
 
 bool isBlock(Value v) { return isa<RankedTensorType>(v.getType()); }
-RankedTensorType blockType(Value v) { return cast<RankedTensorType>(v.getType()); }
+RankedTensorType blockType(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 /// Made from nothing: costs nothing to make again.
-bool isFree(Operation *op) { return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op)); }
+bool isFree(Operation *op) {
+  return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
+}
 
-/// Values that have one layout with `v` because control flow hands one on as the
-/// other.
+/// Values that have one layout with `v` because control flow hands one on as
+/// the other.
 void aliases(Value v, SmallVectorImpl<Value> &out) {
   auto ofLoop = [&](LoopLikeOpInterface loop, unsigned i) {
     out.push_back(loop.getInits()[i]);
@@ -48,11 +53,13 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
     if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
       for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
         if (!r->empty())
-          out.push_back(r->front().getTerminator()->getOperand(result.getResultNumber()));
+          out.push_back(
+              r->front().getTerminator()->getOperand(result.getResultNumber()));
   }
   for (OpOperand &use : v.getUses()) {
     Operation *user = use.getOwner();
-    if (auto loop = dyn_cast<scf::ForOp>(user); loop && use.getOperandNumber() >= 3)
+    if (auto loop = dyn_cast<scf::ForOp>(user);
+        loop && use.getOperandNumber() >= 3)
       ofLoop(loop, use.getOperandNumber() - 3);
     if (isa<scf::YieldOp>(user)) {
       if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
@@ -65,7 +72,8 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
 
 class Assignment {
 public:
-  Assignment(gpu::GPUFuncOp kernel) : kernel(kernel), warps(getSchedule(kernel).getWarps()) {}
+  Assignment(gpu::GPUFuncOp kernel)
+      : kernel(kernel), warps(getSchedule(kernel).getWarps()) {}
   LogicalResult run();
 
 private:
@@ -77,7 +85,8 @@ private:
   LogicalResult seedMemory();
   LogicalResult seedRest();
   std::pair<int64_t, int64_t> warpsOf(DotOp dot) const;
-  bool rowsStayTogether(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const;
+  bool rowsStayTogether(Value v,
+                        llvm::SmallPtrSetImpl<Operation *> &seen) const;
   LogicalResult rewrite();
   LogicalResult rewriteOp(Operation *op);
   Value as(Value v, const Distributed &l, OpBuilder &b);
@@ -94,7 +103,8 @@ private:
 /// Whether a value that is not yet laid out may take what reaches it: a load of
 /// rank two or more waits for a layout made for memory.
 bool Assignment::mayTake(Value v) const {
-  return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) || blockType(v).getRank() < 2;
+  return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) ||
+         blockType(v).getRank() < 2;
 }
 
 void Assignment::give(Value v, const Distributed &l) {
@@ -113,7 +123,8 @@ void Assignment::spread() {
 void Assignment::spreadFrom(Value v) {
   Distributed l = layouts.find(v)->second;
   auto offer = [&](Value to, const Distributed &layout) {
-    if (isBlock(to) && mayTake(to) && layout.shape() == std::vector<int64_t>(blockType(to).getShape()))
+    if (isBlock(to) && mayTake(to) &&
+        layout.shape() == std::vector<int64_t>(blockType(to).getShape()))
       give(to, layout);
   };
   SmallVector<Value> same;
@@ -136,7 +147,8 @@ void Assignment::spreadFrom(Value v) {
       offer(expand.getInput(), l.dropped(expand.getAxis()));
     else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       Distributed in = l;
-      for (auto [d, n] : llvm::enumerate(blockType(broadcast.getInput()).getShape()))
+      for (auto [d, n] :
+           llvm::enumerate(blockType(broadcast.getInput()).getShape()))
         if (n == 1 && blockType(v).getDimSize(d) != 1)
           in = in.projected(d);
       offer(broadcast.getInput(), in.withoutRegisterCopies());
@@ -161,7 +173,8 @@ void Assignment::spreadFrom(Value v) {
       for (Value r : reduce.getResults())
         offer(r, l.dropped(reduce.getAxis()));
     } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      if (auto out = l.reshaped(blockType(reshape.getResult()).getShape().vec()))
+      if (auto out =
+              l.reshaped(blockType(reshape.getResult()).getShape().vec()))
         offer(reshape.getResult(), *out);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
       if (use.getOperandNumber() == 2)
@@ -180,7 +193,8 @@ void Assignment::spreadFrom(Value v) {
 
 /// Whether a row of an accumulator is reduced, or becomes the row of another
 /// dot's operand: then a warp had better have it whole.
-bool Assignment::rowsStayTogether(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const {
+bool Assignment::rowsStayTogether(
+    Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const {
   for (OpOperand &use : v.getUses()) {
     Operation *op = use.getOwner();
     if (!seen.insert(op).second)
@@ -245,9 +259,11 @@ LogicalResult Assignment::seedDots() {
   WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
     auto [m, n] = warpsOf(dot);
     if (!m)
-      return dot.emitOpError() << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
-                               << dot.getType().getDimSize(1) << ", which " << warps
-                               << " warps cannot share; expected a multiple of 16 rows and 8 columns for each";
+      return dot.emitOpError()
+             << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
+             << dot.getType().getDimSize(1) << ", which " << warps
+             << " warps cannot share; expected a multiple of 16 rows and 8 "
+                "columns for each";
     auto acc = layout::mmaAccumulator(dot.getType().getShape().vec(), m, n);
     if (!acc)
       return dot.emitOpError() << acc.error().message;
@@ -259,10 +275,12 @@ LogicalResult Assignment::seedDots() {
 }
 
 LogicalResult Assignment::seedMemory() {
-  // Loads first: what is computed from them is in their layout, and stores follow.
+  // Loads first: what is computed from them is in their layout, and stores
+  // follow.
   kernel.walk([&](LoadOp load) {
     if (isBlock(load.getResult())) {
-      give(load.getResult(), defaultFor(cast<RankedTensorType>(load.getType())));
+      give(load.getResult(),
+           defaultFor(cast<RankedTensorType>(load.getType())));
       spread();
     }
   });
@@ -308,7 +326,8 @@ Value Assignment::as(Value v, const Distributed &l, OpBuilder &b) {
     Operation *again = b.clone(*op);
     again->getResult(0).setType(type);
     if (auto constant = dyn_cast<arith::ConstantOp>(again))
-      constant.setValueAttr(cast<TypedAttr>(cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type)));
+      constant.setValueAttr(cast<TypedAttr>(
+          cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type)));
     return again->getResult(0);
   }
   return ConvertLayoutOp::create(b, v.getLoc(), type, v);
@@ -320,7 +339,8 @@ void Assignment::require(OpOperand &operand, const Distributed &l) {
 }
 
 /// An index that is a block is held where the block's elements of its row are.
-LogicalResult Assignment::requireIndices(Operation *op, std::optional<Distributed> block) {
+LogicalResult Assignment::requireIndices(Operation *op,
+                                         std::optional<Distributed> block) {
   auto access = cast<BlockAccessOpInterface>(op);
   unsigned first = access.getIndices().getBeginOperandIndex(), at = 0;
   for (auto [d, extent] : llvm::enumerate(access.getExtents())) {
@@ -349,8 +369,10 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     Distributed acc = layoutOf(dot.getResult());
     auto [m, n] = warpsOf(dot);
     int64_t bits = blockType(dot.getA()).getElementTypeBitWidth();
-    auto a = layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);
-    auto b = layout::mmaOperandB(blockType(dot.getB()).getShape().vec(), m, n, bits);
+    auto a =
+        layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);
+    auto b =
+        layout::mmaOperandB(blockType(dot.getB()).getShape().vec(), m, n, bits);
     for (auto *l : {&a, &b})
       if (!*l)
         return dot.emitOpError() << l->error().message;
@@ -367,11 +389,13 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     b.setInsertionPointAfter(op);
     for (Value r : reduce.getResults())
       if (isBlock(r)) {
-        Distributed wanted = layoutOf(r), made = in.dropped(reduce.getAxis()).withoutRegisterCopies();
+        Distributed wanted = layoutOf(r),
+                    made = in.dropped(reduce.getAxis()).withoutRegisterCopies();
         if (wanted == made)
           continue;
         r.setType(with(blockType(r), made));
-        auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+        auto converted = ConvertLayoutOp::create(b, op->getLoc(),
+                                                 with(blockType(r), wanted), r);
         r.replaceAllUsesExcept(converted, converted);
       }
     return success();
@@ -381,12 +405,14 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return success();
   }
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    require(expand.getInputMutable(), layoutOf(expand.getResult()).dropped(expand.getAxis()));
+    require(expand.getInputMutable(),
+            layoutOf(expand.getResult()).dropped(expand.getAxis()));
     return success();
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     Distributed in = layoutOf(broadcast.getResult());
-    for (auto [d, n] : llvm::enumerate(blockType(broadcast.getInput()).getShape()))
+    for (auto [d, n] :
+         llvm::enumerate(blockType(broadcast.getInput()).getShape()))
       if (n == 1 && blockType(broadcast.getResult()).getDimSize(d) != 1)
         in = in.projected(d);
     require(broadcast.getInputMutable(), in.withoutRegisterCopies());
@@ -394,20 +420,25 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     Distributed out = layoutOf(reshape.getResult());
-    if (auto in = out.reshaped(blockType(reshape.getInput()).getShape().vec())) {
+    if (auto in =
+            out.reshaped(blockType(reshape.getInput()).getShape().vec())) {
       require(reshape.getInputMutable(), *in);
       return success();
     }
     // No digit may cross the new shape's borders: go the other way round, or
     // through a layout that is whole rows.
-    auto forward = layoutOf(reshape.getInput()).reshaped(blockType(reshape.getResult()).getShape().vec());
+    auto forward =
+        layoutOf(reshape.getInput())
+            .reshaped(blockType(reshape.getResult()).getShape().vec());
     if (!forward)
-      return reshape.emitOpError() << "has no layout for both shapes: " << forward.error().message;
+      return reshape.emitOpError()
+             << "has no layout for both shapes: " << forward.error().message;
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
     Value r = reshape.getResult();
     r.setType(with(blockType(r), *forward));
-    auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), out), r);
+    auto converted =
+        ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), out), r);
     r.replaceAllUsesExcept(converted, converted);
     return success();
   }
@@ -421,7 +452,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     if (wanted == in.joined())
       return success();
     r.setType(with(blockType(r), in.joined()));
-    auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+    auto converted =
+        ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
     r.replaceAllUsesExcept(converted, converted);
     return success();
   }
@@ -434,7 +466,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
       Value r = op->getResult(1);
       Distributed wanted = layoutOf(r);
       r.setType(with(blockType(r), half));
-      auto converted = ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
+      auto converted = ConvertLayoutOp::create(b, op->getLoc(),
+                                               with(blockType(r), wanted), r);
       r.replaceAllUsesExcept(converted, converted);
     }
     return success();
@@ -443,13 +476,20 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     if (isBlock(op->getOperand(0))) {
       auto type = blockType(op->getOperand(0));
       // A fragment stored as it is would be many small accesses.
-      if (type.getRank() == 2 && isa<StoreOp>(op) && layoutOf(op->getOperand(0)).contiguous(1) * type.getElementTypeBitWidth() < 128)
+      if (type.getRank() == 2 && isa<StoreOp>(op) &&
+          layoutOf(op->getOperand(0)).contiguous(1) *
+                  type.getElementTypeBitWidth() <
+              128)
         require(op->getOpOperand(0), defaultFor(type));
     }
-    return requireIndices(op, isBlock(op->getOperand(0)) ? std::optional(layoutOf(op->getOperand(0))) : std::nullopt);
+    return requireIndices(op, isBlock(op->getOperand(0))
+                                  ? std::optional(layoutOf(op->getOperand(0)))
+                                  : std::nullopt);
   }
   if (auto load = dyn_cast<LoadOp>(op))
-    return requireIndices(op, isBlock(load.getResult()) ? std::optional(layoutOf(load.getResult())) : std::nullopt);
+    return requireIndices(op, isBlock(load.getResult())
+                                  ? std::optional(layoutOf(load.getResult()))
+                                  : std::nullopt);
   if (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults()) {
     if (isBlock(op->getResult(0)))
       requireAll(layoutOf(op->getResult(0)));
@@ -459,17 +499,20 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
 }
 
 /// Control flow hands blocks on in one layout.
-void handOn(Operation *op, llvm::function_ref<void(OpOperand &, Value)> require) {
+void handOn(Operation *op,
+            llvm::function_ref<void(OpOperand &, Value)> require) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     for (auto [i, init] : llvm::enumerate(loop.getInitArgsMutable()))
       require(init, loop.getResult(i));
-    for (auto [i, yielded] : llvm::enumerate(loop.getBody()->getTerminator()->getOpOperands()))
+    for (auto [i, yielded] :
+         llvm::enumerate(loop.getBody()->getTerminator()->getOpOperands()))
       require(yielded, loop.getResult(i));
   }
   if (auto branch = dyn_cast<scf::IfOp>(op))
     for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
       if (!r->empty())
-        for (auto [i, yielded] : llvm::enumerate(r->front().getTerminator()->getOpOperands()))
+        for (auto [i, yielded] :
+             llvm::enumerate(r->front().getTerminator()->getOpOperands()))
           require(yielded, branch.getResult(i));
 }
 
@@ -482,14 +525,16 @@ LogicalResult Assignment::rewrite() {
     if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
       auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
       if (!elements || !elements.isSplat())
-        return constant.emitOpError("is a block of different constants; only splats are taken in a kernel");
+        return constant.emitOpError("is a block of different constants; only "
+                                    "splats are taken in a kernel");
       constant.setValueAttr(cast<TypedAttr>(elements.resizeSplat(type)));
     }
   }
   // What a loop carries has one type, that of its result.
   for (Operation *op : ops)
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+      for (auto [argument, result] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
         argument.setType(result.getType());
   for (Operation *op : ops) {
     if (failed(rewriteOp(op)))
@@ -510,11 +555,13 @@ LogicalResult Assignment::run() {
 
 struct AssignLayouts : act::tile::impl::AssignLayoutsPassBase<AssignLayouts> {
   void runOnOperation() override {
-    WalkResult walked = getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
-      if (!kernel.isKernel())
-        return WalkResult::advance();
-      return failed(Assignment(kernel).run()) ? WalkResult::interrupt() : WalkResult::advance();
-    });
+    WalkResult walked =
+        getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
+          if (!kernel.isKernel())
+            return WalkResult::advance();
+          return failed(Assignment(kernel).run()) ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+        });
     if (walked.wasInterrupted())
       signalPassFailure();
   }

@@ -13,22 +13,27 @@ layout::Distributed tile::distributed(RankedTensorType type) {
     return out;
   };
   // The type's verifier has checked it.
-  return *layout::Distributed::get(type.getShape().vec(), digits(attr.getRegisters()), digits(attr.getLanes()),
-                                   digits(attr.getWarps()));
+  return *layout::Distributed::get(
+      type.getShape().vec(), digits(attr.getRegisters()),
+      digits(attr.getLanes()), digits(attr.getWarps()));
 }
 
-tile::LayoutAttr tile::attribute(MLIRContext *context, const layout::Distributed &l) {
+tile::LayoutAttr tile::attribute(MLIRContext *context,
+                                 const layout::Distributed &l) {
   auto digits = [&](const layout::Digits &list) {
     SmallVector<DigitAttr> out;
     for (const layout::Digit &d : list)
       out.push_back(DigitAttr::get(context, d.extent, d.strides));
     return out;
   };
-  return LayoutAttr::get(context, digits(l.registers()), digits(l.lanes()), digits(l.warps()));
+  return LayoutAttr::get(context, digits(l.registers()), digits(l.lanes()),
+                         digits(l.warps()));
 }
 
-RankedTensorType tile::with(RankedTensorType type, const layout::Distributed &l) {
-  return RankedTensorType::get(type.getShape(), type.getElementType(), attribute(type.getContext(), l));
+RankedTensorType tile::with(RankedTensorType type,
+                            const layout::Distributed &l) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               attribute(type.getContext(), l));
 }
 
 layout::Distributed tile::swapped(const layout::Distributed &l) {

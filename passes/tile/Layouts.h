@@ -10,9 +10,11 @@
 namespace act::tile {
 
 layout::Distributed distributed(mlir::RankedTensorType type);
-LayoutAttr attribute(mlir::MLIRContext *context, const layout::Distributed &layout);
+LayoutAttr attribute(mlir::MLIRContext *context,
+                     const layout::Distributed &layout);
 /// `type` with the layout as its encoding.
-mlir::RankedTensorType with(mlir::RankedTensorType type, const layout::Distributed &layout);
+mlir::RankedTensorType with(mlir::RankedTensorType type,
+                            const layout::Distributed &layout);
 
 /// The last two dimensions change places.
 layout::Distributed swapped(const layout::Distributed &layout);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/tile/Passes.h"
-#include "passes/tile/threads/ThreadBuilder.h"
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/threads/ThreadBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace act::tile {
@@ -20,7 +20,8 @@ using namespace act::tile;
 /// Whether a block is among what the op takes and gives.
 static bool touchesBlocks(Operation *op) {
   auto isBlock = [](Type t) { return ThreadBuilder::isBlock(t); };
-  return llvm::any_of(op->getOperandTypes(), isBlock) || llvm::any_of(op->getResultTypes(), isBlock);
+  return llvm::any_of(op->getOperandTypes(), isBlock) ||
+         llvm::any_of(op->getResultTypes(), isBlock);
 }
 
 LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
@@ -29,38 +30,48 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerControl(op, t);
   if (isa<LoadOp, StoreOp, AtomicAddOp>(op))
     return lowerMemory(op, t);
-  if (isa<IotaOp, TransOp, ReshapeOp, ExpandDimsOp, BroadcastOp, JoinOp, SplitOp>(op))
+  if (isa<IotaOp, TransOp, ReshapeOp, ExpandDimsOp, BroadcastOp, JoinOp,
+          SplitOp>(op))
     return lowerShape(op, t);
   if (isa<ReduceOp>(op))
     return lowerReduce(op, t);
   if (isa<DotOp>(op))
     return lowerDot(op, t);
-  if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp, LoadSharedOp, StoreSharedOp, BarrierOp,
-          ConvertLayoutOp>(op))
+  if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
+          LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp>(op))
     return lowerShared(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {
-    auto dimension = [](GridAxis axis) { return static_cast<gpu::Dimension>(axis); };
+    auto dimension = [](GridAxis axis) {
+      return static_cast<gpu::Dimension>(axis);
+    };
     if (auto id = dyn_cast<ProgramIdOp>(op))
-      t.scalars.map(id.getResult(), gpu::BlockIdOp::create(t.b, t.loc, dimension(id.getAxis())).getResult());
+      t.scalars.map(id.getResult(),
+                    gpu::BlockIdOp::create(t.b, t.loc, dimension(id.getAxis()))
+                        .getResult());
     else
-      t.scalars.map(op->getResult(0),
-                    gpu::GridDimOp::create(t.b, t.loc, dimension(cast<NumProgramsOp>(op).getAxis())).getResult());
+      t.scalars.map(
+          op->getResult(0),
+          gpu::GridDimOp::create(t.b, t.loc,
+                                 dimension(cast<NumProgramsOp>(op).getAxis()))
+              .getResult());
     return success();
   }
   if (touchesBlocks(op))
     return lowerElementwise(op, t);
   if (isa<TileDialect>(op->getDialect()))
     return op->emitOpError("has no lowering to threads");
-  for (auto [from, to] : llvm::zip(op->getResults(), t.b.clone(*op, t.scalars)->getResults()))
+  for (auto [from, to] :
+       llvm::zip(op->getResults(), t.b.clone(*op, t.scalars)->getResults()))
     t.scalars.map(from, to);
   return success();
 }
 
 namespace {
 
-struct LowerToThreads : act::tile::impl::LowerToThreadsPassBase<LowerToThreads> {
+struct LowerToThreads
+    : act::tile::impl::LowerToThreadsPassBase<LowerToThreads> {
   void runOnOperation() override {
     SmallVector<gpu::GPUFuncOp> kernels;
     getOperation()->walk([&](gpu::GPUFuncOp f) {
@@ -78,7 +89,8 @@ struct LowerToThreads : act::tile::impl::LowerToThreadsPassBase<LowerToThreads> 
 LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   Region &body = kernel.getBody();
   if (!body.hasOneBlock())
-    return kernel.emitOpError("has several blocks; a kernel's control flow is scf's");
+    return kernel.emitOpError(
+        "has several blocks; a kernel's control flow is scf's");
   DataFlowSolver ranges;
   ranges.load<dataflow::DeadCodeAnalysis>();
   ranges.load<dataflow::SparseConstantPropagation>();
@@ -92,7 +104,10 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   SmallVector<Type> arguments;
   for (BlockArgument a : old.getArguments()) {
     bool pointer = isa<ViewType, PtrType>(a.getType());
-    arguments.push_back(pointer ? Type(global) : a.getType().isIndex() ? IntegerType::get(&getContext(), 64) : a.getType());
+    arguments.push_back(pointer ? Type(global)
+                        : a.getType().isIndex()
+                            ? IntegerType::get(&getContext(), 64)
+                            : a.getType());
     fresh->addArgument(arguments.back(), a.getLoc());
   }
   body.push_back(fresh);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/Pipeline.h"
-#include "passes/tile/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/tile/Passes.h"
 
 using namespace mlir;
 using namespace act;

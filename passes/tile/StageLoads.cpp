@@ -5,18 +5,18 @@
 //   before a loop   copies of iterations 0 … stages − 2, a group for each
 //   in iteration i  wait for the group of iteration i; barrier
 //                   start the copies of iteration i + stages − 1, into the slot
-//                   that iteration i − 1 has read: the barrier says that all have
-//                   read it
-//                   read slot i mod stages
+//                   that iteration i − 1 has read: the barrier says that all
+//                   have read it read slot i mod stages
 //
-// Copies for iterations after the last are made too, as far as the view goes; no
-// one reads them.
-#include "passes/tile/Layouts.h"
-#include "passes/tile/Passes.h"
-#include "passes/tile/threads/BlockAccess.h"
+// Copies for iterations after the last are made too, as far as the view goes;
+// no one reads them.
+#include "act/Layout/Shared.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/threads/BlockAccess.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_STAGELOADSPASS
@@ -24,11 +24,14 @@ namespace act::tile {
 } // namespace act::tile
 
 using namespace mlir;
+using namespace act;
 using namespace act::tile;
 
 namespace {
 
-/// A load, what transposes it, and its conversion to an operand.
+/// A load, what transposes it, and its conversion to an operand. Where the
+/// conversion is in a loop and the load in front of it, the block is copied
+/// once and read in every iteration: registers are scarcer than shared memory.
 struct Chain {
   LoadOp load;
   TransOp trans; // or null
@@ -48,7 +51,7 @@ std::optional<Chain> chainOf(DotOp dot, unsigned operand) {
     from = trans.getInput();
   }
   c.load = from.getDefiningOp<LoadOp>();
-  if (!c.load || !c.load->hasOneUse() || c.load->getBlock() != conversion->getBlock())
+  if (!c.load || !c.load->hasOneUse())
     return std::nullopt;
   return c;
 }
@@ -71,8 +74,10 @@ bool byChunks(LoadOp load) {
       last = d;
   for (auto [d, index] : llvm::enumerate(load.getIndices())) {
     if (static_cast<int64_t>(d) == last) {
-      if (strides[d] != 1 || isa<RankedTensorType>(index.getType()) || divisorOf(index) % perChunk ||
-          ShapedType::isDynamic(view.getShape()[d]) || view.getShape()[d] % perChunk)
+      if (strides[d] != 1 || isa<RankedTensorType>(index.getType()) ||
+          divisorOf(index) % perChunk ||
+          ShapedType::isDynamic(view.getShape()[d]) ||
+          view.getShape()[d] % perChunk)
         return false;
     } else if (ShapedType::isDynamic(strides[d]) || strides[d] % perChunk) {
       return false;
@@ -81,14 +86,17 @@ bool byChunks(LoadOp load) {
   return true;
 }
 
-/// Ops of a loop's body that make `values` from what is outside, its counter and
-/// constants, in order; fails where memory or carried values are among them.
-LogicalResult sliceOf(scf::ForOp loop, ValueRange values, SetVector<Operation *> &slice) {
+/// Ops of a loop's body that make `values` from what is outside, its counter
+/// and constants, in order; fails where memory or carried values are among
+/// them.
+LogicalResult sliceOf(scf::ForOp loop, ValueRange values,
+                      SetVector<Operation *> &slice) {
   for (Value v : values) {
     if (v == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(v))
       continue;
     Operation *op = v.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody() || !isMemoryEffectFree(op) || op->getNumRegions())
+    if (!op || op->getBlock() != loop.getBody() || !isMemoryEffectFree(op) ||
+        op->getNumRegions())
       return failure();
     if (failed(sliceOf(loop, op->getOperands(), slice)))
       return failure();
@@ -99,7 +107,9 @@ LogicalResult sliceOf(scf::ForOp loop, ValueRange values, SetVector<Operation *>
 
 class Staging {
 public:
-  Staging(gpu::GPUFuncOp kernel) : kernel(kernel), stages(getSchedule(kernel).getStages()), b(kernel.getContext()) {}
+  Staging(gpu::GPUFuncOp kernel)
+      : kernel(kernel), stages(getSchedule(kernel).getStages()),
+        b(kernel.getContext()) {}
   void run();
 
 private:
@@ -109,7 +119,8 @@ private:
   void stageOnce(ArrayRef<Chain> chains);
   bool stageLoop(scf::ForOp loop, ArrayRef<Chain> chains);
   /// The loads' indices in another iteration.
-  std::vector<SmallVector<Value>> indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter);
+  std::vector<SmallVector<Value>>
+  indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter);
 
   gpu::GPUFuncOp kernel;
   int64_t stages;
@@ -122,12 +133,17 @@ Value Staging::allocate(Chain c, int64_t slots) {
   llvm::append_range(shape, block.getShape());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&kernel.getBody().front());
-  auto type = SharedType::get(shape, block.getElementType(), SharedLayoutAttr::get(b.getContext(), 128));
+  int64_t width = layout::Shared::evenWidth(block.getDimSize(1) *
+                                            bytesOf(block.getElementType()));
+  auto type = SharedType::get(shape, block.getElementType(),
+                              SharedLayoutAttr::get(b.getContext(), width));
   return AllocSharedOp::create(b, c.load.getLoc(), type, IntegerAttr());
 }
 
-void Staging::copy(LoadOp load, ValueRange indices, Value shared, ValueRange slot) {
-  CopyAsyncOp::create(b, load.getLoc(), load.getView(), indices, shared, slot, load.getExtents());
+void Staging::copy(LoadOp load, ValueRange indices, Value shared,
+                   ValueRange slot) {
+  CopyAsyncOp::create(b, load.getLoc(), load.getView(), indices, shared, slot,
+                      load.getExtents());
 }
 
 void Staging::read(Chain c, Value shared, ValueRange slot) {
@@ -166,7 +182,8 @@ void Staging::stageOnce(ArrayRef<Chain> chains) {
   }
 }
 
-std::vector<SmallVector<Value>> Staging::indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter) {
+std::vector<SmallVector<Value>>
+Staging::indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter) {
   SetVector<Operation *> slice;
   for (Chain c : chains)
     (void)sliceOf(loop, c.load.getIndices(), slice);
@@ -188,7 +205,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   SmallVector<Chain> chains;
   for (Chain c : all) {
     SetVector<Operation *> slice;
-    if (succeeded(sliceOf(loop, c.load.getIndices(), slice)) && loop.isDefinedOutsideOfLoop(c.load.getView()))
+    if (succeeded(sliceOf(loop, c.load.getIndices(), slice)) &&
+        loop.isDefinedOutsideOfLoop(c.load.getView()))
       chains.push_back(c);
   }
   if (chains.empty())
@@ -201,12 +219,19 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   // Prologue. What came before may still be read.
   b.setInsertionPoint(loop);
   BarrierOp::create(b, loc);
-  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
+  auto constant = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
   Value counter = loop.getLowerBound();
   auto advance = [&](Value c, int64_t by) -> Value {
     Value step = loop.getStep();
     if (by != 1)
-      step = arith::MulIOp::create(b, loc, step, c.getType().isIndex() ? constant(by) : Value(arith::ConstantOp::create(b, loc, b.getIntegerAttr(c.getType(), by))));
+      step = arith::MulIOp::create(
+          b, loc, step,
+          c.getType().isIndex()
+              ? constant(by)
+              : Value(arith::ConstantOp::create(
+                    b, loc, b.getIntegerAttr(c.getType(), by))));
     return arith::AddIOp::create(b, loc, c, step);
   };
   for (int64_t s = 0; s + 1 < stages; ++s) {
@@ -224,11 +249,17 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   Value first = arith::ConstantIndexOp::create(rewriter, loc, 0);
   auto replaced = loop.replaceWithAdditionalYields(
       rewriter, {first}, /*replaceInitOperandUsesInLoop=*/false,
-      [&](OpBuilder &builder, Location l, ArrayRef<BlockArgument> carried) -> SmallVector<Value> {
-        Value next = arith::AddIOp::create(builder, l, carried[0], arith::ConstantIndexOp::create(builder, l, 1));
+      [&](OpBuilder &builder, Location l,
+          ArrayRef<BlockArgument> carried) -> SmallVector<Value> {
+        Value next = arith::AddIOp::create(
+            builder, l, carried[0],
+            arith::ConstantIndexOp::create(builder, l, 1));
         Value end = arith::ConstantIndexOp::create(builder, l, stages);
-        Value wraps = arith::CmpIOp::create(builder, l, arith::CmpIPredicate::eq, next, end);
-        return {arith::SelectOp::create(builder, l, wraps, arith::ConstantIndexOp::create(builder, l, 0), next)};
+        Value wraps = arith::CmpIOp::create(
+            builder, l, arith::CmpIPredicate::eq, next, end);
+        return {arith::SelectOp::create(
+            builder, l, wraps, arith::ConstantIndexOp::create(builder, l, 0),
+            next)};
       });
   loop = cast<scf::ForOp>(replaced->getOperation());
   Value slot = loop.getRegionIterArgs().back();
@@ -237,10 +268,14 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   WaitCopiesOp::create(b, loc, std::max<int64_t>(0, stages - 2));
   BarrierOp::create(b, loc);
   if (stages > 1) {
-    auto indices = indicesAt(loop, chains, advance(loop.getInductionVar(), stages - 1));
+    auto indices =
+        indicesAt(loop, chains, advance(loop.getInductionVar(), stages - 1));
     Value back = arith::AddIOp::create(b, loc, slot, constant(stages - 1));
-    Value over = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, back, constant(stages));
-    Value target = arith::SelectOp::create(b, loc, over, arith::SubIOp::create(b, loc, back, constant(stages)), back);
+    Value over = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, back,
+                                       constant(stages));
+    Value target = arith::SelectOp::create(
+        b, loc, over, arith::SubIOp::create(b, loc, back, constant(stages)),
+        back);
     for (auto [i, c] : llvm::enumerate(chains))
       copy(c.load, indices[i], buffers[i], target);
     CommitCopiesOp::create(b, loc);

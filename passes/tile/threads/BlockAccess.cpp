@@ -8,7 +8,9 @@
 using namespace mlir;
 using namespace act::tile;
 
-int64_t act::tile::bytesOf(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
+int64_t act::tile::bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
 
 int64_t act::tile::divisorOf(Value index) {
   APInt c;
@@ -17,12 +19,15 @@ int64_t act::tile::divisorOf(Value index) {
   if (auto argument = dyn_cast<BlockArgument>(index)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (loop && argument == loop.getInductionVar())
-      return std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
+      return std::gcd(divisorOf(loop.getLowerBound()),
+                      divisorOf(loop.getStep()));
     return 1;
   }
   Operation *op = index.getDefiningOp();
   if (isa<arith::MulIOp>(op))
-    return std::min<int64_t>(int64_t(1) << 30, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+    return std::min<int64_t>(int64_t(1) << 30,
+                             divisorOf(op->getOperand(0)) *
+                                 divisorOf(op->getOperand(1)));
   if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
     return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op))
@@ -53,8 +58,9 @@ ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
   return parts;
 }
 
-BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> extents,
-                         RankedTensorType block, ThreadBuilder &t, ArrayRef<int64_t> shifts)
+BlockAccess::BlockAccess(Value view, ValueRange indices,
+                         ArrayRef<int64_t> extents, RankedTensorType block,
+                         ThreadBuilder &t, ArrayRef<int64_t> shifts)
     : t(t), block(block), elementBytes(bytesOf(block.getElementType())) {
   ViewParts parts = viewParts(view, t);
   int64_t at = 0;
@@ -70,7 +76,9 @@ BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> exten
       auto size = getConstantIntValue(dim.size);
       if (auto range = t.rangeOf(index)) {
         dim.atLeastZero = range->first + dim.shift >= 0;
-        dim.belowSize = size && range->second + dim.shift + std::max<int64_t>(1, dim.extent) <= *size;
+        dim.belowSize = size && range->second + dim.shift +
+                                        std::max<int64_t>(1, dim.extent) <=
+                                    *size;
       }
       dim.index = t.scalar(index);
     }
@@ -82,7 +90,8 @@ BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> exten
   chooseVector(elementBytes);
   for (auto [d, index] : llvm::enumerate(indices))
     if (dimensions[d].index && vector > 1)
-      while (vector > 1 && dimensions[d].block >= 0 && getConstantIntValue(dimensions[d].stride) == 1 &&
+      while (vector > 1 && dimensions[d].block >= 0 &&
+             getConstantIntValue(dimensions[d].stride) == 1 &&
              divisorOf(index) % vector)
         vector /= 2;
   prepareBounds();
@@ -105,8 +114,9 @@ BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> exten
       return pointer;
     if (elements.getType().isIndex())
       elements = arith::IndexCastOp::create(t.b, t.loc, i64, elements);
-    return LLVM::GEPOp::create(t.b, t.loc, pointerType, t.memoryType(this->block.getElementType()), pointer,
-                               ValueRange{elements});
+    return LLVM::GEPOp::create(t.b, t.loc, pointerType,
+                               t.memoryType(this->block.getElementType()),
+                               pointer, ValueRange{elements});
   };
   threadPointer = advance(parts.pointer, uniform);
   Value own; // i32 elements
@@ -114,18 +124,25 @@ BlockAccess::BlockAccess(Value view, ValueRange indices, ArrayRef<int64_t> exten
     if (d.block < 0 || d.gathered)
       continue;
     Value base = t.base(block, d.block);
-    if (auto stride = getConstantIntValue(d.stride); stride && *stride * d.extent < (int64_t(1) << 31)) {
+    if (auto stride = getConstantIntValue(d.stride);
+        stride && *stride * d.extent < (int64_t(1) << 31)) {
       own = t.add(own, t.mul(base, *stride));
     } else {
-      Value wide = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), base);
-      threadPointer = advance(threadPointer, arith::MulIOp::create(
-          t.b, t.loc, wide, getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride)));
+      Value wide =
+          arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), base);
+      threadPointer =
+          advance(threadPointer,
+                  arith::MulIOp::create(
+                      t.b, t.loc, wide,
+                      getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride)));
     }
   }
   threadPointer = advance(threadPointer, own);
 }
 
-int64_t BlockAccess::constant(int64_t r, const Dimension &d) const { return constants[r][d.block] + d.shift; }
+int64_t BlockAccess::constant(int64_t r, const Dimension &d) const {
+  return constants[r][d.block] + d.shift;
+}
 
 /// Registers r … r + v − 1 hold elements that follow each other in memory, v of
 /// them at a time, aligned.
@@ -183,8 +200,12 @@ void BlockAccess::prepareBounds() {
       index = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index);
     if (d.block < 0) {
       // 0 <= index < size, as one unsigned comparison.
-      Value in = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, index, size);
-      uniformInside = uniformInside ? Value(arith::AndIOp::create(t.b, t.loc, uniformInside, in)) : in;
+      Value in = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult,
+                                       index, size);
+      uniformInside =
+          uniformInside
+              ? Value(arith::AndIOp::create(t.b, t.loc, uniformInside, in))
+              : in;
       continue;
     }
     auto clamped = [&](Value v) -> Value {
@@ -224,15 +245,18 @@ Value BlockAccess::pointer(int64_t r) {
     Value stride = getValueOrCreateConstantIndexOp(t.b, t.loc, d.stride);
     Value elements;
     if (d.gathered) {
-      elements = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), gatheredIndex(r, d));
+      elements = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(),
+                                            gatheredIndex(r, d));
     } else {
       if (constant(r, d) == 0)
         continue;
       elements = t.index(constant(r, d));
     }
     elements = arith::MulIOp::create(t.b, t.loc, elements, stride);
-    elements = arith::IndexCastOp::create(t.b, t.loc, t.b.getI64Type(), elements);
-    p = LLVM::GEPOp::create(t.b, t.loc, pointerType, t.memoryType(block.getElementType()), p,
+    elements =
+        arith::IndexCastOp::create(t.b, t.loc, t.b.getI64Type(), elements);
+    p = LLVM::GEPOp::create(t.b, t.loc, pointerType,
+                            t.memoryType(block.getElementType()), p,
                             ValueRange{elements});
   }
   return p;
@@ -250,31 +274,41 @@ int64_t BlockAccess::offset(int64_t r) {
 Value BlockAccess::inside(int64_t r) {
   Coordinates key;
   for (const Dimension &d : dimensions)
-    key.push_back(d.block >= 0 && (d.gathered || d.low || d.high) ? constant(r, d) : -1);
+    key.push_back(
+        d.block >= 0 && (d.gathered || d.low || d.high) ? constant(r, d) : -1);
   auto it = insides.find(key);
   if (it != insides.end())
     return it->second;
   Value all = uniformInside;
-  auto also = [&](Value c) { all = all ? Value(arith::AndIOp::create(t.b, t.loc, all, c)) : c; };
+  auto also = [&](Value c) {
+    all = all ? Value(arith::AndIOp::create(t.b, t.loc, all, c)) : c;
+  };
   for (const Dimension &d : dimensions) {
     if (d.block < 0)
       continue;
     if (d.gathered) {
       Value index = gatheredIndex(r, d);
       Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
-      Value wide = index.getType().isIndex() ? index : Value(arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index));
-      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, wide, size));
+      Value wide = index.getType().isIndex()
+                       ? index
+                       : Value(arith::IndexCastOp::create(
+                             t.b, t.loc, t.b.getIndexType(), index));
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, wide,
+                                 size));
       continue;
     }
     if (!d.low && !d.high)
       continue;
     Value base = t.base(block, d.block);
     int64_t c = constant(r, d);
-    // base + c < high  ⇔  base < high − c, and the right side is the same for all threads.
+    // base + c < high  ⇔  base < high − c, and the right side is the same for
+    // all threads.
     if (d.high)
-      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, base, t.add(d.high, t.i32(-c))));
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, base,
+                                 t.add(d.high, t.i32(-c))));
     if (d.low)
-      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, base, t.add(d.low, t.i32(-c))));
+      also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, base,
+                                 t.add(d.low, t.i32(-c))));
   }
   return insides[key] = all;
 }

@@ -25,9 +25,9 @@ class BlockAccess {
 public:
   /// `block`: the tensor type, with its layout. `indices`, `extents`: as in
   /// tile.load. `shifts`: what is added to the indices, constants, or empty.
-  BlockAccess(mlir::Value view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents,
-              mlir::RankedTensorType block, ThreadBuilder &t,
-              llvm::ArrayRef<int64_t> shifts = {});
+  BlockAccess(mlir::Value view, mlir::ValueRange indices,
+              llvm::ArrayRef<int64_t> extents, mlir::RankedTensorType block,
+              ThreadBuilder &t, llvm::ArrayRef<int64_t> shifts = {});
 
   /// Elements that one access takes; registers r … r + vector − 1.
   int64_t vector = 1;
@@ -39,13 +39,13 @@ public:
 
 private:
   struct Dimension {
-    mlir::Value index;       // scalar, or null for a gathered dimension
-    mlir::Value gathered;    // a block of indices, or null
-    int64_t extent, block;   // block: the block's dimension, or -1
-    int64_t shift;           // added to the index
+    mlir::Value index;     // scalar, or null for a gathered dimension
+    mlir::Value gathered;  // a block of indices, or null
+    int64_t extent, block; // block: the block's dimension, or -1
+    int64_t shift;         // added to the index
     mlir::OpFoldResult size, stride;
     bool atLeastZero = false, belowSize = false; // proven
-    mlir::Value low, high;   // i32: coordinates in [low, high) are inside
+    mlir::Value low, high; // i32: coordinates in [low, high) are inside
   };
   int64_t constant(int64_t r, const Dimension &d) const;
   mlir::Value gatheredIndex(int64_t r, const Dimension &d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/tile/threads/ThreadBuilder.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -50,7 +50,8 @@ static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
       return failure();
   Operation *end = from.getTerminator();
   if (auto condition = dyn_cast<scf::ConditionOp>(end))
-    scf::ConditionOp::create(t.b, end->getLoc(), t.scalar(condition.getCondition()),
+    scf::ConditionOp::create(t.b, end->getLoc(),
+                             t.scalar(condition.getCondition()),
                              flat(condition.getArgs(), t));
   else
     scf::YieldOp::create(t.b, end->getLoc(), flat(end->getOperands(), t));
@@ -58,9 +59,10 @@ static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
 }
 
 static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
-  auto loop = scf::ForOp::create(t.b, op.getLoc(), t.scalar(op.getLowerBound()),
-                                 t.scalar(op.getUpperBound()), t.scalar(op.getStep()),
-                                 flat(op.getInitArgs(), t));
+  auto loop =
+      scf::ForOp::create(t.b, op.getLoc(), t.scalar(op.getLowerBound()),
+                         t.scalar(op.getUpperBound()), t.scalar(op.getStep()),
+                         flat(op.getInitArgs(), t));
   t.scalars.map(op.getInductionVar(), loop.getInductionVar());
   bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), t);
   Block *body = loop.getBody();
@@ -74,10 +76,12 @@ static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
 
 static LogicalResult lowerIf(scf::IfOp op, ThreadBuilder &t) {
   bool hasElse = !op.getElseRegion().empty();
-  auto branch = scf::IfOp::create(t.b, op.getLoc(), flat(op.getResultTypes(), t),
-                                  t.scalar(op.getCondition()), hasElse);
-  for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
-                          std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
+  auto branch =
+      scf::IfOp::create(t.b, op.getLoc(), flat(op.getResultTypes(), t),
+                        t.scalar(op.getCondition()), hasElse);
+  for (auto [from, to] :
+       {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
+        std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
     if (from->empty())
       continue;
     if (!to->front().empty())
@@ -90,11 +94,13 @@ static LogicalResult lowerIf(scf::IfOp op, ThreadBuilder &t) {
 }
 
 static LogicalResult lowerWhile(scf::WhileOp op, ThreadBuilder &t) {
-  auto loop = scf::WhileOp::create(t.b, op.getLoc(), flat(op.getResultTypes(), t), flat(op.getInits(), t));
+  auto loop = scf::WhileOp::create(
+      t.b, op.getLoc(), flat(op.getResultTypes(), t), flat(op.getInits(), t));
   for (auto [from, to] : {std::pair(&op.getBefore(), &loop.getBefore()),
                           std::pair(&op.getAfter(), &loop.getAfter())}) {
     SmallVector<Type> types = flat(from->front().getArgumentTypes(), t);
-    Block *block = t.b.createBlock(to, to->end(), types, SmallVector<Location>(types.size(), op.getLoc()));
+    Block *block = t.b.createBlock(
+        to, to->end(), types, SmallVector<Location>(types.size(), op.getLoc()));
     t.b.setInsertionPointAfter(loop);
     bind(from->front().getArguments(), block->getArguments(), t);
     if (failed(lowerBody(from->front(), block, t)))
@@ -111,5 +117,6 @@ LogicalResult act::tile::lowerControl(Operation *op, ThreadBuilder &t) {
     return lowerIf(branch, t);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return lowerWhile(loop, t);
-  return op->emitOpError("is no control flow that a kernel may have; expected scf.for, scf.if or scf.while");
+  return op->emitOpError("is no control flow that a kernel may have; expected "
+                         "scf.for, scf.if or scf.while");
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dots as mma.sync. Operands and accumulator have the layouts of the
-// instruction's fragments, repeated; which registers belong to one instruction is
-// found by the coordinates that they hold in lane 0 of warp 0.
-#include "passes/tile/threads/ThreadBuilder.h"
+// instruction's fragments, repeated; which registers belong to one instruction
+// is found by the coordinates that they hold in lane 0 of warp 0.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -42,7 +42,8 @@ private:
   /// The elements at (row, column), (row, column + 1), … as one word.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
   /// The distinct constants along a dimension, below `step` apart.
-  static std::vector<int64_t> starts(const Index &index, unsigned dim, int64_t step);
+  static std::vector<int64_t> starts(const Index &index, unsigned dim,
+                                     int64_t step);
 
   DotOp op;
   ThreadBuilder &t;
@@ -58,14 +59,16 @@ Product::Index Product::index(Value block) {
   return out;
 }
 
-std::vector<int64_t> Product::starts(const Index &index, unsigned dim, int64_t step) {
+std::vector<int64_t> Product::starts(const Index &index, unsigned dim,
+                                     int64_t step) {
   std::set<int64_t> all;
   for (auto &[c, r] : index)
     all.insert(c[dim] / step * step);
   return {all.begin(), all.end()};
 }
 
-Value Product::word(Value block, const Index &index, Coordinates at, unsigned along) {
+Value Product::word(Value block, const Index &index, Coordinates at,
+                    unsigned along) {
   Value &w = words[{block.getAsOpaquePointer(), at}];
   if (w)
     return w;
@@ -84,10 +87,13 @@ Value Product::word(Value block, const Index &index, Coordinates at, unsigned al
 LogicalResult Product::run() {
   auto found = instructionFor(t.element(op.getA().getType()));
   if (!found)
-    return op.emitOpError() << "has no tensor core instruction for " << t.element(op.getA().getType());
+    return op.emitOpError() << "has no tensor core instruction for "
+                            << t.element(op.getA().getType());
   instruction = *found;
-  if (instruction.type == NVVM::MMATypes::tf32 && op.getPrecision() != DotPrecision::TF32)
-    return op.emitOpError() << "multiplies f32 with precision " << stringifyDotPrecision(op.getPrecision())
+  if (instruction.type == NVVM::MMATypes::tf32 &&
+      op.getPrecision() != DotPrecision::TF32)
+    return op.emitOpError() << "multiplies f32 with precision "
+                            << stringifyDotPrecision(op.getPrecision())
                             << ", which has no instruction here; expected tf32";
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
   int64_t k2 = instruction.k / 2;
@@ -95,10 +101,11 @@ LogicalResult Product::run() {
   OpBuilder &builder = t.b;
   bool isInteger = instruction.type == NVVM::MMATypes::s8;
   Type number = isInteger ? Type(builder.getI32Type()) : builder.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, number));
+  auto result = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                 SmallVector<Type>(4, number));
   std::vector<int64_t> ks = starts(a, 1, instruction.k);
-  // The accumulators that one instruction makes are not read by the next, so that
-  // they can overlap: k is the outer loop.
+  // The accumulators that one instruction makes are not read by the next, so
+  // that they can overlap: k is the outer loop.
   for (int64_t k : ks)
     for (int64_t m : starts(c, 0, 16))
       for (int64_t n : starts(c, 1, 8)) {
@@ -118,9 +125,11 @@ LogicalResult Product::run() {
         if (isInteger)
           overflow = NVVM::MMAIntOverflow::wrapped;
         auto mma = NVVM::MmaOp::create(
-            builder, t.loc, result, as, bs, cs, ArrayRef<int64_t>{16, 8, instruction.k}, std::nullopt, overflow,
+            builder, t.loc, result, as, bs, cs,
+            ArrayRef<int64_t>{16, 8, instruction.k}, std::nullopt, overflow,
             std::array<NVVM::MMATypes, 2>{instruction.type, instruction.type},
-            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                           NVVM::MMALayout::col});
         for (auto [i, r] : llvm::enumerate(at))
           registers[r] = LLVM::ExtractValueOp::create(builder, t.loc, mma, i);
       }
@@ -130,4 +139,6 @@ LogicalResult Product::run() {
 
 } // namespace
 
-LogicalResult act::tile::lowerDot(Operation *op, ThreadBuilder &t) { return Product(cast<DotOp>(op), t).run(); }
+LogicalResult act::tile::lowerDot(Operation *op, ThreadBuilder &t) {
+  return Product(cast<DotOp>(op), t).run();
+}

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/tile/threads/ThreadBuilder.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
 
 /// The same op on the scalars of one register.
-static SmallVector<Value> onScalars(Operation *op, ThreadBuilder &t, int64_t r) {
+static SmallVector<Value> onScalars(Operation *op, ThreadBuilder &t,
+                                    int64_t r) {
   OperationState state(op->getLoc(), op->getName());
   for (Value v : op->getOperands())
     state.addOperands(t.isBlock(v) ? t.of(v)[r] : t.scalar(v));
@@ -28,7 +29,8 @@ static LogicalResult lowerTruncation(arith::TruncFOp op, ThreadBuilder &t) {
   for (size_t r = 0; r + 1 < in.size(); r += 2) {
     Value two = LLVM::CallIntrinsicOp::create(
                     t.b, t.loc, pair,
-                    t.b.getStringAttr(to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn"),
+                    t.b.getStringAttr(to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn"
+                                                  : "llvm.nvvm.ff2f16x2.rn"),
                     ValueRange{in[r + 1], in[r]})
                     .getResult(0);
     for (int i = 0; i < 2; ++i)
@@ -44,18 +46,22 @@ LogicalResult act::tile::lowerElementwise(Operation *op, ThreadBuilder &t) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
-      return op->emitOpError("is a block of different constants; only splats are taken in a kernel");
-    Value one = arith::ConstantOp::create(t.b, t.loc, splat.getSplatValue<TypedAttr>());
+      return op->emitOpError("is a block of different constants; only splats "
+                             "are taken in a kernel");
+    Value one =
+        arith::ConstantOp::create(t.b, t.loc, splat.getSplatValue<TypedAttr>());
     t.set(constant, Registers(t.registersOf(constant.getType()), one));
     return success();
   }
   if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
-    t.set(splat, Registers(t.registersOf(splat.getType()), t.scalar(splat.getInput())));
+    t.set(splat, Registers(t.registersOf(splat.getType()),
+                           t.scalar(splat.getInput())));
     return success();
   }
   if (auto truncation = dyn_cast<arith::TruncFOp>(op))
     if (t.element(truncation.getIn().getType()).isF32() &&
-        (t.element(truncation.getType()).isBF16() || t.element(truncation.getType()).isF16()))
+        (t.element(truncation.getType()).isBF16() ||
+         t.element(truncation.getType()).isF16()))
       return lowerTruncation(truncation, t);
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0)
     return op->emitOpError("has no meaning for blocks of a kernel");

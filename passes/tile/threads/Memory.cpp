@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads, stores and atomic additions of blocks. A plain access is an LLVM load or
-// store; one that may be outside of its view is a predicated PTX instruction, so
-// that no branch is needed.
+// Loads, stores and atomic additions of blocks. A plain access is an LLVM load
+// or store; one that may be outside of its view is a predicated PTX
+// instruction, so that no branch is needed.
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
 
@@ -28,7 +28,8 @@ Words wordsOf(int64_t bytes, OpBuilder &b) {
 }
 
 std::string vectorSuffix(const Words &w) {
-  return (w.count > 1 ? ".v" + std::to_string(w.count) : std::string()) + "." + w.ptx;
+  return (w.count > 1 ? ".v" + std::to_string(w.count) : std::string()) + "." +
+         w.ptx;
 }
 
 /// "{$0, $1}" from the operand `first` on.
@@ -56,7 +57,8 @@ uint32_t packed(TypedAttr pad, Type element, int64_t wordBits) {
 }
 
 /// The words of one access as elements.
-void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t, Registers &out) {
+void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t,
+            Registers &out) {
   OpBuilder &b = t.b;
   Type memory = t.memoryType(element);
   int64_t bits = memory.getIntOrFloatBitWidth();
@@ -77,13 +79,15 @@ void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t, Re
     out.push_back(t.fromMemory(all, element));
     return;
   }
-  Value elements = LLVM::BitcastOp::create(b, t.loc, VectorType::get(vector, memory), all);
+  Value elements =
+      LLVM::BitcastOp::create(b, t.loc, VectorType::get(vector, memory), all);
   for (int64_t i = 0; i < vector; ++i)
     out.push_back(t.fromMemory(t.elementOf(elements, i), element));
 }
 
 /// Elements as the words of one access.
-SmallVector<Value> pack(ArrayRef<Value> elements, Type element, ThreadBuilder &t) {
+SmallVector<Value> pack(ArrayRef<Value> elements, Type element,
+                        ThreadBuilder &t) {
   OpBuilder &b = t.b;
   SmallVector<Value> parts;
   for (Value v : elements)
@@ -97,7 +101,9 @@ SmallVector<Value> pack(ArrayRef<Value> elements, Type element, ThreadBuilder &t
     all = t.vectorOf(parts);
   if (bits == 16 || bits == 32) {
     Type word = b.getIntegerType(bits);
-    return {all.getType() == word ? all : Value(LLVM::BitcastOp::create(b, t.loc, word, all))};
+    return {all.getType() == word
+                ? all
+                : Value(LLVM::BitcastOp::create(b, t.loc, word, all))};
   }
   auto words = VectorType::get(bits / 32, b.getI32Type());
   if (all.getType() != words)
@@ -108,8 +114,9 @@ SmallVector<Value> pack(ArrayRef<Value> elements, Type element, ThreadBuilder &t
   return out;
 }
 
-SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w, int64_t bytes,
-                             TypedAttr pad, Type element, ThreadBuilder &t) {
+SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w,
+                             int64_t bytes, TypedAttr pad, Type element,
+                             ThreadBuilder &t) {
   OpBuilder &b = t.b;
   Value pointer = access.pointer(r);
   int64_t offset = access.offset(r);
@@ -119,16 +126,19 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w, int
     char literal[16];
     snprintf(literal, sizeof literal, "0x%x", packed(pad, element, wordBits));
     for (int64_t i = 0; i < w.count; ++i)
-      text += std::string("mov.") + (wordBits < 32 ? "b16" : "b32") + " $" + std::to_string(i) + ", " + literal + "; ";
-    text += "@$" + std::to_string(w.count) + " ld.global" + vectorSuffix(w) + " " + list(0, w.count) +
-            ", [$" + std::to_string(w.count + 1) + " + " + std::to_string(offset) + "];";
+      text += std::string("mov.") + (wordBits < 32 ? "b16" : "b32") + " $" +
+              std::to_string(i) + ", " + literal + "; ";
+    text += "@$" + std::to_string(w.count) + " ld.global" + vectorSuffix(w) +
+            " " + list(0, w.count) + ", [$" + std::to_string(w.count + 1) +
+            " + " + std::to_string(offset) + "];";
     std::string constraints;
     for (int64_t i = 0; i < w.count; ++i)
       constraints += std::string("=&") + w.constraint + ",";
     constraints += "b,l";
     Type result = w.type;
     if (w.count > 1)
-      result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(w.count, w.type));
+      result = LLVM::LLVMStructType::getLiteral(
+          b.getContext(), SmallVector<Type>(w.count, w.type));
     Value loaded = t.inlinePtx(result, text, constraints, {inside, pointer});
     if (w.count == 1)
       return {loaded};
@@ -138,10 +148,14 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w, int
     return out;
   }
   if (offset)
-    pointer = LLVM::GEPOp::create(b, t.loc, pointer.getType(), b.getI8Type(), pointer,
-                                  ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-  Type type = w.count > 1 ? Type(VectorType::get(w.count, w.type)) : bytes == 1 ? Type(b.getI8Type()) : w.type;
-  Value loaded = LLVM::LoadOp::create(b, t.loc, type, pointer, /*alignment=*/bytes);
+    pointer = LLVM::GEPOp::create(
+        b, t.loc, pointer.getType(), b.getI8Type(), pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  Type type = w.count > 1  ? Type(VectorType::get(w.count, w.type))
+              : bytes == 1 ? Type(b.getI8Type())
+                           : w.type;
+  Value loaded =
+      LLVM::LoadOp::create(b, t.loc, type, pointer, /*alignment=*/bytes);
   if (bytes == 1)
     return {arith::ExtUIOp::create(b, t.loc, b.getI16Type(), loaded)};
   if (w.count == 1)
@@ -156,7 +170,8 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w, int
 RankedTensorType blockOf(Type type, ThreadBuilder &t) {
   if (auto block = dyn_cast<RankedTensorType>(type))
     return block;
-  auto everywhere = act::layout::Tower({1}).copiesInLanes(32).copiesInWarps(t.warps).get();
+  auto everywhere =
+      act::layout::Tower({1}).copiesInLanes(32).copiesInWarps(t.warps).get();
   return with(RankedTensorType::get({1}, type), *everywhere);
 }
 
@@ -168,7 +183,8 @@ LogicalResult lowerLoad(LoadOp op, ThreadBuilder &t) {
   Words w = wordsOf(bytes, t.b);
   Registers out;
   for (int64_t r = 0, n = t.registersOf(type); r < n; r += access.vector)
-    unpack(loadWords(access, r, w, bytes, op.getPadAttr(), element, t), element, access.vector, t, out);
+    unpack(loadWords(access, r, w, bytes, op.getPadAttr(), element, t), element,
+           access.vector, t, out);
   if (t.isBlock(op.getType()))
     t.set(op, std::move(out));
   else
@@ -195,12 +211,14 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
   Value once = t.holdsFirstCopy(type);
   Registers registers = registersOf(op.getValue(), t);
   for (int64_t r = 0, n = registers.size(); r < n; r += access.vector) {
-    SmallVector<Value> words = pack(ArrayRef<Value>(registers).slice(r, access.vector), element, t);
+    SmallVector<Value> words =
+        pack(ArrayRef<Value>(registers).slice(r, access.vector), element, t);
     Value pointer = access.pointer(r);
     int64_t offset = access.offset(r);
     if (Value when = andAlso(access.inside(r), once, t)) {
-      std::string text = "@$0 st.global" + vectorSuffix(w) + " [$1 + " + std::to_string(offset) + "], " +
-                         list(2, w.count) + ";";
+      std::string text = "@$0 st.global" + vectorSuffix(w) + " [$1 + " +
+                         std::to_string(offset) + "], " + list(2, w.count) +
+                         ";";
       std::string constraints = "b,l";
       for (int64_t i = 0; i < w.count; ++i)
         constraints += std::string(",") + w.constraint;
@@ -210,8 +228,9 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
       continue;
     }
     if (offset)
-      pointer = LLVM::GEPOp::create(t.b, t.loc, pointer.getType(), t.b.getI8Type(), pointer,
-                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+      pointer = LLVM::GEPOp::create(
+          t.b, t.loc, pointer.getType(), t.b.getI8Type(), pointer,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
     Value all = words.front();
     if (bytes == 1)
       all = arith::TruncIOp::create(t.b, t.loc, t.b.getI8Type(), all);
@@ -225,24 +244,39 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
   RankedTensorType type = blockOf(op.getValue().getType(), t);
   Type element = type.getElementType();
-  const char *ptx = element.isF32() ? "f32" : element.isF64() ? "f64" : element.isInteger(32) ? "u32"
-                  : element.isInteger(64) ? "u64" : element.isF16() ? "noftz.f16" : nullptr;
+  const char *ptx = element.isF32()         ? "f32"
+                    : element.isF64()       ? "f64"
+                    : element.isInteger(32) ? "u32"
+                    : element.isInteger(64) ? "u64"
+                    : element.isF16()       ? "noftz.f16"
+                                            : nullptr;
   if (!ptx)
-    return op.emitOpError() << "adds " << element << ", which the target has no instruction for; expected f32, f64, f16, i32 or i64";
+    return op.emitOpError() << "adds " << element
+                            << ", which the target has no instruction for; "
+                               "expected f32, f64, f16, i32 or i64";
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
-  const char *constraint = element.isF32() ? "f" : element.isF64() ? "d" : element.isInteger(64) ? "l" : element.isF16() ? "h" : "r";
+  const char *constraint = element.isF32()         ? "f"
+                           : element.isF64()       ? "d"
+                           : element.isInteger(64) ? "l"
+                           : element.isF16()       ? "h"
+                                                   : "r";
   Value once = t.holdsFirstCopy(type);
   Registers registers = registersOf(op.getValue(), t);
   for (int64_t r = 0, n = registers.size(); r < n; ++r) {
     Value when = andAlso(access.inside(r), once, t);
-    std::string text = std::string(when ? "@$2 " : "") + "red.relaxed.gpu.global.add." + ptx + " [$0 + " +
+    std::string text = std::string(when ? "@$2 " : "") +
+                       "red.relaxed.gpu.global.add." + ptx + " [$0 + " +
                        std::to_string(access.offset(r)) + "], $1;";
     SmallVector<Value> operands{access.pointer(r), registers[r]};
     if (element.isF16())
-      operands[1] = LLVM::BitcastOp::create(t.b, t.loc, t.b.getI16Type(), operands[1]);
+      operands[1] =
+          LLVM::BitcastOp::create(t.b, t.loc, t.b.getI16Type(), operands[1]);
     if (when)
       operands.push_back(when);
-    t.inlinePtx(Type(), text, std::string("l,") + constraint + (when ? ",b" : "") + ",~{memory}", operands);
+    t.inlinePtx(Type(), text,
+                std::string("l,") + constraint + (when ? ",b" : "") +
+                    ",~{memory}",
+                operands);
   }
   return success();
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions: first the registers of a thread, as a balanced tree in the order of
-// their coordinates; then lanes, by exchanges; then warps, through shared memory.
-// The order depends on the shape and the layout alone.
-#include "passes/tile/threads/ThreadBuilder.h"
+// Reductions: first the registers of a thread, as a balanced tree in the order
+// of their coordinates; then lanes, by exchanges; then warps, through shared
+// memory. The order depends on the shape and the layout alone.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -14,7 +14,9 @@ namespace {
 
 class Reduction {
 public:
-  Reduction(ReduceOp op, ThreadBuilder &t) : op(op), t(t), axis(op.getAxis()), in(t.layoutOf(op.getInputs()[0].getType())) {}
+  Reduction(ReduceOp op, ThreadBuilder &t)
+      : op(op), t(t), axis(op.getAxis()),
+        in(t.layoutOf(op.getInputs()[0].getType())) {}
 
   LogicalResult run();
 
@@ -38,13 +40,17 @@ Value Reduction::combineByKind(CombineKind kind, Value a, Value c) {
   OpBuilder &b = t.b;
   switch (kind) {
   case CombineKind::Add:
-    return isFloat ? Value(arith::AddFOp::create(b, t.loc, a, c)) : arith::AddIOp::create(b, t.loc, a, c);
+    return isFloat ? Value(arith::AddFOp::create(b, t.loc, a, c))
+                   : arith::AddIOp::create(b, t.loc, a, c);
   case CombineKind::Mul:
-    return isFloat ? Value(arith::MulFOp::create(b, t.loc, a, c)) : arith::MulIOp::create(b, t.loc, a, c);
+    return isFloat ? Value(arith::MulFOp::create(b, t.loc, a, c))
+                   : arith::MulIOp::create(b, t.loc, a, c);
   case CombineKind::Max:
-    return isFloat ? Value(arith::MaximumFOp::create(b, t.loc, a, c)) : arith::MaxSIOp::create(b, t.loc, a, c);
+    return isFloat ? Value(arith::MaximumFOp::create(b, t.loc, a, c))
+                   : arith::MaxSIOp::create(b, t.loc, a, c);
   case CombineKind::Min:
-    return isFloat ? Value(arith::MinimumFOp::create(b, t.loc, a, c)) : arith::MinSIOp::create(b, t.loc, a, c);
+    return isFloat ? Value(arith::MinimumFOp::create(b, t.loc, a, c))
+                   : arith::MinSIOp::create(b, t.loc, a, c);
   case CombineKind::And:
     return arith::AndIOp::create(b, t.loc, a, c);
   case CombineKind::Or:
@@ -86,12 +92,15 @@ Value Reduction::exchange(Value v, int64_t lanes) {
   OpBuilder &b = t.b;
   Type type = v.getType();
   auto once = [&](Value word) -> Value {
-    return NVVM::ShflOp::create(b, t.loc, b.getI32Type(), t.i32(-1), word, t.i32(lanes), t.i32(31),
-                                NVVM::ShflKind::bfly, UnitAttr());
+    return NVVM::ShflOp::create(b, t.loc, b.getI32Type(), t.i32(-1), word,
+                                t.i32(lanes), t.i32(31), NVVM::ShflKind::bfly,
+                                UnitAttr());
   };
   int64_t bits = type.getIntOrFloatBitWidth();
   auto integer = b.getIntegerType(bits);
-  Value word = type == integer ? v : Value(arith::BitcastOp::create(b, t.loc, integer, v));
+  Value word = type == integer
+                   ? v
+                   : Value(arith::BitcastOp::create(b, t.loc, integer, v));
   if (bits < 32) {
     word = arith::ExtUIOp::create(b, t.loc, b.getI32Type(), word);
     word = arith::TruncIOp::create(b, t.loc, integer, once(word));
@@ -100,12 +109,16 @@ Value Reduction::exchange(Value v, int64_t lanes) {
   } else {
     Value low = arith::TruncIOp::create(b, t.loc, b.getI32Type(), word);
     Value by = arith::ConstantIntOp::create(b, t.loc, integer, 32);
-    Value high = arith::TruncIOp::create(b, t.loc, b.getI32Type(), arith::ShRUIOp::create(b, t.loc, word, by));
+    Value high = arith::TruncIOp::create(
+        b, t.loc, b.getI32Type(), arith::ShRUIOp::create(b, t.loc, word, by));
     low = arith::ExtUIOp::create(b, t.loc, integer, once(low));
     high = arith::ExtUIOp::create(b, t.loc, integer, once(high));
-    word = arith::OrIOp::create(b, t.loc, low, arith::ShLIOp::create(b, t.loc, high, by));
+    word = arith::OrIOp::create(b, t.loc, low,
+                                arith::ShLIOp::create(b, t.loc, high, by));
   }
-  return type == integer ? word : Value(arith::BitcastOp::create(b, t.loc, type, word));
+  return type == integer
+             ? word
+             : Value(arith::BitcastOp::create(b, t.loc, type, word));
 }
 
 void Reduction::overLanes(Tuple &values) {
@@ -116,8 +129,9 @@ void Reduction::overLanes(Tuple &values) {
         Tuple others;
         for (Value v : values)
           others.push_back(exchange(v, divisor * bit));
-        // A commutative combiner may take the two in either order, and both lanes
-        // get the same bits; one that keeps the order wants the lower first.
+        // A commutative combiner may take the two in either order, and both
+        // lanes get the same bits; one that keeps the order wants the lower
+        // first.
         values = combine(values, others);
       }
     divisor *= d.extent;
@@ -129,7 +143,8 @@ void Reduction::overLanes(Tuple &values) {
 LogicalResult Reduction::overWarps(std::vector<Tuple> &values) {
   OpBuilder &b = t.b;
   int64_t parts = 1, divisor = 1;
-  Value part, where; // number of this warp's part; of the lane and warp outside of the axis
+  Value part, where; // number of this warp's part; of the lane and warp outside
+                     // of the axis
   int64_t places = 1;
   Value writes;
   auto place = [&](Value id, int64_t by, int64_t extent) {
@@ -137,8 +152,10 @@ LogicalResult Reduction::overWarps(std::vector<Tuple> &values) {
     places *= extent;
   };
   auto only = [&](Value digit) {
-    Value first = arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::eq, digit, t.i32(0));
-    writes = writes ? Value(arith::AndIOp::create(b, t.loc, writes, first)) : first;
+    Value first = arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::eq,
+                                        digit, t.i32(0));
+    writes =
+        writes ? Value(arith::AndIOp::create(b, t.loc, writes, first)) : first;
   };
   for (const act::layout::Digit &d : in.lanes()) {
     if (d.dimension() == axis || d.isCopy())
@@ -169,27 +186,35 @@ LogicalResult Reduction::overWarps(std::vector<Tuple> &values) {
   SmallVector<int64_t> offsets;
   int64_t bytes = 0;
   for (Value v : values.front()) {
-    int64_t size = std::max<int64_t>(1, v.getType().getIntOrFloatBitWidth() / 8);
+    int64_t size =
+        std::max<int64_t>(1, v.getType().getIntOrFloatBitWidth() / 8);
     bytes = llvm::alignTo(bytes, 16);
     offsets.push_back(bytes);
     bytes += size * parts * n * places;
   }
   Value base = t.scratch(bytes);
   auto pointerType = base.getType();
-  auto address = [&](size_t operand, Value partNumber, int64_t constantPart, int64_t r, Type type) -> Value {
+  auto address = [&](size_t operand, Value partNumber, int64_t constantPart,
+                     int64_t r, Type type) -> Value {
     Value element = t.add(where, t.i32(r * places + constantPart * n * places));
     element = t.add(element, t.mul(partNumber, n * places));
     Value p = base;
     if (offsets[operand])
-      p = LLVM::GEPOp::create(b, t.loc, pointerType, b.getI8Type(), p,
-                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offsets[operand])});
-    return LLVM::GEPOp::create(b, t.loc, pointerType, type, p, ValueRange{element});
+      p = LLVM::GEPOp::create(
+          b, t.loc, pointerType, b.getI8Type(), p,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offsets[operand])});
+    return LLVM::GEPOp::create(b, t.loc, pointerType, type, p,
+                               ValueRange{element});
   };
   auto storeAll = [&] {
     for (int64_t r = 0; r < n; ++r)
       for (auto [i, v] : llvm::enumerate(values[r])) {
-        Value stored = v.getType().isInteger(1) ? Value(arith::ExtUIOp::create(b, t.loc, b.getI8Type(), v)) : v;
-        LLVM::StoreOp::create(b, t.loc, stored, address(i, part, 0, r, stored.getType()));
+        Value stored =
+            v.getType().isInteger(1)
+                ? Value(arith::ExtUIOp::create(b, t.loc, b.getI8Type(), v))
+                : v;
+        LLVM::StoreOp::create(b, t.loc, stored,
+                              address(i, part, 0, r, stored.getType()));
       }
   };
   if (writes) {
@@ -207,8 +232,12 @@ LogicalResult Reduction::overWarps(std::vector<Tuple> &values) {
       Tuple one;
       for (auto [i, v] : llvm::enumerate(values[r])) {
         Type type = v.getType().isInteger(1) ? b.getI8Type() : v.getType();
-        Value loaded = LLVM::LoadOp::create(b, t.loc, type, address(i, Value(), p, r, type));
-        one.push_back(v.getType().isInteger(1) ? Value(arith::TruncIOp::create(b, t.loc, v.getType(), loaded)) : loaded);
+        Value loaded = LLVM::LoadOp::create(b, t.loc, type,
+                                            address(i, Value(), p, r, type));
+        one.push_back(
+            v.getType().isInteger(1)
+                ? Value(arith::TruncIOp::create(b, t.loc, v.getType(), loaded))
+                : loaded);
       }
       all.push_back(one);
     }
@@ -237,7 +266,8 @@ LogicalResult Reduction::run() {
   for (const Coordinates &at : wanted) {
     auto group = groups.find(at);
     if (group == groups.end())
-      return op.emitOpError() << "gives elements to other threads than those of " << in.str();
+      return op.emitOpError()
+             << "gives elements to other threads than those of " << in.str();
     std::vector<Tuple> own;
     for (auto [along, reg] : group->second) {
       Tuple one;

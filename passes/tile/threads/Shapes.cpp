@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that only give elements another place: no thread gives anything to another,
-// a result's register is one of the operand's. Layouts were assigned so.
+// Ops that only give elements another place: no thread gives anything to
+// another, a result's register is one of the operand's. Layouts were assigned
+// so.
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
@@ -9,9 +10,11 @@ using namespace act::tile;
 
 /// For each register of `to`, the register of `from` that holds the element at
 /// the coordinates that `source` makes of its own.
-static LogicalResult regroup(Value from, Value to, ThreadBuilder &t,
-                             llvm::function_ref<Coordinates(Coordinates)> source) {
-  const act::layout::Distributed &in = t.layoutOf(from.getType()), &out = t.layoutOf(to.getType());
+static LogicalResult
+regroup(Value from, Value to, ThreadBuilder &t,
+        llvm::function_ref<Coordinates(Coordinates)> source) {
+  const act::layout::Distributed &in = t.layoutOf(from.getType()),
+                                 &out = t.layoutOf(to.getType());
   std::map<Coordinates, int64_t> at;
   for (int64_t r = in.registerCount() - 1; r >= 0; --r)
     at[in.coordinates(r, 0, 0)] = r;
@@ -19,14 +22,17 @@ static LogicalResult regroup(Value from, Value to, ThreadBuilder &t,
   for (int64_t r = 0; r < out.registerCount(); ++r) {
     auto it = at.find(source(out.coordinates(r, 0, 0)));
     if (it == at.end())
-      return to.getDefiningOp()->emitOpError() << "needs elements of other threads: " << in.str() << " to " << out.str();
+      return to.getDefiningOp()->emitOpError()
+             << "needs elements of other threads: " << in.str() << " to "
+             << out.str();
     result.push_back(t.of(from)[it->second]);
   }
   t.set(to, std::move(result));
   return success();
 }
 
-static Coordinates reshaped(const Coordinates &c, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+static Coordinates reshaped(const Coordinates &c, ArrayRef<int64_t> from,
+                            ArrayRef<int64_t> to) {
   int64_t linear = 0;
   for (auto [x, n] : llvm::zip(c, from))
     linear = linear * n + x;
@@ -56,7 +62,8 @@ LogicalResult act::tile::lowerShape(Operation *op, ThreadBuilder &t) {
   if (auto join = dyn_cast<JoinOp>(op)) {
     // Registers 2i and 2i + 1 are register i of both.
     Registers out;
-    for (auto [x, y] : llvm::zip(t.of(op->getOperand(0)), t.of(op->getOperand(1)))) {
+    for (auto [x, y] :
+         llvm::zip(t.of(op->getOperand(0)), t.of(op->getOperand(1)))) {
       out.push_back(x);
       out.push_back(y);
     }
@@ -86,5 +93,6 @@ LogicalResult act::tile::lowerShape(Operation *op, ThreadBuilder &t) {
       return c;
     });
   // Reshape and expand_dims: the same elements in row-major order.
-  return regroup(from, result, t, [&](Coordinates c) { return reshaped(c, shape, fromShape); });
+  return regroup(from, result, t,
+                 [&](Coordinates c) { return reshaped(c, shape, fromShape); });
 }

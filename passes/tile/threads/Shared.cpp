@@ -1,228 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared memory: its allocation, asynchronous copies into it, blocks from it (by
-// ldmatrix where the layout is that of a fragment), and the conversion of layouts
-// through it.
-#include "passes/tile/threads/BlockAccess.h"
-#include "passes/tile/threads/SharedAddress.h"
-#include "passes/tile/Layouts.h"
+// Shared memory: its allocation, asynchronous copies into it, blocks from it
+// (by ldmatrix where the layout is that of a fragment), and the conversion of
+// layouts through it.
+#include "act/Layout/Ldmatrix.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/threads/BlockAccess.h"
+#include "passes/tile/threads/SharedAddress.h"
 
 using namespace mlir;
 using namespace act::tile;
 using act::layout::Digit;
 using act::layout::Distributed;
+using act::layout::Ldmatrix;
+using act::layout::Shared;
 
 namespace {
 
-/// The thread's parts of row and column of a block of rank 1 or 2.
-struct ThreadPlace {
-  Value row, column;
-  int64_t columnEnd; // one past the largest column that lanes and warps add
-};
-
-int64_t reach(const Distributed &l, unsigned dim) {
-  int64_t most = 0;
-  for (const act::layout::Digits *digits : {&l.lanes(), &l.warps()})
-    for (const Digit &d : *digits)
-      most += d.strides[dim] * (d.extent - 1);
-  return most;
-}
-
-ThreadPlace placeOf(Type block, int64_t vector, ThreadBuilder &t) {
-  const Distributed &l = t.layoutOf(block);
-  unsigned columns = l.rank() - 1;
-  ThreadPlace p;
-  p.column = t.base(block, columns);
-  p.row = l.rank() > 1 ? t.base(block, columns - 1) : t.i32(0);
-  p.columnEnd = reach(l, columns) + vector;
-  return p;
-}
-
-std::pair<int64_t, int64_t> rowAndColumn(const Coordinates &c) {
-  return {c.size() > 1 ? c[c.size() - 2] : 0, c.back()};
-}
-
-/// Registers from each multiple of the number on that lie side by side in a row,
-/// in every thread aligned, up to 16 bytes.
-int64_t sideBySide(Type block, ThreadBuilder &t) {
-  const Distributed &l = t.layoutOf(block);
-  int64_t v = std::min<int64_t>(l.contiguous(l.rank() - 1), 16 / bytesOf(t.element(block)));
+/// Registers from each multiple of the number on that lie side by side in a
+/// row, in every thread aligned, up to 16 bytes.
+int64_t sideBySide(Type block, const Shared &form, ThreadBuilder &t) {
+  int64_t v = form.vectorFor(t.layoutOf(block));
   while (v & (v - 1))
     v &= v - 1;
   return std::max<int64_t>(1, v);
 }
 
-void storeShared(Value value, SharedType type, Value pointer, ValueRange slot, ThreadBuilder &t) {
-  Type element = t.element(value.getType());
-  int64_t v = sideBySide(value.getType(), t);
-  ThreadPlace place = placeOf(value.getType(), v, t);
-  SharedAddress address(type, pointer, slot, place.row, place.column, place.columnEnd, t);
-  const Distributed &l = t.layoutOf(value.getType());
+void storeShared(Value value, const Shared &form, Value pointer,
+                 ThreadBuilder &t) {
+  int64_t v = sideBySide(value.getType(), form, t);
+  SharedAddress address(form, pointer, accessesOf(value.getType(), v, t), t);
   ArrayRef<Value> registers = t.of(value);
-  for (int64_t r = 0; r < l.registerCount(); r += v) {
-    auto [row, column] = rowAndColumn(l.coordinates(r, 0, 0));
+  for (size_t i = 0; i * v < registers.size(); ++i) {
     SmallVector<Value> parts;
-    for (Value x : registers.slice(r, v))
+    for (Value x : registers.slice(i * v, v))
       parts.push_back(t.toMemory(x));
-    Value all = parts[0];
-    if (v > 1)
-      all = t.vectorOf(parts);
-    LLVM::StoreOp::create(t.b, t.loc, all, address.at(row, column), v * bytesOf(element));
+    Value all = v > 1 ? t.vectorOf(parts) : parts[0];
+    LLVM::StoreOp::create(t.b, t.loc, all, address.at(i),
+                          v * form.elementBytes());
   }
 }
 
-/// A group of one, two or four 8×8 matrices that one ldmatrix loads: the first
-/// one's place, and how far the second and the third are from it.
-struct Matrices {
-  int64_t count;
-  std::pair<int64_t, int64_t> first, second, third;
-};
-
-class LoadShared {
-public:
-  LoadShared(SharedType type, Value pointer, ValueRange slot, Value result, ThreadBuilder &t)
-      : type(type), base(pointer), slot(slot), result(result), t(t), l(t.layoutOf(result.getType())) {}
-
-  void run() {
-    if (!byMatrices())
-      byElements();
-  }
-
-private:
-  bool byMatrices();
-  void byElements();
-  bool isFragment(bool transposed) const;
-
-  SharedType type;
-  Value base;
-  ValueRange slot;
-  Value result;
-  ThreadBuilder &t;
-  const Distributed &l;
-};
-
-/// Whether pairs of registers and the lanes are those of an 8×8 matrix of 16-bit
-/// elements: two elements of each of four lanes along a row, eight rows; or the
-/// same with rows and columns swapped.
-bool LoadShared::isFragment(bool transposed) const {
-  if (l.rank() != 2)
-    return false;
-  unsigned along = transposed ? 0 : 1, across = 1 - along;
-  if (l.registers().empty() || l.lanes().size() < 2)
-    return false;
-  const Digit &pair = l.registers()[0];
-  const Digit &four = l.lanes()[0], &eight = l.lanes()[1];
-  return pair.strides[along] == 1 && pair.extent % 2 == 0 && four.extent == 4 && four.strides[along] == 2 &&
-         eight.extent == 8 && eight.strides[across] == 1;
-}
-
-bool LoadShared::byMatrices() {
-  Type element = t.element(result.getType());
-  if (bytesOf(element) != 2)
-    return false;
-  bool transposed = isFragment(true);
-  if (!transposed && !isFragment(false))
-    return false;
-  if (l.registers()[0].extent != 2)
-    return false;
-  int64_t matrices = l.registerCount() / 2;
-  std::vector<std::pair<int64_t, int64_t>> places;
-  for (int64_t m = 0; m < matrices; ++m)
-    places.push_back(rowAndColumn(l.coordinates(2 * m, 0, 0)));
-  // What warps add. (Lanes are in the address in another way.)
-  Value warpRow, warpColumn;
-  int64_t divisor = 1, warpReach = 0;
-  for (const Digit &d : l.warps()) {
-    if (d.strides[0])
-      warpRow = t.add(warpRow, t.mul(t.digit(t.warp, divisor, d.extent), d.strides[0]));
-    if (d.strides[1]) {
-      warpColumn = t.add(warpColumn, t.mul(t.digit(t.warp, divisor, d.extent), d.strides[1]));
-      warpReach += d.strides[1] * (d.extent - 1);
+/// What an instruction's lanes point at: bits of the lane, and the warp.
+Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
+                    ThreadBuilder &t) {
+  Accesses a;
+  std::array<Value, 2> place;
+  for (int d = 0; d < 2; ++d) {
+    for (int bit = 0; bit < 5;) {
+      // Bits whose strides double are one number.
+      int64_t stride = plan.laneStrides[bit][d];
+      int end = bit + 1;
+      while (end < 5 && stride &&
+             plan.laneStrides[end][d] == stride << (end - bit))
+        ++end;
+      if (stride)
+        place[d] = t.add(place[d], t.mul(t.digit(t.lane, int64_t(1) << bit,
+                                                 int64_t(1) << (end - bit)),
+                                         stride));
+      bit = end;
     }
-    divisor *= d.extent;
+    int64_t divisor = 1;
+    for (const Digit &digit : l.warps()) {
+      if (digit.strides[d])
+        place[d] = t.add(place[d], t.mul(t.digit(t.warp, divisor, digit.extent),
+                                         digit.strides[d]));
+      divisor *= digit.extent;
+    }
+    if (!place[d])
+      place[d] = t.i32(0);
   }
-  Value rowInMatrix = t.digit(t.lane, 1, 8);
+  a.row = place[0];
+  a.column = place[1];
+  for (int64_t warp = 0; warp < t.warps; ++warp)
+    for (int64_t lane = 0; lane < 32; ++lane)
+      a.threads.push_back(plan.pointer(l, 0, lane, warp));
+  for (size_t i = 0; i < plan.firstRegisters.size(); ++i)
+    a.constants.push_back(plan.pointer(l, i, 0, 0));
+  return a;
+}
+
+/// Each register of 32 bits is `packed` elements.
+void loadByMatrices(const Ldmatrix &plan, Value result, const Shared &form,
+                    Value pointer, ThreadBuilder &t) {
+  OpBuilder &b = t.b;
+  const Distributed &l = t.layoutOf(result.getType());
+  Type element = t.element(result.getType()), word = b.getI32Type();
+  SharedAddress address(form, pointer, accessesOf(plan, l, t), t);
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  Type loadedType = word;
+  if (plan.matrices > 1)
+    loadedType = LLVM::LLVMStructType::getLiteral(
+        b.getContext(), SmallVector<Type>(plan.matrices, word));
   Registers out(l.registerCount());
-  // By how far the second and third matrix are away: one thread address each.
-  std::map<std::tuple<int64_t, std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>>, SharedAddress> addresses;
-  for (int64_t m = 0; m < matrices;) {
-    Matrices group{1, places[m], {0, 0}, {0, 0}};
-    auto away = [&](int64_t i) {
-      return std::pair(places[m + i].first - places[m].first, places[m + i].second - places[m].second);
-    };
-    auto positive = [](std::pair<int64_t, int64_t> p) { return p.first >= 0 && p.second >= 0; };
-    if (m + 1 < matrices && positive(away(1))) {
-      group.count = 2;
-      group.second = away(1);
-      if (m + 3 < matrices && positive(away(2)) && away(3).first == away(1).first + away(2).first &&
-          away(3).second == away(1).second + away(2).second) {
-        group.count = 4;
-        group.third = away(2);
+  for (size_t i = 0; i < plan.firstRegisters.size(); ++i) {
+    Value loaded = NVVM::LdMatrixOp::create(
+        b, t.loc, loadedType, address.at(i), plan.matrices,
+        plan.trans ? NVVM::MMALayout::col : NVVM::MMALayout::row, shape,
+        NVVM::LdStMatrixEltType::B16);
+    for (int64_t m = 0; m < plan.matrices; ++m) {
+      Value w = plan.matrices == 1
+                    ? loaded
+                    : Value(LLVM::ExtractValueOp::create(b, t.loc, loaded, m));
+      int64_t first = plan.registerOf(i, m);
+      if (plan.packed == 1) {
+        out[first] = arith::BitcastOp::create(b, t.loc, element, w);
+        continue;
       }
+      Value parts = LLVM::BitcastOp::create(
+          b, t.loc, VectorType::get(plan.packed, t.memoryType(element)), w);
+      for (int64_t j = 0; j < plan.packed; ++j)
+        out[first + j] = t.fromMemory(t.elementOf(parts, j), element);
     }
-    auto key = std::tuple(group.count, group.second, group.third);
-    auto it = addresses.find(key);
-    if (it == addresses.end()) {
-      Value row = t.add(warpRow, rowInMatrix), column = warpColumn;
-      int64_t end = warpReach + 8;
-      auto step = [&](int64_t bit, std::pair<int64_t, int64_t> by) {
-        Value d = t.digit(t.lane, bit, 2);
-        if (by.first)
-          row = t.add(row, t.mul(d, by.first));
-        if (by.second)
-          column = t.add(column, t.mul(d, by.second));
-        end += by.second;
-      };
-      if (group.count > 1)
-        step(8, group.second);
-      if (group.count > 2)
-        step(16, group.third);
-      if (!column)
-        column = t.i32(0);
-      it = addresses.emplace(key, SharedAddress(type, base, slot, row, column, end, t)).first;
-    }
-    Value pointer = it->second.at(group.first.first, group.first.second);
-    Type word = t.b.getI32Type();
-    Type loadedType = group.count == 1 ? word
-                                       : LLVM::LLVMStructType::getLiteral(t.b.getContext(), SmallVector<Type>(group.count, word));
-    auto shape = NVVM::LdStMatrixShapeAttr::get(t.b.getContext(), 8, 8);
-    Value loaded = NVVM::LdMatrixOp::create(t.b, t.loc, loadedType, pointer, group.count,
-                                            transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row, shape,
-                                            NVVM::LdStMatrixEltType::B16);
-    for (int64_t i = 0; i < group.count; ++i) {
-      Value w = group.count == 1 ? loaded : Value(LLVM::ExtractValueOp::create(t.b, t.loc, loaded, i));
-      Value two = LLVM::BitcastOp::create(t.b, t.loc, VectorType::get(2, element), w);
-      for (int64_t j = 0; j < 2; ++j)
-        out[2 * (m + i) + j] = t.elementOf(two, j);
-    }
-    m += group.count;
   }
   t.set(result, std::move(out));
-  return true;
 }
 
-void LoadShared::byElements() {
-  Type element = t.element(result.getType());
-  int64_t v = sideBySide(result.getType(), t);
-  ThreadPlace place = placeOf(result.getType(), v, t);
-  SharedAddress address(type, base, slot, place.row, place.column, place.columnEnd, t);
-  Type memory = t.memoryType(element);
+void loadByElements(Value result, const Shared &form, Value pointer,
+                    ThreadBuilder &t) {
+  Type element = t.element(result.getType()), memory = t.memoryType(element);
+  int64_t v = sideBySide(result.getType(), form, t);
+  Accesses accesses = accessesOf(result.getType(), v, t);
+  size_t count = accesses.constants.size();
+  SharedAddress address(form, pointer, std::move(accesses), t);
   Registers out;
-  for (int64_t r = 0; r < l.registerCount(); r += v) {
-    auto [row, column] = rowAndColumn(l.coordinates(r, 0, 0));
+  for (size_t i = 0; i < count; ++i) {
     Type type = v > 1 ? Type(VectorType::get(v, memory)) : memory;
-    Value all = LLVM::LoadOp::create(t.b, t.loc, type, address.at(row, column), v * bytesOf(element));
-    for (int64_t i = 0; i < v; ++i)
-      out.push_back(t.fromMemory(v > 1 ? Value(t.elementOf(all, i)) : all, element));
+    Value all = LLVM::LoadOp::create(t.b, t.loc, type, address.at(i),
+                                     v * form.elementBytes());
+    for (int64_t j = 0; j < v; ++j)
+      out.push_back(t.fromMemory(v > 1 ? t.elementOf(all, j) : all, element));
   }
   t.set(result, std::move(out));
+}
+
+void loadShared(Value result, const Shared &form, Value pointer,
+                ThreadBuilder &t) {
+  const Distributed &l = t.layoutOf(result.getType());
+  if (l.rank() == 2 && form.elementBytes() <= 4 && form.matrixLoads(l))
+    if (auto plan = Ldmatrix::get(l, form.elementBytes())) {
+      loadByMatrices(*plan, result, form, pointer, t);
+      return;
+    }
+  loadByElements(result, form, pointer, t);
 }
 
 LogicalResult lowerConversion(ConvertLayoutOp op, ThreadBuilder &t) {
   Value in = op.getInput();
-  const Distributed from = t.layoutOf(in.getType()), to = t.layoutOf(op.getType());
+  const Distributed from = t.layoutOf(in.getType()),
+                    to = t.layoutOf(op.getType());
   if (from.lanes() == to.lanes() && from.warps() == to.warps()) {
     std::map<Coordinates, int64_t> at;
     for (int64_t r = from.registerCount() - 1; r >= 0; --r)
@@ -234,24 +162,48 @@ LogicalResult lowerConversion(ConvertLayoutOp op, ThreadBuilder &t) {
     return success();
   }
   if (from.rank() > 2)
-    return op.emitOpError() << "moves a block of rank " << from.rank() << " between threads; only rank 1 and 2 can be";
+    return op.emitOpError() << "moves a block of rank " << from.rank()
+                            << " between threads; only rank 1 and 2 can be";
   auto type = cast<RankedTensorType>(in.getType());
-  auto sharedType = SharedType::get(type.getShape(), type.getElementType(),
-                                    SharedLayoutAttr::get(op.getContext(), 128));
-  SharedShape s = shapeOf(sharedType);
-  Value scratch = t.scratch(s.rows * s.columns * s.elementBytes);
-  storeShared(in, sharedType, scratch, {}, t);
+  auto passage = act::layout::choose(from, to, bytesOf(type.getElementType()));
+  if (!passage)
+    return op.emitOpError() << passage.error().message;
+  Value scratch = t.scratch(passage->shared.size());
+  if (!passage->transposed) {
+    storeShared(in, passage->shared, scratch, t);
+    t.barrier();
+    loadShared(op, passage->shared, scratch, t);
+    return success();
+  }
+  // The block and its transpose: the same registers under other coordinates.
+  auto turned = [&](Value v) {
+    auto block = cast<RankedTensorType>(v.getType());
+    return with(
+        RankedTensorType::get({block.getDimSize(1), block.getDimSize(0)},
+                              block.getElementType()),
+        swapped(t.layoutOf(block)));
+  };
+  Block stand; // values of the turned types, for as long as they are named
+  Value written = stand.addArgument(turned(in), t.loc),
+        read = stand.addArgument(turned(op), t.loc);
+  t.set(written, t.of(in));
+  storeShared(written, passage->shared, scratch, t);
   t.barrier();
-  LoadShared(sharedType, scratch, {}, op, t).run();
+  loadShared(read, passage->shared, scratch, t);
+  t.set(op, t.of(read));
+  t.forget(written);
+  t.forget(read);
   return success();
 }
 
 /// Chunks of 16 bytes over the lanes along a row first, then rows over lanes,
 /// warps and registers.
-act::Result<Distributed> copyLayout(int64_t rows, int64_t columns, int64_t perChunk, int64_t warps) {
+act::Result<Distributed> copyLayout(int64_t rows, int64_t columns,
+                                    int64_t perChunk, int64_t warps) {
   act::layout::Tower tower({rows, columns});
   tower.registers(1, perChunk);
-  auto part = [](int64_t left, int64_t most) { // the largest power of two that divides
+  auto part = [](int64_t left,
+                 int64_t most) { // the largest power of two that divides
     int64_t p = 1;
     while (p * 2 <= most && left % (p * 2) == 0)
       p *= 2;
@@ -271,55 +223,65 @@ act::Result<Distributed> copyLayout(int64_t rows, int64_t columns, int64_t perCh
 /// then rows.
 LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   auto type = cast<SharedType>(op.getShared().getType());
-  SharedShape s = shapeOf(type);
+  Shared form = sharedForm(type);
   MLIRContext *context = op.getContext();
-  int64_t perChunk = 16 / s.elementBytes, rowBytes = s.columns * s.elementBytes;
+  int64_t elementBytes = form.elementBytes(), perChunk = 16 / elementBytes;
+  int64_t rowBytes = form.columns() * elementBytes;
+  Value pointer = slotPointer(type, t.scalar(op.getShared()), op.getSlot(), t);
   if (rowBytes % 16)
-    return op.emitOpError() << "copies rows of " << rowBytes << " bytes; expected a multiple of 16";
+    return op.emitOpError() << "copies rows of " << rowBytes
+                            << " bytes; expected a multiple of 16";
   // The block dimensions of the view.
   SmallVector<size_t> dims;
   for (auto [d, e] : llvm::enumerate(op.getExtents()))
     if (e >= 0)
       dims.push_back(d);
-  int64_t start = 0, width = s.swizzle ? s.swizzle : rowBytes;
-  for (; start < rowBytes; width /= 2)
-    for (; start + width <= rowBytes; start += width) {
-      int64_t columns = width / s.elementBytes;
-      auto layout = copyLayout(s.rows, columns, perChunk, t.warps);
-      if (!layout)
-        return op.emitOpError() << layout.error().message;
-      auto block = RankedTensorType::get({s.rows, columns}, type.getElementType(), attribute(context, *layout));
-      SmallVector<int64_t> extents(op.getExtents()), shifts(extents.size(), 0);
-      if (dims.size() == 1) // a row of its own
-        block = RankedTensorType::get({columns}, type.getElementType(), attribute(context, layout->dropped(0)));
-      extents[dims.back()] = columns;
-      shifts[dims.back()] = start / s.elementBytes;
-      BlockAccess access(op.getView(), op.getIndices(), extents, block, t, shifts);
-      if (access.vector != perChunk)
-        return op.emitOpError() << "copies 16 bytes at a time, but the view's are not aligned so";
-      ThreadPlace place = placeOf(block, perChunk, t);
-      SharedAddress address(type, t.scalar(op.getShared()), op.getSlot(), place.row, place.column, place.columnEnd, t);
-      Value once = t.holdsFirstCopy(block);
-      const Distributed &l = t.layoutOf(block);
-      for (int64_t r = 0; r < l.registerCount(); r += perChunk) {
-        auto [row, column] = rowAndColumn(l.coordinates(r, 0, 0));
-        Value to = address.at(row, column + start / s.elementBytes);
-        Value from = access.pointer(r);
-        int64_t offset = access.offset(r);
-        if (offset)
-          from = LLVM::GEPOp::create(t.b, t.loc, from.getType(), t.b.getI8Type(), from,
-                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-        Value inside = access.inside(r), bytes;
-        if (inside)
-          bytes = arith::SelectOp::create(t.b, t.loc, inside, t.i32(16), t.i32(0));
-        OpBuilder::InsertionGuard guard(t.b);
-        if (once) {
-          auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), once, false);
-          t.b.setInsertionPointToStart(&branch.getThenRegion().front());
-        }
-        NVVM::CpAsyncOp::create(t.b, t.loc, to, from, 16, NVVM::LoadCacheModifierKind::CG, bytes);
+  for (const Shared::Panel &panel : form.panels()) {
+    int64_t columns = panel.bytes / elementBytes,
+            start = panel.firstByte / elementBytes;
+    auto layout = copyLayout(form.rows(), columns, perChunk, t.warps);
+    if (!layout)
+      return op.emitOpError() << layout.error().message;
+    auto block =
+        RankedTensorType::get({form.rows(), columns}, type.getElementType(),
+                              attribute(context, *layout));
+    SmallVector<int64_t> extents(op.getExtents()), shifts(extents.size(), 0);
+    if (dims.size() == 1) // a row of its own
+      block = RankedTensorType::get({columns}, type.getElementType(),
+                                    attribute(context, layout->dropped(0)));
+    extents[dims.back()] = columns;
+    shifts[dims.back()] = start;
+    BlockAccess access(op.getView(), op.getIndices(), extents, block, t,
+                       shifts);
+    if (access.vector != perChunk)
+      return op.emitOpError()
+             << "copies 16 bytes at a time, but the view's are not aligned so";
+    Accesses places = accessesOf(block, perChunk, t);
+    for (act::layout::Place &c : places.constants)
+      c[1] += start;
+    SharedAddress address(form, pointer, std::move(places), t);
+    Value once = t.holdsFirstCopy(block);
+    for (int64_t r = 0, n = t.registersOf(block); r < n; r += perChunk) {
+      Value to = address.at(r / perChunk);
+      Value from = access.pointer(r);
+      int64_t offset = access.offset(r);
+      if (offset)
+        from = LLVM::GEPOp::create(
+            t.b, t.loc, from.getType(), t.b.getI8Type(), from,
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+      Value inside = access.inside(r), bytes;
+      if (inside)
+        bytes =
+            arith::SelectOp::create(t.b, t.loc, inside, t.i32(16), t.i32(0));
+      OpBuilder::InsertionGuard guard(t.b);
+      if (once) {
+        auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), once, false);
+        t.b.setInsertionPointToStart(&branch.getThenRegion().front());
       }
+      NVVM::CpAsyncOp::create(t.b, t.loc, to, from, 16,
+                              NVVM::LoadCacheModifierKind::CG, bytes);
     }
+  }
   return success();
 }
 
@@ -344,13 +306,18 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
     t.barrier();
     return success();
   }
-  if (auto load = dyn_cast<LoadSharedOp>(op))
-  {
-    LoadShared(load.getShared().getType(), t.scalar(load.getShared()), load.getSlot(), load, t).run();
+  if (auto load = dyn_cast<LoadSharedOp>(op)) {
+    SharedType type = load.getShared().getType();
+    loadShared(load, sharedForm(type),
+               slotPointer(type, t.scalar(load.getShared()), load.getSlot(), t),
+               t);
     return success();
   }
   if (auto store = dyn_cast<StoreSharedOp>(op)) {
-    storeShared(store.getValue(), store.getShared().getType(), t.scalar(store.getShared()), store.getSlot(), t);
+    SharedType type = store.getShared().getType();
+    storeShared(
+        store.getValue(), sharedForm(type),
+        slotPointer(type, t.scalar(store.getShared()), store.getSlot(), t), t);
     return success();
   }
   return lowerConversion(cast<ConvertLayoutOp>(op), t);

@@ -3,103 +3,133 @@
 #include "passes/tile/threads/BlockAccess.h"
 
 using namespace mlir;
+using namespace act;
 using namespace act::tile;
+using layout::Place;
+using layout::Shared;
 
-SharedShape act::tile::shapeOf(SharedType type) {
-  SharedShape s;
-  ArrayRef<int64_t> shape = type.getShape();
-  s.columns = shape.back();
-  s.rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
-  s.blocks = type.getNumElements() / (s.rows * s.columns);
-  s.elementBytes = bytesOf(type.getElementType());
-  s.swizzle = type.getLayout() ? type.getLayout().getSwizzle() : 0;
-  return s;
+Shared act::tile::sharedForm(SharedType type) {
+  // The type's verifier has asked for the same.
+  return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
+                      type.getLayout() ? type.getLayout().getSwizzle() : 0);
 }
 
-SharedAddress::SharedAddress(SharedType type, Value pointer, ValueRange slot, Value row, Value column, int64_t columnEnd,
-                             ThreadBuilder &t)
-    : t(t), row(row), column(column), columnEnd(columnEnd) {
-  SharedShape s = shapeOf(type);
-  elementBytes = s.elementBytes;
-  rowBytes = s.columns * s.elementBytes;
-  int64_t start = 0;
-  if (s.swizzle == 0)
-    panels.push_back({0, rowBytes, 0, 0, 0});
-  for (int64_t bytes = s.swizzle; s.swizzle && start < rowBytes; bytes /= 2)
-    for (; start + bytes <= rowBytes; start += bytes)
-      panels.push_back({start, bytes, start * s.rows, bytes == 128 ? 0 : bytes == 64 ? 1 : 2,
-                        std::max<int64_t>(0, bytes / 16 - 1)});
-  Value offset; // bytes, of the slot
-  int64_t blockBytes = s.rows * rowBytes, count = 1;
-  ArrayRef<int64_t> shape = type.getShape();
-  for (size_t d = slot.size(); d-- > 0; count *= shape[d])
-    offset = t.add(offset, t.mul(arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(), t.scalar(slot[d])),
-                                 count * blockBytes));
-  base = pointer;
-  if (offset)
-    base = LLVM::GEPOp::create(t.b, t.loc, base.getType(), t.b.getI8Type(), base, ValueRange{offset});
-}
-
-Value SharedAddress::offsetIn(const Panel &panel, Value r, Value byte) {
-  OpBuilder &b = t.b;
-  auto binary = [&](auto make, Value x, int64_t c) -> Value { return make(x, t.i32(c)); };
-  auto shr = [&](Value x, Value c) -> Value { return arith::ShRUIOp::create(b, t.loc, x, c); };
-  auto band = [&](Value x, Value c) -> Value { return arith::AndIOp::create(b, t.loc, x, c); };
-  auto shl = [&](Value x, Value c) -> Value { return arith::ShLIOp::create(b, t.loc, x, c); };
-  Value offset = t.mul(r, panel.bytes);
-  if (panel.phaseMask) {
-    Value phase = panel.phaseShift ? binary(shr, r, panel.phaseShift) : r;
-    phase = binary(shl, binary(band, phase, panel.phaseMask), 4);
-    byte = arith::XOrIOp::create(b, t.loc, byte, phase);
+Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
+                             ThreadBuilder &t) {
+  int64_t bytes = sharedForm(type).slotBytes();
+  Value offset;
+  for (size_t d = slot.size(); d-- > 0; bytes *= type.getShape()[d]) {
+    Value s = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
+                                         t.scalar(slot[d]));
+    offset = t.add(offset, t.mul(s, bytes));
   }
-  return arith::AddIOp::create(b, t.loc, offset, byte);
+  return offset ? Value(LLVM::GEPOp::create(t.b, t.loc, pointer.getType(),
+                                            t.b.getI8Type(), pointer,
+                                            ValueRange{offset}))
+                : pointer;
 }
 
-Value SharedAddress::at(int64_t r, int64_t c) {
+static Place placeOf(const Coordinates &c) {
+  return {c.size() > 1 ? c[c.size() - 2] : 0, c.back()};
+}
+
+Accesses act::tile::accessesOf(Type block, int64_t step, ThreadBuilder &t) {
+  const layout::Distributed &l = t.layoutOf(block);
+  Accesses a;
+  a.column = t.base(block, l.rank() - 1);
+  a.row = l.rank() > 1 ? t.base(block, l.rank() - 2) : t.i32(0);
+  for (int64_t warp = 0; warp < t.warps; ++warp)
+    for (int64_t lane = 0; lane < 32; ++lane)
+      a.threads.push_back(placeOf(l.coordinates(0, lane, warp)));
+  for (int64_t r = 0; r < l.registerCount(); r += step)
+    a.constants.push_back(placeOf(l.coordinates(r, 0, 0)));
+  return a;
+}
+
+SharedAddress::SharedAddress(const Shared &form, Value pointer,
+                             Accesses accesses, ThreadBuilder &t)
+    : form(form), base(pointer), accesses(std::move(accesses)), t(t) {
+  deltas = form.deltas(this->accesses.threads, this->accesses.constants);
+}
+
+Value SharedAddress::offset(const Shared::Panel &panel, Value row, Value byte) {
   OpBuilder &b = t.b;
-  auto pointer = [&](Value offset, int64_t constant) -> Value {
-    Value p = base;
-    if (offset)
-      p = LLVM::GEPOp::create(b, t.loc, p.getType(), b.getI8Type(), p, ValueRange{offset});
-    if (constant)
-      p = LLVM::GEPOp::create(b, t.loc, p.getType(), b.getI8Type(), p,
-                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(constant)});
-    return p;
+  auto bits = [&](int64_t shift, int64_t mask) -> Value { // of the row
+    Value v = row;
+    if (shift > 0)
+      v = arith::ShRUIOp::create(b, t.loc, v, t.i32(shift));
+    if (shift < 0)
+      v = arith::ShLIOp::create(b, t.loc, v, t.i32(-shift));
+    return arith::AndIOp::create(b, t.loc, v, t.i32(mask));
   };
-  int64_t first = c * elementBytes, last = (c + columnEnd) * elementBytes - 1;
-  Value threadByte = t.mul(column, elementBytes);
-  for (const Panel &panel : panels) {
-    if (first < panel.start || last >= panel.start + panel.bytes)
-      continue;
-    int64_t in = first - panel.start;
-    // No bit of the constant may be one of the thread's.
-    int64_t threadEnd = columnEnd * elementBytes;
-    bool disjoint = (in & (in - 1)) == 0 ? in == 0 || threadEnd <= in : threadEnd <= (in & -in);
-    bool sameChunk = panel.phaseMask == 0;
-    if ((disjoint && r % 8 == 0) || sameChunk) {
-      Value &own = threadOffsets[{panel.bytes, panel.phaseMask}];
-      if (!own)
-        own = offsetIn(panel, row, threadByte);
-      if (sameChunk)
-        return pointer(own, panel.base + r * panel.bytes + in);
-      Value offset = in ? Value(arith::XOrIOp::create(b, t.loc, own, t.i32(in))) : own;
-      return pointer(offset, panel.base + r * panel.bytes);
+  if (panel.mask && panel.swizzle != layout::Swizzle::none) {
+    Value flip;
+    if (panel.swizzle == layout::Swizzle::pairs && panel.mask > 1) {
+      // The bits in reverse order, each to its place.
+      int64_t count = panel.mask == 7 ? 3 : 2;
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t to = count - 1 - i;
+        Value bit = bits(panel.shift + i - to, int64_t(1) << to);
+        flip = flip ? Value(arith::OrIOp::create(b, t.loc, flip, bit)) : bit;
+      }
+    } else {
+      flip = bits(panel.shift, panel.mask);
     }
-    Value offset = offsetIn(panel, t.add(row, t.i32(r)), t.add(threadByte, t.i32(in)));
-    return pointer(offset, panel.base);
+    flip = arith::ShLIOp::create(b, t.loc, flip, t.i32(4));
+    byte = arith::XOrIOp::create(b, t.loc, byte, flip);
   }
-  // The thread's own column decides in which panel.
-  Value rowHere = t.add(row, t.i32(r)), byteHere = t.add(threadByte, t.i32(first));
+  return t.add(t.mul(row, panel.pitch), byte);
+}
+
+/// Where the thread's own column may decide in which panel.
+Value SharedAddress::offset(Place constant) {
+  OpBuilder &b = t.b;
+  Value row = t.add(accesses.row, t.i32(constant[0]));
+  Value byte =
+      t.mul(t.add(accesses.column, t.i32(constant[1])), form.elementBytes());
+  std::set<int64_t> firsts; // of the panels in question
+  for (const Place &thread : accesses.threads)
+    firsts.insert(form.panelOf((thread[1] + constant[1]) * form.elementBytes())
+                      .firstByte);
   Value chosen;
-  for (const Panel &panel : panels) {
-    Value in = arith::SubIOp::create(b, t.loc, byteHere, t.i32(panel.start));
-    Value offset = t.add(offsetIn(panel, rowHere, in), t.i32(panel.base));
+  for (const Shared::Panel &panel : form.panels()) {
+    if (!firsts.count(panel.firstByte))
+      continue;
+    Value in = panel.firstByte ? t.add(byte, t.i32(-panel.firstByte)) : byte;
+    Value here = offset(panel, row, in);
+    if (panel.start)
+      here = t.add(here, t.i32(panel.start));
     if (!chosen) {
-      chosen = offset;
+      chosen = here;
       continue;
     }
-    Value here = arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::sge, byteHere, t.i32(panel.start));
-    chosen = arith::SelectOp::create(b, t.loc, here, offset, chosen);
+    Value reached = arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::sge,
+                                          byte, t.i32(panel.firstByte));
+    chosen = arith::SelectOp::create(b, t.loc, reached, here, chosen);
   }
-  return pointer(chosen, 0);
+  return chosen;
+}
+
+Value SharedAddress::pointer(Value offset, int64_t constant) {
+  Value p = LLVM::GEPOp::create(t.b, t.loc, base.getType(), t.b.getI8Type(),
+                                base, ValueRange{offset});
+  if (constant)
+    p = LLVM::GEPOp::create(
+        t.b, t.loc, base.getType(), t.b.getI8Type(), p,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(constant)});
+  return p;
+}
+
+Value SharedAddress::at(size_t i) {
+  if (!deltas)
+    return pointer(offset(accesses.constants[i]), 0);
+  Shared::Delta d = (*deltas)[i];
+  Value &own = flipped[0];
+  if (!own)
+    own = offset(Place{0, 0});
+  Value thread = own;
+  Value &v = flipped[d.flip];
+  if (!v)
+    v = arith::XOrIOp::create(t.b, t.loc, thread, t.i32(d.flip));
+  return pointer(v, d.add);
 }

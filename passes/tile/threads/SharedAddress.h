@@ -1,53 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses of a block in shared memory, as a thread's part and constants.
+// Addresses of a block in shared memory.
 //
-// In a panel of 2^p bytes per row, the chunk of 16 bytes c of row r lies at
-// chunk c ^ f(r), and f looks at the low three bits of the row alone. A register
-// adds a constant to row and chunk; where that constant is a multiple of eight
-// rows, and its chunk has no bit in common with the thread's,
+// Each thread has a place of its own, from its lane and warp, and each access
+// adds a constant to it. Where layout::Shared finds that the constants leave
+// the thread's part of the swizzle alone, an address is
 //
-//     ((thread + constant) ^ f)  =  (thread ^ f) ^ constant
+//     (the thread's offset ^ flip) + add
 //
-// so a register's address is the thread's, one XOR and an offset that the
-// instruction takes.
+// computed once, an exclusive or that is the same for many accesses, and a
+// number that the instruction takes. Where not, each access computes its own.
 #ifndef ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 #define ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 
+#include "act/Layout/Shared.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 namespace act::tile {
 
+/// How the blocks of a type lie in shared memory, one after the other.
+layout::Shared sharedForm(SharedType type);
+/// The first byte of the block in `slot`.
+mlir::Value slotPointer(SharedType type, mlir::Value pointer,
+                        mlir::ValueRange slot, ThreadBuilder &t);
+
+struct Accesses {
+  mlir::Value row, column;              // i32: the thread's place
+  std::vector<layout::Place> threads;   // the same, of each thread
+  std::vector<layout::Place> constants; // what each access adds
+};
+/// Of the registers of a block of rank 1 or 2, `step` at a time.
+Accesses accessesOf(mlir::Type block, int64_t step, ThreadBuilder &t);
+
 class SharedAddress {
 public:
-  /// Of the block in `slot` of what lies at `pointer`. `row` and `column` are
-  /// i32, the thread's parts; an access begins at the column and ends before
-  /// `columnEnd` in every thread.
-  SharedAddress(SharedType type, mlir::Value pointer, mlir::ValueRange slot, mlir::Value row,
-                mlir::Value column, int64_t columnEnd, ThreadBuilder &t);
+  SharedAddress(const layout::Shared &form, mlir::Value pointer,
+                Accesses accesses, ThreadBuilder &t);
 
-  /// !llvm.ptr<3> of element (row + r, column + c).
-  mlir::Value at(int64_t r, int64_t c);
+  /// !llvm.ptr<3> of access i.
+  mlir::Value at(size_t i);
 
 private:
-  struct Panel {
-    int64_t start, bytes, base; // in a row, of a row, of the panel
-    int64_t phaseShift, phaseMask;
-  };
-  mlir::Value offsetIn(const Panel &panel, mlir::Value row, mlir::Value byte);
+  mlir::Value offset(const layout::Shared::Panel &panel, mlir::Value row,
+                     mlir::Value byte);
+  mlir::Value offset(layout::Place constant);
+  mlir::Value pointer(mlir::Value offset, int64_t constant);
 
+  const layout::Shared form;
+  mlir::Value base;
+  Accesses accesses;
   ThreadBuilder &t;
-  mlir::Value base, row, column;
-  int64_t columnEnd, elementBytes, rowBytes;
-  llvm::SmallVector<Panel> panels;
-  std::map<std::pair<int64_t, int64_t>, mlir::Value> threadOffsets;
+  std::optional<std::vector<layout::Shared::Delta>> deltas;
+  std::map<int64_t, mlir::Value> flipped;
 };
-
-/// Bytes of one block of rows × columns, whichever way it is laid out.
-struct SharedShape {
-  int64_t rows, columns, blocks, elementBytes, swizzle;
-};
-SharedShape shapeOf(SharedType type);
 
 } // namespace act::tile
 #endif

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/ThreadBuilder.h"
-#include "passes/tile/Layouts.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "passes/tile/Layouts.h"
 
 using namespace mlir;
 using namespace act::tile;
 
 static constexpr StringLiteral sharedName = "tile_shared";
 
-ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder, int64_t warps, DataFlowSolver &ranges)
-    : b(builder), warps(warps), loc(kernel.getLoc()), kernel(kernel), ranges(ranges) {
+ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder,
+                             int64_t warps, DataFlowSolver &ranges)
+    : b(builder), warps(warps), loc(kernel.getLoc()), kernel(kernel),
+      ranges(ranges) {
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   lane = arith::AndIOp::create(b, loc, thread, i32(31));
   warp = arith::ShRUIOp::create(b, loc, thread, i32(5));
@@ -19,8 +21,10 @@ ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder, int64_t 
 
 OpBuilder ThreadBuilder::atEntry() const {
   OpBuilder e(entryEnd->getContext());
-  // Before whatever follows; what is put here one after the other stays in order.
-  e.setInsertionPoint(entryEnd->getBlock(), std::next(Block::iterator(entryEnd)));
+  // Before whatever follows; what is put here one after the other stays in
+  // order.
+  e.setInsertionPoint(entryEnd->getBlock(),
+                      std::next(Block::iterator(entryEnd)));
   return e;
 }
 
@@ -33,9 +37,12 @@ const act::layout::Distributed &ThreadBuilder::layoutOf(Type block) {
 }
 
 Value ThreadBuilder::i32(int64_t v) {
-  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(v)));
+  return arith::ConstantOp::create(
+      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(v)));
 }
-Value ThreadBuilder::index(int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
+Value ThreadBuilder::index(int64_t v) {
+  return arith::ConstantIndexOp::create(b, loc, v);
+}
 Value ThreadBuilder::add(Value a, Value c) {
   if (!a || !c)
     return a ? a : c;
@@ -44,7 +51,10 @@ Value ThreadBuilder::add(Value a, Value c) {
 Value ThreadBuilder::mul(Value a, int64_t c) {
   if (!a || c == 1)
     return a;
-  Value by = a.getType().isIndex() ? index(c) : Value(arith::ConstantOp::create(b, loc, b.getIntegerAttr(a.getType(), c)));
+  Value by = a.getType().isIndex()
+                 ? index(c)
+                 : Value(arith::ConstantOp::create(
+                       b, loc, b.getIntegerAttr(a.getType(), c)));
   return arith::MulIOp::create(b, loc, a, by);
 }
 
@@ -73,14 +83,16 @@ Value ThreadBuilder::base(Type block, unsigned dim) {
     return it->second;
   const layout::Distributed &l = layoutOf(block);
   Value sum;
-  for (auto [list, id] : {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
+  for (auto [list, id] :
+       {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
     int64_t divisor = 1;
     for (const layout::Digit &d : *list) {
       if (d.strides[dim] && d.extent > 1) {
         Value part = digit(id, divisor, d.extent);
         OpBuilder::InsertionGuard guard(b);
         OpBuilder entry = atEntry();
-        b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+        b.setInsertionPoint(entry.getInsertionBlock(),
+                            entry.getInsertionPoint());
         sum = add(sum, mul(part, d.strides[dim]));
         if (sum.getDefiningOp()->getBlock() == entryEnd->getBlock() &&
             entryEnd->isBeforeInBlock(sum.getDefiningOp()))
@@ -102,11 +114,14 @@ Value ThreadBuilder::base(Type block, unsigned dim) {
 Value ThreadBuilder::holdsFirstCopy(Type block) {
   const layout::Distributed &l = layoutOf(block);
   Value all;
-  for (auto [list, id] : {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
+  for (auto [list, id] :
+       {std::pair(&l.lanes(), lane), std::pair(&l.warps(), warp)}) {
     int64_t divisor = 1;
     for (const layout::Digit &d : *list) {
       if (d.isCopy()) {
-        Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit(id, divisor, d.extent), i32(0));
+        Value first =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                  digit(id, divisor, d.extent), i32(0));
         all = all ? Value(arith::AndIOp::create(b, loc, all, first)) : first;
       }
       divisor *= d.extent;
@@ -131,7 +146,8 @@ Value ThreadBuilder::scratch(int64_t bytes) {
 }
 
 int64_t ThreadBuilder::sharedBytes() const {
-  return scratchBytes ? llvm::alignTo(allocated, 128) + scratchBytes : allocated;
+  return scratchBytes ? llvm::alignTo(allocated, 128) + scratchBytes
+                      : allocated;
 }
 
 Value ThreadBuilder::sharedAddress(int64_t offset) {
@@ -140,8 +156,9 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
     auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
     if (!module.lookupSymbol(sharedName)) {
       OpBuilder m = OpBuilder::atBlockBegin(module.getBody());
-      LLVM::GlobalOp::create(m, loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                             LLVM::Linkage::External, sharedName, Attribute(), /*alignment=*/1024,
+      LLVM::GlobalOp::create(m, loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                             /*isConstant=*/false, LLVM::Linkage::External,
+                             sharedName, Attribute(), /*alignment=*/1024,
                              /*addrSpace=*/3);
     }
     OpBuilder entry = atEntry();
@@ -150,16 +167,19 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
   }
   if (offset == 0)
     return sharedBase;
-  return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), sharedBase,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  return LLVM::GEPOp::create(
+      b, loc, pointer, b.getI8Type(), sharedBase,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
 void ThreadBuilder::barrier() { gpu::BarrierOp::create(b, loc); }
 
-Value ThreadBuilder::inlinePtx(Type result, StringRef text, StringRef constraints, ValueRange operands) {
-  auto op = LLVM::InlineAsmOp::create(b, loc, result ? TypeRange(result) : TypeRange(), operands, text,
-                                      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+Value ThreadBuilder::inlinePtx(Type result, StringRef text,
+                               StringRef constraints, ValueRange operands) {
+  auto op = LLVM::InlineAsmOp::create(
+      b, loc, result ? TypeRange(result) : TypeRange(), operands, text,
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   return result ? op->getResult(0) : Value();
 }
 
@@ -179,13 +199,19 @@ Value ThreadBuilder::toMemory(Value v) {
   if (v.getType().isInteger(1))
     return arith::ExtUIOp::create(b, loc, b.getI8Type(), v);
   Type memory = memoryType(v.getType());
-  return v.getType() == memory ? v : Value(arith::BitcastOp::create(b, loc, memory, v));
+  return v.getType() == memory
+             ? v
+             : Value(arith::BitcastOp::create(b, loc, memory, v));
 }
 
 Value ThreadBuilder::fromMemory(Value v, Type element) {
   if (element.isInteger(1))
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, arith::ConstantIntOp::create(b, loc, b.getI8Type(), 0));
-  return v.getType() == element ? v : Value(arith::BitcastOp::create(b, loc, element, v));
+    return arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne, v,
+        arith::ConstantIntOp::create(b, loc, b.getI8Type(), 0));
+  return v.getType() == element
+             ? v
+             : Value(arith::BitcastOp::create(b, loc, element, v));
 }
 
 Value ThreadBuilder::vectorOf(ValueRange elements) {

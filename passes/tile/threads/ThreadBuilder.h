@@ -30,21 +30,32 @@ using layout::Coordinates;
 
 class ThreadBuilder {
 public:
-  ThreadBuilder(mlir::gpu::GPUFuncOp kernel, mlir::OpBuilder &builder, int64_t warps,
-                mlir::DataFlowSolver &ranges);
+  ThreadBuilder(mlir::gpu::GPUFuncOp kernel, mlir::OpBuilder &builder,
+                int64_t warps, mlir::DataFlowSolver &ranges);
 
   mlir::OpBuilder &b;
   mlir::IRMapping scalars; // old scalar → new scalar
 
   // Blocks.
-  const Registers &of(mlir::Value block) const { return blocks.find(block)->second; }
-  void set(mlir::Value block, Registers registers) { blocks[block] = std::move(registers); }
+  const Registers &of(mlir::Value block) const {
+    return blocks.find(block)->second;
+  }
+  void set(mlir::Value block, Registers registers) {
+    blocks[block] = std::move(registers);
+  }
+  void forget(mlir::Value block) { blocks.erase(block); }
   mlir::Value scalar(mlir::Value v) { return scalars.lookupOrDefault(v); }
   static bool isBlock(mlir::Value v) { return isBlock(v.getType()); }
-  static bool isBlock(mlir::Type t) { return llvm::isa<mlir::RankedTensorType>(t); }
-  static mlir::Type element(mlir::Type t) { return llvm::cast<mlir::RankedTensorType>(t).getElementType(); }
+  static bool isBlock(mlir::Type t) {
+    return llvm::isa<mlir::RankedTensorType>(t);
+  }
+  static mlir::Type element(mlir::Type t) {
+    return llvm::cast<mlir::RankedTensorType>(t).getElementType();
+  }
   const layout::Distributed &layoutOf(mlir::Type block);
-  int64_t registersOf(mlir::Type block) { return layoutOf(block).registerCount(); }
+  int64_t registersOf(mlir::Type block) {
+    return layoutOf(block).registerCount();
+  }
 
   // Threads. All i32.
   mlir::Value thread, lane, warp;
@@ -84,8 +95,8 @@ public:
   mlir::Value elementOf(mlir::Value vector, int64_t i);
 
   /// Inline PTX with side effects; `result` may be null.
-  mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text, llvm::StringRef constraints,
-                        mlir::ValueRange operands);
+  mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,
+                        llvm::StringRef constraints, mlir::ValueRange operands);
   int64_t sharedBytes() const;
 
   /// Code that is computed once, before the first op of the kernel.
@@ -106,8 +117,8 @@ private:
   bool scratchUsed = false;
 };
 
-/// Emits `op`'s part of one thread, with the builder at the place where it goes.
-/// One function per family, each in the file of its name.
+/// Emits `op`'s part of one thread, with the builder at the place where it
+/// goes. One function per family, each in the file of its name.
 mlir::LogicalResult lowerOp(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerElementwise(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerControl(mlir::Operation *op, ThreadBuilder &t);
