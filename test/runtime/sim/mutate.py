@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mutate.py ACTRT_SIM [--sample N] [--only PATTERN] [--list] [-j N]: how many broken
-kernels does the simulator notice?
+"""mutate.py ACTRT_SIM [--sample N] [--only PATTERN] [--list] [--kernels] [-j N]: how many
+broken kernels does the simulator notice?
 
-Every operator is applied at every site of every kernel of kernels/ that passes and
-synchronises; each result (a mutant) is run like the original, under up to --seeds seeds
-until it is noticed. Noticed by a check: actrt-sim exits with 2 (a race, a deadlock, an
+Every operator is applied at every site of every kernel of kernels/ that is to pass; each
+result (a mutant) is run like the original, in all cases that launch the kernel and under up
+to --seeds seeds, until it is noticed. Noticed by a check: actrt-sim exits with 2 (a race, a deadlock, an
 uninitialised read, …). By the result: the output is wrong and no check said so. A mutant
 that the decoder refuses is no mutant. Those that change nothing by happens-before are
 listed with the argument in equivalent-mutants.txt and counted apart.
@@ -12,6 +12,8 @@ listed with the argument in equivalent-mutants.txt and counted apart.
   delete sync     a barrier, fence, mbarrier operation, commit or wait goes away
   delete copy     an asynchronous copy or product goes away
   delete access   an access to shared memory, an atomic operation or a store goes away
+  delete other    any other instruction goes away, but `mov` of a register or a number, which is
+                  a name only, and the last `ret`
   wait N+1        wait_group waits for one group less
   parity          an mbarrier wait looks at the other parity
   bytes           expect_tx of 16 bytes more, and of 16 less
@@ -25,7 +27,8 @@ listed with the argument in equivalent-mutants.txt and counted apart.
                   arrival, commit, fence) those before it. An arrival that goes the other way
                   would tell more, and break nothing.
 
---sample N takes N mutants, the same ones each time."""
+--sample N takes N mutants, the same ones each time. A mutant is called
+FILE KERNEL operator #n, of the n-th instruction; --only takes a pattern of names."""
 import argparse
 import collections
 import concurrent.futures

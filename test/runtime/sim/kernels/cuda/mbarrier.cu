@@ -141,7 +141,7 @@ extern "C" __global__ void counts(uint32_t *out) {
       ;
   }
   __syncthreads();
-  if (t == 0) {
+  if (t == 32) { // of another warp
     out[2] = testParity(&bar, 0) + 2 * testParity(&bar, 1);
     uint64_t state;
     uint32_t pending;
