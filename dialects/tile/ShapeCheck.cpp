@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/ShapeCheck.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 

@@ -19,6 +19,7 @@ int64_t Log::born(int64_t bytes, const char *op) {
   a.died = -1;
   a.phase = phase;
   a.layer = layer;
+  a.recomputed = phase == Phase::Backward && session->gradEnabled;
   allocations.push_back(std::move(a));
   return allocations.size() - 1;
 }
@@ -75,7 +76,8 @@ static std::shared_ptr<Node> accumulatorOf(const Tensor &leaf) {
       return Tensors{};
     }
     bool stealable = grad.shared().use_count() == 1 &&
-                     (variable.dense() ? grad->strides == variable->strides || grad.contiguous()
+                     (variable.dense() ? grad->strides == variable->strides ||
+                                             grad.contiguous()
                                        : grad.contiguous());
     variable->grad = stealable ? detach(grad) : clone(grad);
     if (variable->parameter)
@@ -123,7 +125,8 @@ void Recorder::save(const char *name, const Tensor &tensor) {
   node->saved.push_back(std::move(saved));
 }
 
-void Recorder::finish(std::initializer_list<Tensor> results, Node::Apply apply) {
+void Recorder::finish(std::initializer_list<Tensor> results,
+                      Node::Apply apply) {
   if (!node)
     return;
   unsigned nr = 0;
@@ -243,7 +246,8 @@ private:
       old = std::move(grad);
       return;
     }
-    if (old.shared().use_count() == 1 && old->storage.use_count() == 1 && old.dense())
+    if (old.shared().use_count() == 1 && old->storage.use_count() == 1 &&
+        old.dense())
       addInPlace(old, grad);
     else
       old = eager::add(old, grad);
@@ -253,7 +257,8 @@ private:
   std::unordered_map<Node *, int64_t> dependencies;
   std::unordered_map<Node *, Tensors> waiting;
   std::vector<Task> tasks;
-  std::priority_queue<std::pair<uint64_t, size_t>, std::vector<std::pair<uint64_t, size_t>>, Later>
+  std::priority_queue<std::pair<uint64_t, size_t>,
+                      std::vector<std::pair<uint64_t, size_t>>, Later>
       ready;
 };
 

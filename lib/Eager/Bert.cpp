@@ -22,12 +22,18 @@ struct Weights {
   Dense transform, decoder;
 };
 
-Tensor dense(const Tensor &x, const Dense &w) { return linear(x, w.weight, w.bias); }
-Tensor norm(const Tensor &x, const Norm &w) { return layerNorm(x, w.weight, w.bias); }
+Tensor dense(const Tensor &x, const Dense &w) {
+  return linear(x, w.weight, w.bias);
+}
+Tensor norm(const Tensor &x, const Norm &w) {
+  return layerNorm(x, w.weight, w.bias);
+}
 
 Tensor embeddings(const Context &c, const Weights &w, const Tensor &tokens) {
-  Tensor positions = slice(buffer({1, c.model.config.maxPositions}, DType::I64), 1, 0, c.s);
-  Tensor types = make("gather", {1, c.s}, DType::I64);
+  Tensor positions = slice(
+      buffer("position_ids", {1, c.model.config.maxPositions}, DType::I64), 1,
+      0, c.s);
+  Tensor types = make("gather", {1, c.s}, DType::I64, {positions});
   Tensor expandedTypes = expand(types, {c.b, c.s});
   Tensor words = embedding(w.words, tokens);
   Tensor typed = embedding(w.types, expandedTypes);
@@ -39,8 +45,8 @@ Tensor embeddings(const Context &c, const Weights &w, const Tensor &tokens) {
   return sum;
 }
 
-std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, const Tensor &k,
-                                         const Tensor &v) {
+std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q,
+                                         const Tensor &k, const Tensor &v) {
   Tensor weights;
   {
     Tensor turned = transpose(k, 2, 3);
@@ -54,7 +60,8 @@ std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, cons
   return {out, weights};
 }
 
-std::pair<Tensor, Tensor> selfAttention(const Context &c, const Layer &w, const Tensor &hidden) {
+std::pair<Tensor, Tensor> selfAttention(const Context &c, const Layer &w,
+                                        const Tensor &hidden) {
   auto heads = [&](const Dense &weights) {
     Tensor flat = dense(hidden, weights);
     return transpose(view(flat, {c.b, c.s, -1, c.d}), 1, 2);
@@ -64,21 +71,23 @@ std::pair<Tensor, Tensor> selfAttention(const Context &c, const Layer &w, const 
   if (c.options.attention == Attention::Eager)
     std::tie(out, weights) = eagerAttention(c, q, k, v);
   else
-    out = sdpaAttention(c, q, k, v, Tensor(), c.model.config.attentionDropout, false);
+    out = sdpaAttention(c, q, k, v, Tensor(), c.model.config.attentionDropout,
+                        false);
   out = contiguous(reshape(out, {c.b, c.s, -1}));
   return {out, weights};
 }
 
 // BertSelfOutput and BertOutput.
-Tensor output(const Context &c, const Dense &w, const Norm &n, const Tensor &given,
-              const Tensor &input) {
+Tensor output(const Context &c, const Dense &w, const Norm &n,
+              const Tensor &given, const Tensor &input) {
   Tensor hidden = dense(given, w);
   hidden = dropout(hidden, c.model.config.residualDropout);
   Tensor sum = add(hidden, input);
   return norm(sum, n);
 }
 
-std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tensor &x) {
+std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w,
+                                    const Tensor &x) {
   auto [attended, weights] = selfAttention(c, w, x);
   Tensor out = output(c, w.out, w.attended, attended, x);
   return {out, weights};
@@ -117,24 +126,48 @@ Tensor predictions(const Context &c, const Weights &w, const Tensor &x) {
 } // namespace
 
 Tensor bertLoss(const Context &c) {
-  auto weight = [&](const Shape &shape) { return parameter(shape, c.dtype); };
-  auto dense = [&](int64_t out, int64_t in) { return Dense{weight({out, in}), weight({out})}; };
-  auto norm = [&] { return Norm{weight({c.h}), weight({c.h})}; };
+  auto weight = [&](const char *name, const Shape &shape) {
+    return parameter(name, shape, c.dtype);
+  };
+  auto dense = [&](const char *w, const char *b, int64_t out, int64_t in) {
+    return Dense{weight(w, {out, in}), weight(b, {out})};
+  };
+  auto norm = [&](const char *w, const char *b) {
+    return Norm{weight(w, {c.h}), weight(b, {c.h})};
+  };
   Weights w;
-  w.words = weight({c.v, c.h});
-  w.types = weight({c.model.config.tokenTypes, c.h});
-  w.places = weight({c.model.config.maxPositions, c.h});
-  w.embedded = norm();
+  w.words = weight("word_embeddings.weight", {c.v, c.h});
+  w.types =
+      weight("token_type_embeddings.weight", {c.model.config.tokenTypes, c.h});
+  w.places =
+      weight("position_embeddings.weight", {c.model.config.maxPositions, c.h});
+  w.embedded = norm("embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias");
   w.layers = std::make_shared<std::vector<Layer>>();
   for (int64_t i = 0; i < c.model.config.layers; ++i)
-    w.layers->push_back({dense(c.h, c.h), dense(c.h, c.h), dense(c.h, c.h), dense(c.h, c.h),
-                        dense(c.f, c.h), dense(c.h, c.f), norm(), norm()});
-  w.transform = dense(c.h, c.h);
-  w.transformed = norm();
-  w.decoder = dense(c.v, c.h);
+    w.layers->push_back(
+        {dense("attention.self.query.weight", "attention.self.query.bias", c.h,
+               c.h),
+         dense("attention.self.key.weight", "attention.self.key.bias", c.h,
+               c.h),
+         dense("attention.self.value.weight", "attention.self.value.bias", c.h,
+               c.h),
+         dense("attention.output.dense.weight", "attention.output.dense.bias",
+               c.h, c.h),
+         dense("intermediate.dense.weight", "intermediate.dense.bias", c.f,
+               c.h),
+         dense("}.output.dense.weight", "}.output.dense.bias", c.h, c.f),
+         norm("attention.output.LayerNorm.weight",
+              "attention.output.LayerNorm.bias"),
+         norm("}.output.LayerNorm.weight", "}.output.LayerNorm.bias")});
+  w.transform =
+      dense("transform.dense.weight", "transform.dense.bias", c.h, c.h);
+  w.transformed =
+      norm("transform.LayerNorm.weight", "transform.LayerNorm.bias");
+  w.decoder = dense("decoder.weight", "predictions.bias", c.v, c.h);
   if (c.model.config.tied)
     w.decoder.weight = w.words;
-  Tensor tokens = buffer({c.b, c.s}, DType::I64), labels = buffer({c.b, c.s}, DType::I64);
+  Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
+  Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
 
   Tensor outputs = bertModel(c, w, tokens);
   Tensor scores = predictions(c, w, outputs);

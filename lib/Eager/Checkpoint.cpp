@@ -10,7 +10,8 @@ struct StopRecomputation {};
 /// Sets the hook and gives the old one back, whatever happens.
 class PackHook {
 public:
-  explicit PackHook(std::function<SavedTensor(const char *, const Tensor &)> hook)
+  explicit PackHook(
+      std::function<SavedTensor(const char *, const Tensor &)> hook)
       : before(std::move(session->pack)) {
     session->pack = std::move(hook);
   }
@@ -43,7 +44,8 @@ Tensor Recomputation::unpack(size_t index) {
   return std::move(again[index]);
 }
 
-static Tensor reentrantCheckpoint(const Function &function, const Tensors &arguments) {
+static Tensor reentrantCheckpoint(const Function &function,
+                                  const Tensors &arguments) {
   Recorder node("CheckpointFunctionBackward", arguments);
   for (const Tensor &a : arguments)
     node.save("saved_tensors", a);
@@ -74,7 +76,8 @@ static Tensor reentrantCheckpoint(const Function &function, const Tensors &argum
   return out;
 }
 
-Tensor checkpoint(const Function &function, const Tensors &arguments, bool reentrant) {
+Tensor checkpoint(const Function &function, const Tensors &arguments,
+                  bool reentrant) {
   if (reentrant)
     return reentrantCheckpoint(function, arguments);
   auto frame = std::make_shared<Recomputation>();

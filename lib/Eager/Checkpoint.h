@@ -11,7 +11,8 @@
 // Reentrant: the function runs without a graph and is one node; in backward it
 // runs again with a graph, all of it, and the engine runs inside the engine.
 //
-// Both keep the function's arguments, and what is bound to its other parameters.
+// Both keep the function's arguments, and what is bound to its other
+// parameters.
 #ifndef ACT_LIB_EAGER_CHECKPOINT_H
 #define ACT_LIB_EAGER_CHECKPOINT_H
 #include "lib/Eager/Autograd.h"
@@ -24,8 +25,8 @@ using Function = std::function<Tensor(const Tensors &)>;
 struct Recomputation {
   Function function;
   Tensors arguments;
-  size_t promised = 0;   // tensors that the first run wanted to save
-  Tensors again;         // those of the second run that were not taken yet
+  size_t promised = 0; // tensors that the first run wanted to save
+  Tensors again;       // those of the second run that were not taken yet
   bool done = false;
 
   Tensor unpack(size_t index);
@@ -35,7 +36,8 @@ struct Recomputation {
   }
 };
 
-Tensor checkpoint(const Function &function, const Tensors &arguments, bool reentrant);
+Tensor checkpoint(const Function &function, const Tensors &arguments,
+                  bool reentrant);
 
 } // namespace act::eager
 #endif

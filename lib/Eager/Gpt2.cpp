@@ -19,8 +19,9 @@ Tensor conv1d(const Tensor &input, const Tensor &weight, const Tensor &bias) {
   return view(x, out);
 }
 
-std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, const Tensor &k,
-                                         const Tensor &v, const Tensor &mask) {
+std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q,
+                                         const Tensor &k, const Tensor &v,
+                                         const Tensor &mask) {
   Tensor weights;
   {
     Tensor turned = transpose(k, -1, -2);
@@ -35,15 +36,17 @@ std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, cons
   return {transpose(out, 1, 2), weights};
 }
 
-std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tensor &hidden,
-                                    const Tensor &mask) {
+std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w,
+                                    const Tensor &hidden, const Tensor &mask) {
   Tensor q, k, v;
   {
     Tensor all = conv1d(hidden, w.qkv, w.qkvBias);
     Tensors parts = split(all, c.h, 2);
     q = parts[0], k = parts[1], v = parts[2];
   }
-  auto heads = [&](const Tensor &x) { return transpose(view(x, {c.b, c.s, -1, c.d}), 1, 2); };
+  auto heads = [&](const Tensor &x) {
+    return transpose(view(x, {c.b, c.s, -1, c.d}), 1, 2);
+  };
   k = heads(k);
   v = heads(v);
   q = heads(q);
@@ -51,7 +54,8 @@ std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tens
   if (c.options.attention == Attention::Eager)
     std::tie(out, weights) = eagerAttention(c, q, k, v, mask);
   else
-    out = sdpaAttention(c, q, k, v, mask, c.model.config.attentionDropout, true);
+    out =
+        sdpaAttention(c, q, k, v, mask, c.model.config.attentionDropout, true);
   out = reshape(out, {c.b, c.s, -1});
   out = contiguous(out);
   out = conv1d(out, w.proj, w.projBias);
@@ -67,7 +71,8 @@ Tensor mlp(const Context &c, const Layer &w, const Tensor &x) {
   return hidden;
 }
 
-Tensor block(const Context &c, const Layer &w, const Tensor &x, const Tensor &mask) {
+Tensor block(const Context &c, const Layer &w, const Tensor &x,
+             const Tensor &mask) {
   Tensor residual = x;
   Tensor hidden = layerNorm(x, w.norm1, w.norm1Bias);
   auto [attended, weights] = attention(c, w, hidden, mask);
@@ -79,7 +84,8 @@ Tensor block(const Context &c, const Layer &w, const Tensor &x, const Tensor &ma
   return hidden;
 }
 
-using Layers = std::shared_ptr<const std::vector<Layer>>; // a recomputation needs them too
+using Layers =
+    std::shared_ptr<const std::vector<Layer>>; // a recomputation needs them too
 
 Tensor gpt2Model(const Context &c, const Layers &layers, const Tensor &wte,
                  const Tensor &wpe, const Tensor &norm, const Tensor &normBias,
@@ -99,7 +105,8 @@ Tensor gpt2Model(const Context &c, const Layers &layers, const Tensor &wte,
   hidden = dropout(hidden, c.model.config.embeddingDropout);
   auto layer = [&](int i) -> Function {
     return [&c, layers, positions, i](const Tensors &given) {
-      return block(c, (*layers)[i], given[0], given.size() > 1 ? given[1] : Tensor());
+      return block(c, (*layers)[i], given[0],
+                   given.size() > 1 ? given[1] : Tensor());
     };
   };
   // The mask is an argument by position.
@@ -112,16 +119,31 @@ Tensor gpt2Model(const Context &c, const Layers &layers, const Tensor &wte,
 } // namespace
 
 Tensor gpt2Loss(const Context &c) {
-  auto weight = [&](const Shape &shape) { return parameter(shape, c.dtype); };
-  Tensor wte = weight({c.v, c.h}), wpe = weight({c.model.config.maxPositions, c.h});
+  auto weight = [&](const char *name, const Shape &shape) {
+    return parameter(name, shape, c.dtype);
+  };
+  Tensor wte = weight("wte.weight", {c.v, c.h});
+  Tensor wpe = weight("wpe.weight", {c.model.config.maxPositions, c.h});
   auto layers = std::make_shared<std::vector<Layer>>(c.model.config.layers);
   for (Layer &w : *layers)
-    w = {weight({c.h}),      weight({c.h}),   weight({c.h, 3 * c.h}), weight({3 * c.h}),
-         weight({c.h, c.h}), weight({c.h}),   weight({c.h}),          weight({c.h}),
-         weight({c.h, c.f}), weight({c.f}),   weight({c.f, c.h}),     weight({c.h})};
-  Tensor norm = weight({c.h}), normBias = weight({c.h});
-  Tensor head = c.model.config.tied ? wte : weight({c.v, c.h});
-  Tensor tokens = buffer({c.b, c.s}, DType::I64), labels = buffer({c.b, c.s}, DType::I64);
+    w = {weight("ln_1.weight", {c.h}),
+         weight("ln_1.bias", {c.h}),
+         weight("attn.c_attn.weight", {c.h, 3 * c.h}),
+         weight("attn.c_attn.bias", {3 * c.h}),
+         weight("attn.c_proj.weight", {c.h, c.h}),
+         weight("attn.c_proj.bias", {c.h}),
+         weight("ln_2.weight", {c.h}),
+         weight("ln_2.bias", {c.h}),
+         weight("mlp.c_fc.weight", {c.h, c.f}),
+         weight("mlp.c_fc.bias", {c.f}),
+         weight("mlp.c_proj.weight", {c.f, c.h}),
+         weight("mlp.c_proj.bias", {c.h})};
+  Tensor norm = weight("ln_f.weight", {c.h}),
+         normBias = weight("ln_f.bias", {c.h});
+  Tensor head =
+      c.model.config.tied ? wte : weight("lm_head.weight", {c.v, c.h});
+  Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
+  Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
 
   Tensor outputs = gpt2Model(c, layers, wte, wpe, norm, normBias, tokens);
   Tensor hidden = alias(outputs);

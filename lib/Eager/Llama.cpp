@@ -44,9 +44,11 @@ Tensor rotated(const Tensor &x, const Tensor &cos, const Tensor &sin) {
   return add(straight, across);
 }
 
-std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, const Tensor &k,
-                                         const Tensor &v, const Tensor &mask) {
-  Tensor keys = repeatKv(k, c.a / c.k), values = repeatKv(v, c.a / c.k), weights;
+std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q,
+                                         const Tensor &k, const Tensor &v,
+                                         const Tensor &mask) {
+  Tensor keys = repeatKv(k, c.a / c.k), values = repeatKv(v, c.a / c.k),
+         weights;
   {
     Tensor turned = transpose(keys, 2, 3);
     Tensor scores = matmul(q, turned);
@@ -65,14 +67,16 @@ std::pair<Tensor, Tensor> eagerAttention(const Context &c, const Tensor &q, cons
   return {out, weights};
 }
 
-std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tensor &hidden,
-                                    const Tensor &mask, const Tensor &cosTable,
+std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w,
+                                    const Tensor &hidden, const Tensor &mask,
+                                    const Tensor &cosTable,
                                     const Tensor &sinTable) {
   auto heads = [&](const Tensor &weight, const Tensor &bias) {
     Tensor flat = linear(hidden, weight, bias);
     return transpose(view(flat, {c.b, c.s, -1, c.d}), 1, 2);
   };
-  Tensor q = heads(w.q, w.qBias), k = heads(w.k, w.kBias), v = heads(w.v, w.vBias);
+  Tensor q = heads(w.q, w.qBias), k = heads(w.k, w.kBias),
+         v = heads(w.v, w.vBias);
   {
     Tensor cos = unsqueeze(cosTable, 1), sin = unsqueeze(sinTable, 1);
     Tensor newQ = rotated(q, cos, sin);
@@ -84,7 +88,8 @@ std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w, const Tens
   if (c.options.attention == Attention::Eager)
     std::tie(out, weights) = eagerAttention(c, q, k, v, mask);
   else
-    out = sdpaAttention(c, q, k, v, mask, c.model.config.attentionDropout, true);
+    out =
+        sdpaAttention(c, q, k, v, mask, c.model.config.attentionDropout, true);
   out = contiguous(reshape(out, {c.b, c.s, -1}));
   out = linear(out, w.o, w.oBias);
   return {out, weights};
@@ -104,8 +109,8 @@ Tensor mlp(const Context &c, const Layer &w, const Tensor &x) {
   return linear(product, w.down, w.downBias);
 }
 
-Tensor decoderLayer(const Context &c, const Layer &w, const Tensor &x, const Tensor &mask,
-                    const Tensor &cos, const Tensor &sin) {
+Tensor decoderLayer(const Context &c, const Layer &w, const Tensor &x,
+                    const Tensor &mask, const Tensor &cos, const Tensor &sin) {
   Tensor residual = x;
   Tensor hidden = rmsNorm(x, w.inputNorm);
   auto [attended, weights] = attention(c, w, hidden, mask, cos, sin);
@@ -118,7 +123,8 @@ Tensor decoderLayer(const Context &c, const Layer &w, const Tensor &x, const Ten
   return add(residual, hidden);
 }
 
-std::pair<Tensor, Tensor> rotaryTables(const Context &c, const Tensor &positions,
+std::pair<Tensor, Tensor> rotaryTables(const Context &c,
+                                       const Tensor &positions,
                                        const Tensor &frequencies) {
   GradMode off(false);
   Tensor angles;
@@ -139,31 +145,32 @@ std::pair<Tensor, Tensor> rotaryTables(const Context &c, const Tensor &positions
   return {narrowCos, narrowSin};
 }
 
-using Layers = std::shared_ptr<const std::vector<Layer>>; // a recomputation needs them too
+using Layers =
+    std::shared_ptr<const std::vector<Layer>>; // a recomputation needs them too
 
 Layers layerWeights(const Context &c) {
   const hf::ModelConfig &config = c.model.config;
-  auto bias = [&](bool wanted, int64_t n) {
-    return wanted ? parameter({n}, c.dtype) : Tensor();
+  auto bias = [&](bool wanted, const char *name, int64_t n) {
+    return wanted ? parameter(name, {n}, c.dtype) : Tensor();
   };
   auto all = std::make_shared<std::vector<Layer>>(config.layers);
   for (Layer &w : *all) {
-    w.inputNorm = parameter({c.h}, c.dtype);
-    w.q = parameter({c.a * c.d, c.h}, c.dtype);
-    w.k = parameter({c.k * c.d, c.h}, c.dtype);
-    w.v = parameter({c.k * c.d, c.h}, c.dtype);
-    w.o = parameter({c.h, c.a * c.d}, c.dtype);
-    w.qBias = bias(config.qkvBias, c.a * c.d);
-    w.kBias = bias(config.qkvBias, c.k * c.d);
-    w.vBias = bias(config.qkvBias, c.k * c.d);
-    w.oBias = bias(config.attentionBias, c.h);
-    w.postNorm = parameter({c.h}, c.dtype);
-    w.gate = parameter({c.f, c.h}, c.dtype);
-    w.up = parameter({c.f, c.h}, c.dtype);
-    w.down = parameter({c.h, c.f}, c.dtype);
-    w.gateBias = bias(config.mlpBias, c.f);
-    w.upBias = bias(config.mlpBias, c.f);
-    w.downBias = bias(config.mlpBias, c.h);
+    w.inputNorm = parameter("input_layernorm.weight", {c.h}, c.dtype);
+    w.q = parameter("self_attn.q_proj.weight", {c.a * c.d, c.h}, c.dtype);
+    w.k = parameter("self_attn.k_proj.weight", {c.k * c.d, c.h}, c.dtype);
+    w.v = parameter("self_attn.v_proj.weight", {c.k * c.d, c.h}, c.dtype);
+    w.o = parameter("self_attn.o_proj.weight", {c.h, c.a * c.d}, c.dtype);
+    w.qBias = bias(config.qkvBias, "self_attn.q_proj.bias", c.a * c.d);
+    w.kBias = bias(config.qkvBias, "self_attn.k_proj.bias", c.k * c.d);
+    w.vBias = bias(config.qkvBias, "self_attn.v_proj.bias", c.k * c.d);
+    w.oBias = bias(config.attentionBias, "self_attn.o_proj.bias", c.h);
+    w.postNorm = parameter("post_attention_layernorm.weight", {c.h}, c.dtype);
+    w.gate = parameter("mlp.gate_proj.weight", {c.f, c.h}, c.dtype);
+    w.up = parameter("mlp.up_proj.weight", {c.f, c.h}, c.dtype);
+    w.down = parameter("mlp.down_proj.weight", {c.h, c.f}, c.dtype);
+    w.gateBias = bias(config.mlpBias, "mlp.gate_proj.bias", c.f);
+    w.upBias = bias(config.mlpBias, "mlp.up_proj.bias", c.f);
+    w.downBias = bias(config.mlpBias, "mlp.down_proj.bias", c.h);
   }
   return all;
 }
@@ -174,14 +181,17 @@ void checkOneMaskEach(const Context &c, int64_t windowFrom, const Tensor &mask,
   int64_t from = 0;
   for (int64_t to : c.options.segments) {
     if (from < windowFrom && windowFrom < to && (mask || windowMask))
-      throw Unsupported{"layers " + std::to_string(from) + " to " + std::to_string(to - 1) +
-                        " are checkpointed together and need two masks, with a window and without"};
+      throw Unsupported{"layers " + std::to_string(from) + " to " +
+                        std::to_string(to - 1) +
+                        " are checkpointed together and need two masks, with a "
+                        "window and without"};
     from = to;
   }
 }
 
 Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
-                  const Tensor &norm, const Tensor &tokens, const Tensor &frequencies) {
+                  const Tensor &norm, const Tensor &tokens,
+                  const Tensor &frequencies) {
   const hf::ModelConfig &config = c.model.config;
   Tensor embeds = embedding(table, tokens);
   Tensor positions;
@@ -192,10 +202,13 @@ Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
     positions = unsqueeze(positions, 0);
   }
   // qwen2 makes a mask of both kinds if any layer slides; mistral only one.
-  int64_t windowFrom = config.slidingWindow ? config.firstWindowLayer : config.layers;
+  int64_t windowFrom =
+      config.slidingWindow ? config.firstWindowLayer : config.layers;
   bool full = config.family == hf::Family::Qwen2 || !config.slidingWindow;
   Tensor mask = full ? causalMask(c, std::nullopt) : Tensor();
-  Tensor windowMask = windowFrom < config.layers ? causalMask(c, config.slidingWindow) : Tensor();
+  Tensor windowMask = windowFrom < config.layers
+                          ? causalMask(c, config.slidingWindow)
+                          : Tensor();
   Tensor hidden = embeds;
   auto [cos, sin] = rotaryTables(c, positions, frequencies);
   checkOneMaskEach(c, windowFrom, mask, windowMask);
@@ -214,12 +227,15 @@ Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
 } // namespace
 
 Tensor llamaLoss(const Context &c) {
-  Tensor table = parameter({c.v, c.h}, c.dtype);
+  Tensor table = parameter("embed_tokens.weight", {c.v, c.h}, c.dtype);
   Layers layers = layerWeights(c);
-  Tensor norm = parameter({c.h}, c.dtype);
-  Tensor head = c.model.config.tied ? table : parameter({c.v, c.h}, c.dtype);
-  Tensor tokens = buffer({c.b, c.s}, DType::I64), labels = buffer({c.b, c.s}, DType::I64);
-  Tensor frequencies = buffer({c.d / 2}, DType::F32);
+  Tensor norm = parameter("norm.weight", {c.h}, c.dtype);
+  Tensor head = c.model.config.tied
+                    ? table
+                    : parameter("lm_head.weight", {c.v, c.h}, c.dtype);
+  Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
+  Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
+  Tensor frequencies = buffer("inv_freq", {c.d / 2}, DType::F32);
 
   Tensor outputs = llamaModel(c, layers, table, norm, tokens, frequencies);
   Tensor hidden = alias(outputs);

@@ -10,7 +10,7 @@ static Shape denseStrides(const Tensor &x) {
 
 Tensor add(const Tensor &a, const Tensor &b) {
   Recorder node("AddBackward0", {a, b});
-  Tensor out = elementwise("add", {a, b}, a.dtype());
+  Tensor out = pointwise("add", {a, b}, a.dtype());
   node.finish({out}, [](Node &n, Tensors &g) {
     return Tensors{n.needs(0) ? g[0] : Tensor(), n.needs(1) ? g[0] : Tensor()};
   });
@@ -33,7 +33,7 @@ Tensor addTracked(const Tensor &a, const Tensor &b) {
 
 Tensor addScalar(const Tensor &x) {
   Recorder node("AddBackward0", {x});
-  Tensor out = elementwise("add", {x}, x.dtype());
+  Tensor out = pointwise("add", {x}, x.dtype());
   node.finish({out}, [](Node &, Tensors &g) { return Tensors{g[0]}; });
   heard("add", {x}, {out}, node.get());
   return out;
@@ -46,7 +46,7 @@ Tensor mul(const Tensor &a, const Tensor &b) {
     node.save("other", b);
   if (node.needs(1))
     node.save("self", a);
-  Tensor out = elementwise("mul", {a, b}, a.dtype());
+  Tensor out = pointwise("mul", {a, b}, a.dtype());
   node.finish({out}, [](Node &n, Tensors &g) {
     Tensors grads(2);
     if (n.needs(1)) {
@@ -71,7 +71,7 @@ Tensor mul(const Tensor &a, const Tensor &b) {
 Tensor mulScalar(const Tensor &x) {
   Recorder node("MulBackward0", {x});
   node.save("other", Tensor()); // a number on the host
-  Tensor out = elementwise("mul", {x}, x.dtype());
+  Tensor out = pointwise("mul", {x}, x.dtype());
   node.finish({out}, [](Node &n, Tensors &g) {
     n.unpack(0);
     return Tensors{mulScalar(g[0])};
@@ -82,7 +82,7 @@ Tensor mulScalar(const Tensor &x) {
 
 Tensor neg(const Tensor &x) {
   Recorder node("NegBackward0", {x});
-  Tensor out = elementwise("neg", {x}, x.dtype());
+  Tensor out = pointwise("neg", {x}, x.dtype());
   node.finish({out}, [](Node &, Tensors &g) { return Tensors{neg(g[0])}; });
   heard("neg", {x}, {out}, node.get());
   return out;
@@ -91,7 +91,7 @@ Tensor neg(const Tensor &x) {
 Tensor pow(const Tensor &x, int exponent) {
   Recorder node("PowBackward0", {x});
   node.save("self", x);
-  Tensor out = elementwise("pow", {x}, x.dtype());
+  Tensor out = pointwise("pow", {x}, x.dtype());
   node.finish({out}, [exponent](Node &n, Tensors &g) {
     Tensor self = n.unpack(0);
     Tensor power = pow(self, exponent - 1);
@@ -104,7 +104,7 @@ Tensor pow(const Tensor &x, int exponent) {
 
 Tensor rsqrt(const Tensor &x) {
   Recorder node("RsqrtBackward0", {x});
-  Tensor out = elementwise("rsqrt", {x}, x.dtype());
+  Tensor out = pointwise("rsqrt", {x}, x.dtype());
   if (node)
     node.save("result", detach(out));
   node.finish({out}, [](Node &n, Tensors &g) {
@@ -119,12 +119,12 @@ Tensor rsqrt(const Tensor &x) {
 
 Tensor tanh(const Tensor &x) {
   Recorder node("TanhBackward0", {x});
-  Tensor out = elementwise("tanh", {x}, x.dtype());
+  Tensor out = pointwise("tanh", {x}, x.dtype());
   if (node)
     node.save("result", detach(out));
   node.finish({out}, [](Node &n, Tensors &g) {
     Tensor result = n.unpack(0);
-    return Tensors{elementwise("tanh_backward", {g[0], result}, g[0].dtype())};
+    return Tensors{pointwise("tanh_backward", {g[0], result}, g[0].dtype())};
   });
   heard("tanh", {x}, {out}, node.get());
   return out;
@@ -133,10 +133,10 @@ Tensor tanh(const Tensor &x) {
 Tensor silu(const Tensor &x) {
   Recorder node("SiluBackward0", {x});
   node.save("self", x);
-  Tensor out = elementwise("silu", {x}, x.dtype());
+  Tensor out = pointwise("silu", {x}, x.dtype());
   node.finish({out}, [](Node &n, Tensors &g) {
     Tensor self = n.unpack(0);
-    return Tensors{elementwise("silu_backward", {g[0], self}, g[0].dtype())};
+    return Tensors{pointwise("silu_backward", {g[0], self}, g[0].dtype())};
   });
   heard("silu", {x}, {out}, node.get());
   return out;
@@ -145,10 +145,10 @@ Tensor silu(const Tensor &x) {
 Tensor gelu(const Tensor &x) {
   Recorder node("GeluBackward0", {x});
   node.save("self", x);
-  Tensor out = elementwise("gelu", {x}, x.dtype());
+  Tensor out = pointwise("gelu", {x}, x.dtype());
   node.finish({out}, [](Node &n, Tensors &g) {
     Tensor self = n.unpack(0);
-    return Tensors{elementwise("gelu_backward", {g[0], self}, g[0].dtype())};
+    return Tensors{pointwise("gelu_backward", {g[0], self}, g[0].dtype())};
   });
   heard("gelu", {x}, {out}, node.get());
   return out;
@@ -159,12 +159,14 @@ Tensor dropout(const Tensor &x, double p) {
   if (p == 0)
     return x;
   Recorder node("NativeDropoutBackward0", {x});
-  Tensor out = elementwise("native_dropout", {x}, x.dtype());
-  Tensor mask = allocate("native_dropout", x.sizes(), out->strides, DType::Bool);
+  Tensor out = pointwise("native_dropout", {x}, x.dtype());
+  Tensor mask =
+      allocate("native_dropout", x.sizes(), out->strides, DType::Bool);
   node.save("result1", mask);
   node.finish({out}, [](Node &n, Tensors &g) {
     Tensor mask = n.unpack(0);
-    return Tensors{elementwise("native_dropout_backward", {g[0], mask}, g[0].dtype())};
+    return Tensors{
+        pointwise("native_dropout_backward", {g[0], mask}, g[0].dtype())};
   });
   heard("native_dropout", {x}, {out, mask}, node.get());
   return out;
@@ -184,7 +186,7 @@ Tensor sumTo(const Tensor &x, const Shape &shape) {
     }
   Tensor out = x;
   if (sums)
-    out = make("sum", kept, x.dtype());
+    out = result("sum", kept, x.dtype());
   return leading > 0 ? view(out, shape) : out;
 }
 
@@ -192,10 +194,10 @@ Tensor meanLast(const Tensor &x) {
   Recorder node("MeanBackward1", {x});
   Shape sizes = x.sizes();
   sizes.back() = 1;
-  Tensor out = make("mean", sizes, x.dtype());
+  Tensor out = result("mean", sizes, x.dtype());
   node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) {
     Tensor wide = expand(g[0], shape);
-    return Tensors{elementwise("div", {wide}, wide.dtype())};
+    return Tensors{pointwise("div", {wide}, wide.dtype())};
   });
   heard("mean", {x}, {out}, node.get());
   return out;
@@ -205,11 +207,13 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias) {
   Recorder node("NativeLayerNormBackward0", {x, weight, bias});
   node.save("bias", bias);
   node.save("input", x);
-  Tensor out = make("native_layer_norm", x.sizes(), x.dtype());
+  Tensor out = result("native_layer_norm", x.sizes(), x.dtype());
   Shape rows = x.sizes();
   rows.back() = 1;
-  Tensor mean = allocate("native_layer_norm", rows, contiguousStrides(rows), DType::F32);
-  Tensor rstd = allocate("native_layer_norm", rows, contiguousStrides(rows), DType::F32);
+  Tensor mean =
+      allocate("native_layer_norm", rows, contiguousStrides(rows), DType::F32);
+  Tensor rstd =
+      allocate("native_layer_norm", rows, contiguousStrides(rows), DType::F32);
   node.save("weight", weight);
   node.save("result1", mean);
   node.save("result2", rstd);
@@ -218,18 +222,21 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias) {
     for (size_t i = 0; i < 5; ++i)
       kept.push_back(n.unpack(i));
     const Tensor &input = kept[1], &weight = kept[2];
-    Tensor dx = make("native_layer_norm_backward", input.sizes(), input.dtype());
+    Tensor dx =
+        result("native_layer_norm_backward", input.sizes(), input.dtype());
     Tensors grads{dx};
     for (int i = 0; i < 2; ++i)
       grads.push_back(allocate("native_layer_norm_backward", weight.sizes(),
-                           contiguousStrides(weight.sizes()), weight.dtype()));
+                               contiguousStrides(weight.sizes()),
+                               weight.dtype()));
     return grads;
   });
   heard("native_layer_norm", {x, weight, bias}, {out, mean, rstd}, node.get());
   return out;
 }
 
-static Tensor softmaxKernel(const char *name, const char *op, const Tensor &x, DType dtype) {
+static Tensor softmaxKernel(const char *name, const char *op, const Tensor &x,
+                            DType dtype) {
   Recorder node(name, {x});
   ++session->log->now;
   Tensor out = allocate(op, x.sizes(), denseStrides(x), dtype);
@@ -238,7 +245,8 @@ static Tensor softmaxKernel(const char *name, const char *op, const Tensor &x, D
   node.finish({out}, [from = x.dtype()](Node &n, Tensors &g) {
     Tensor result = n.unpack(0);
     ++session->log->now;
-    return Tensors{allocate("_softmax_backward_data", g[0].sizes(), denseStrides(g[0]), from)};
+    return Tensors{allocate("_softmax_backward_data", g[0].sizes(),
+                            denseStrides(g[0]), from)};
   });
   heard(op, {x}, {out}, node.get());
   return out;
@@ -249,7 +257,8 @@ Tensor softmax(const Tensor &x, std::optional<DType> dtype) {
   if (dtype && x.dtype() == DType::F16 && *dtype == DType::F32)
     return softmaxKernel("SoftmaxBackward0", "_softmax", x, *dtype);
   Tensor converted = dtype ? to(x, *dtype) : x;
-  return softmaxKernel("SoftmaxBackward0", "_softmax", converted, converted.dtype());
+  return softmaxKernel("SoftmaxBackward0", "_softmax", converted,
+                       converted.dtype());
 }
 
 Tensor safeSoftmax(const Tensor &x) {
@@ -260,25 +269,27 @@ Tensor crossEntropy(const Tensor &logits, const Tensor &target) {
   Tensor logProbabilities;
   {
     Recorder node("LogSoftmaxBackward0", {logits});
-    logProbabilities = make("_log_softmax", logits.sizes(), logits.dtype());
+    logProbabilities = result("_log_softmax", logits.sizes(), logits.dtype());
     node.save("result", detach(logProbabilities));
     node.finish({logProbabilities}, [](Node &n, Tensors &g) {
-      Tensor result = n.unpack(0);
-      return Tensors{make("_log_softmax_backward_data", g[0].sizes(), g[0].dtype())};
+      Tensor saved = n.unpack(0);
+      return Tensors{
+          result("_log_softmax_backward_data", g[0].sizes(), g[0].dtype())};
     });
     heard("_log_softmax", {logits}, {logProbabilities}, node.get());
   }
   Recorder node("NllLossBackward0", {logProbabilities});
   node.save("self", logProbabilities);
   node.save("target", target);
-  Tensor loss = make("nll_loss_forward", {}, logits.dtype());
+  Tensor loss = result("nll_loss_forward", {}, logits.dtype());
   Tensor weight = allocate("nll_loss_forward", {}, {}, logits.dtype());
   node.save("total_weight", weight);
   node.finish({loss}, [](Node &n, Tensors &) {
     Tensor self = n.unpack(0), target = n.unpack(1), weight = n.unpack(2);
-    return Tensors{make("nll_loss_backward", self.sizes(), self.dtype())};
+    return Tensors{result("nll_loss_backward", self.sizes(), self.dtype())};
   });
-  heard("nll_loss_forward", {logProbabilities, target}, {loss, weight}, node.get());
+  heard("nll_loss_forward", {logProbabilities, target}, {loss, weight},
+        node.get());
   return loss;
 }
 

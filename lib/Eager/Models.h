@@ -3,7 +3,8 @@
 // Forward of the models as `transformers` 5 runs them in Python. What matters
 // beside the operators is who holds a tensor and until when: a function's
 // locals and arguments until it returns, a module's arguments until its
-// __call__ does. So each function here is one of Python's, with the same locals.
+// __call__ does. So each function here is one of Python's, with the same
+// locals.
 #ifndef ACT_LIB_EAGER_MODELS_H
 #define ACT_LIB_EAGER_MODELS_H
 #include "lib/Eager/Checkpoint.h"
@@ -25,14 +26,18 @@ struct Context {
 
 /// scaled_dot_product_attention by the kernel that is asked for, as CUDA
 /// prepares its operands. `mask` may be null.
-Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k, const Tensor &v,
-                       const Tensor &mask, double p, bool causal);
-/// The function that `transformers` registers for SDPA. [b, a, s, d] -> [b, s, a, d]
-Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k, const Tensor &v,
-                     const Tensor &mask, double p, bool causal);
+Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k,
+                       const Tensor &v, const Tensor &mask, double p,
+                       bool causal);
+/// The function that `transformers` registers for SDPA. [b, a, s, d] -> [b, s,
+/// a, d]
+Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k,
+                     const Tensor &v, const Tensor &mask, double p,
+                     bool causal);
 Tensor repeatKv(const Tensor &x, int64_t times);
 
-/// What create_causal_mask makes, or null where it leaves masking to the kernel.
+/// What create_causal_mask makes, or null where it leaves masking to the
+/// kernel.
 Tensor causalMask(const Context &c, std::optional<int64_t> window);
 
 /// The loss of a causal language model: f32, shifted labels.

@@ -4,8 +4,8 @@
 // storage, what autograd saves for each, and what its formula runs.
 //
 // An operator that PyTorch composes of others is composed here in the same way;
-// one that is a kernel on CUDA is one allocation per result, and what the kernel
-// itself borrows while it runs is not counted.
+// one that is a kernel on CUDA is one allocation per result, and what the
+// kernel itself borrows while it runs is not counted.
 #ifndef ACT_LIB_EAGER_OPS_H
 #define ACT_LIB_EAGER_OPS_H
 #include "lib/Eager/Autograd.h"
@@ -15,14 +15,20 @@ namespace act::eager {
 
 /// A result of the operator of this moment.
 Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype);
-inline void heard(const char *op, const Tensors &operands, const Tensors &results, Node *node) {
+/// The same, of the next moment: contiguous, or as an elementwise operator lays
+/// it out.
+Tensor result(const char *op, const Shape &shape, DType dtype);
+Tensor pointwise(const char *op, const Tensors &operands, DType dtype);
+inline void heard(const char *op, const Tensors &operands,
+                  const Tensors &results, Node *node) {
   if (session->listener)
     session->listener(op, operands, results, node);
 }
 
 // Views: TensorOps.cpp
 Tensor view(const Tensor &x, const Shape &shape);
-Tensor unsafeReshape(const Tensor &x, const Shape &shape); // of a tensor nobody else has
+Tensor unsafeReshape(const Tensor &x,
+                     const Shape &shape); // of a tensor nobody else has
 Tensor transpose(const Tensor &x, int64_t a, int64_t b);
 Tensor t(const Tensor &x);
 Tensor unsqueeze(const Tensor &x, int64_t d);
@@ -33,12 +39,17 @@ Tensor alias(const Tensor &x);
 Tensor detach(const Tensor &x); // no operator of the graph
 
 // Copies and fills
-Tensor parameter(const Shape &shape, DType dtype);
-Tensor buffer(const Shape &shape, DType dtype); // neither logged nor differentiable
-Tensor make(const char *op, const Shape &shape, DType dtype);
+/// `name` is the end of the one in files, "self_attn.q_proj.weight".
+Tensor parameter(const char *name, const Shape &shape, DType dtype);
+Tensor buffer(const char *name, const Shape &shape,
+              DType dtype); // neither logged nor trained
+/// An operator without a gradient, contiguous.
+Tensor make(const char *op, const Shape &shape, DType dtype,
+            const Tensors &operands = {});
 Tensor clone(const Tensor &x); // contiguous
 Tensor contiguous(const Tensor &x);
-Tensor reshape(const Tensor &x, const Shape &shape); // a view where one is possible
+Tensor reshape(const Tensor &x,
+               const Shape &shape); // a view where one is possible
 Tensor to(const Tensor &x, DType dtype);
 Tensor cat(const Tensors &parts, int64_t d);
 Tensor padEnd(const Tensor &x, int64_t count); // the last dimension
@@ -46,7 +57,7 @@ Tensor repeatInterleave(const Tensor &x, int64_t times, int64_t d);
 
 // Elementwise
 Tensor add(const Tensor &a, const Tensor &b);
-void addInPlace(const Tensor &a, const Tensor &b); // nobody records it
+void addInPlace(const Tensor &a, const Tensor &b);   // nobody records it
 Tensor addTracked(const Tensor &a, const Tensor &b); // a.add_(b)
 Tensor addScalar(const Tensor &x);
 Tensor mul(const Tensor &a, const Tensor &b);
@@ -57,7 +68,8 @@ Tensor rsqrt(const Tensor &x);
 Tensor tanh(const Tensor &x);
 Tensor silu(const Tensor &x);
 Tensor gelu(const Tensor &x);
-Tensor elementwise(const char *op, const Tensors &operands, DType dtype); // no gradient
+Tensor elementwise(const char *op, const Tensors &operands,
+                   DType dtype); // no gradient
 Tensor dropout(const Tensor &x, double p);
 
 // Reductions and norms
@@ -77,7 +89,8 @@ Tensor embedding(const Tensor &weight, const Tensor &indices);
 
 // Attention kernels: q [b, a, s, d], k and v [b, k, s, d]
 Tensor flashAttention(const Tensor &q, const Tensor &k, const Tensor &v);
-Tensor efficientAttention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &mask);
+Tensor efficientAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                          const Tensor &mask);
 
 } // namespace act::eager
 #endif

@@ -53,9 +53,10 @@ Tensor causalMask(const Context &c, std::optional<int64_t> window) {
   if (!eager && !(window && c.s >= *window))
     return Tensor();
   if (c.options.attention == Attention::Flash)
-    throw Unsupported{"flash attention takes no mask, and a window of " + std::to_string(*window) +
-                      " in " + std::to_string(c.s) +
-                      " tokens needs one; another attention implementation does"};
+    throw Unsupported{
+        "flash attention takes no mask, and a window of " +
+        std::to_string(*window) + " in " + std::to_string(c.s) +
+        " tokens needs one; another attention implementation does"};
   Tensor mask = booleanMask(c, window);
   if (!eager)
     return mask;
@@ -73,14 +74,16 @@ static Tensor additive(const Tensor &mask, DType dtype) {
 }
 
 // SDPA in primitives. 16-bit operands are widened.
-static Tensor mathAttention(const Context &c, const Tensor &q16, const Tensor &k16,
-                            const Tensor &v16, Tensor mask, double p, bool causal) {
+static Tensor mathAttention(const Context &c, const Tensor &q16,
+                            const Tensor &k16, const Tensor &v16, Tensor mask,
+                            double p, bool causal) {
   DType origin = q16.dtype();
-  Tensor qWide = to(q16, DType::F32), kWide = to(k16, DType::F32), vWide = to(v16, DType::F32);
+  Tensor qWide = to(q16, DType::F32), kWide = to(k16, DType::F32),
+         vWide = to(v16, DType::F32);
   Tensor q = mulScalar(qWide);
   if (causal) {
     Tensor ones = make("ones", {q.size(2), kWide.size(2)}, DType::Bool);
-    Tensor lower = make("tril", ones.sizes(), DType::Bool);
+    Tensor lower = make("tril", ones.sizes(), DType::Bool, {ones});
     ones = Tensor();
     mask = lower;
     lower = Tensor();
@@ -112,8 +115,9 @@ static Tensor padHead(const Tensor &x) {
   return rest ? padEnd(x, 8 - rest) : x;
 }
 
-Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k, const Tensor &v,
-                       const Tensor &given, double p, bool causal) {
+Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k,
+                       const Tensor &v, const Tensor &given, double p,
+                       bool causal) {
   Tensor mask = given;
   if (mask && mask.dtype() == DType::Bool)
     mask = additive(mask, q.dtype());
@@ -142,17 +146,20 @@ Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k, const
   return efficientAttention(q, k, v, mask);
 }
 
-Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k16, const Tensor &v16,
-                     const Tensor &mask, double p, bool causal) {
+Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k16,
+                     const Tensor &v16, const Tensor &mask, double p,
+                     bool causal) {
   Tensor k = k16, v = v16;
   int64_t groups = q.size(1) / k.size(1);
   // Grouped heads go to the kernel as they are, if it takes them.
-  bool grouped = c.options.attention != Attention::Efficient && !mask && k.size(-1) <= 256;
+  bool grouped =
+      c.options.attention != Attention::Efficient && !mask && k.size(-1) <= 256;
   if (groups > 1 && !grouped) {
     k = repeatKv(k, groups);
     v = repeatKv(v, groups);
   }
-  Tensor out = attentionKernel(c, q, k, v, mask, p, causal && q.size(2) > 1 && !mask);
+  Tensor out =
+      attentionKernel(c, q, k, v, mask, p, causal && q.size(2) > 1 && !mask);
   out = reshape(out, {out.size(0), -1, q.size(2), v.size(-1)});
   Tensor turned = transpose(out, 1, 2);
   return contiguous(turned);

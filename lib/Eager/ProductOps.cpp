@@ -12,9 +12,10 @@ struct Layout {
 };
 } // namespace
 
-// The gradient of a factor is made in the factor's layout, so that a weight that
-// came in transposed gets a gradient that its parameter can take as it is.
-static Tensor gradOfLeft(const Tensor &grad, const Tensor &right, const Layout &left) {
+// The gradient of a factor is made in the factor's layout, so that a weight
+// that came in transposed gets a gradient that its parameter can take as it is.
+static Tensor gradOfLeft(const Tensor &grad, const Tensor &right,
+                         const Layout &left) {
   if (left.columns()) {
     Tensor transposed = t(grad);
     Tensor product = mm(right, transposed);
@@ -24,7 +25,8 @@ static Tensor gradOfLeft(const Tensor &grad, const Tensor &right, const Layout &
   return mm(grad, transposed);
 }
 
-static Tensor gradOfRight(const Tensor &grad, const Tensor &left, const Layout &right) {
+static Tensor gradOfRight(const Tensor &grad, const Tensor &left,
+                          const Layout &right) {
   if (right.columns()) {
     Tensor transposed = t(grad);
     Tensor product = mm(transposed, left);
@@ -41,9 +43,10 @@ Tensor mm(const Tensor &a, const Tensor &b) {
     node.save("mat2", b);
   if (right)
     node.save("self", a);
-  Tensor out = make("mm", {a.size(0), b.size(1)}, a.dtype());
+  Tensor out = result("mm", {a.size(0), b.size(1)}, a.dtype());
   if (node)
-    node.finish({out}, [la = Layout(a), lb = Layout(b), left, right](Node &n, Tensors &g) {
+    node.finish({out}, [la = Layout(a), lb = Layout(b), left,
+                        right](Node &n, Tensors &g) {
       Tensors grads(2);
       Tensor mat2 = left ? n.unpack(0) : Tensor();
       Tensor self = right ? n.unpack(left ? 1 : 0) : Tensor();
@@ -64,9 +67,10 @@ Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b) {
     node.save("mat1", a);
   if (left)
     node.save("mat2", b);
-  Tensor out = make("addmm", {a.size(0), b.size(1)}, a.dtype());
+  Tensor out = result("addmm", {a.size(0), b.size(1)}, a.dtype());
   if (node)
-    node.finish({out}, [la = Layout(a), lb = Layout(b), left, right](Node &n, Tensors &g) {
+    node.finish({out}, [la = Layout(a), lb = Layout(b), left,
+                        right](Node &n, Tensors &g) {
       Tensors grads(3);
       Tensor mat1 = right ? n.unpack(0) : Tensor();
       Tensor mat2 = left ? n.unpack(right ? 1 : 0) : Tensor();
@@ -89,7 +93,7 @@ static Tensor bmm(const Tensor &a, const Tensor &b) {
     node.save("mat2", b);
   if (right)
     node.save("self", a);
-  Tensor out = make("bmm", {a.size(0), a.size(1), b.size(2)}, a.dtype());
+  Tensor out = result("bmm", {a.size(0), a.size(1), b.size(2)}, a.dtype());
   node.finish({out}, [left, right](Node &n, Tensors &g) {
     Tensors grads(2);
     Tensor mat2 = left ? n.unpack(0) : Tensor();
@@ -156,10 +160,10 @@ Tensor embedding(const Tensor &weight, const Tensor &indices) {
   node.save("indices", indices);
   Shape sizes = indices.sizes();
   sizes.push_back(weight.size(1));
-  Tensor out = make("embedding", sizes, weight.dtype());
+  Tensor out = result("embedding", sizes, weight.dtype());
   node.finish({out}, [shape = weight.sizes()](Node &n, Tensors &g) {
     Tensor indices = n.unpack(0);
-    return Tensors{make("embedding_dense_backward", shape, g[0].dtype())};
+    return Tensors{result("embedding_dense_backward", shape, g[0].dtype())};
   });
   heard("embedding", {weight, indices}, {out}, node.get());
   return out;
@@ -210,7 +214,8 @@ Tensor flashAttention(const Tensor &q, const Tensor &k, const Tensor &v) {
   return out;
 }
 
-Tensor efficientAttention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &mask) {
+Tensor efficientAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                          const Tensor &mask) {
   constexpr const char *op = "_scaled_dot_product_efficient_attention";
   Recorder node("ScaledDotProductEfficientAttentionBackward0", {q, k, v});
   if (mask)
@@ -231,15 +236,18 @@ Tensor efficientAttention(const Tensor &q, const Tensor &k, const Tensor &v, con
   node.save("philox_offset", offset);
   node.save("philox_seed", seed);
   node.finish({out}, [masked = bool(mask)](Node &n, Tensors &) {
-    constexpr const char *op = "_scaled_dot_product_efficient_attention_backward";
+    constexpr const char *op =
+        "_scaled_dot_product_efficient_attention_backward";
     Tensors kept;
     for (size_t i = 0; i < n.saved.size(); ++i)
       kept.push_back(n.unpack(i));
     ++session->log->now;
-    const Tensor &k = kept[masked], &q = kept[masked + 1], &v = kept[masked + 2];
+    const Tensor &k = kept[masked], &q = kept[masked + 1],
+                 &v = kept[masked + 2];
     Tensors grads;
     for (const Tensor *x : {&q, &k, &v})
-      grads.push_back(allocate(op, x->sizes(), rowStrides(x->sizes()), x->dtype()));
+      grads.push_back(
+          allocate(op, x->sizes(), rowStrides(x->sizes()), x->dtype()));
     return grads;
   });
   heard(op, {q, k, v}, {out, lse, seed, offset}, node.get());

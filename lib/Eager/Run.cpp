@@ -7,10 +7,12 @@
 
 namespace act::eager {
 
-static constexpr const char *attentionNames[] = {"eager", "sdpa-math", "sdpa-flash",
-                                                 "sdpa-efficient"};
+static constexpr const char *attentionNames[] = {
+    "eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"};
 
-const char *name(Attention attention) { return attentionNames[size_t(attention)]; }
+const char *name(Attention attention) {
+  return attentionNames[size_t(attention)];
+}
 
 std::optional<Attention> attentionNamed(const std::string &text) {
   for (size_t i = 0; i < 4; ++i)
@@ -34,19 +36,23 @@ static DType elementType(artifact::DType type) {
 static void checkSupported(const Context &c) {
   const hf::ModelConfig &config = c.model.config;
   bool bert = config.family == hf::Family::Bert;
-  if (bert ? config.head != hf::Head::MaskedLM : config.head != hf::Head::CausalLM)
+  if (bert ? config.head != hf::Head::MaskedLM
+           : config.head != hf::Head::CausalLM)
     throw Unsupported{"a model without a loss has no backward"};
   bool wide = c.dtype == DType::F32;
   if (c.options.attention == Attention::Flash && (wide || c.d > 256))
-    throw Unsupported{"flash attention takes 16-bit heads of at most 256 elements, not " +
-                      std::string(wide ? "f32" : std::to_string(c.d)) +
-                      "; another attention implementation does"};
+    throw Unsupported{
+        "flash attention takes 16-bit heads of at most 256 elements, not " +
+        std::string(wide ? "f32" : std::to_string(c.d)) +
+        "; another attention implementation does"};
   int64_t unit = wide ? 4 : 8;
   if (c.options.attention == Attention::Efficient && c.d % unit)
-    throw Unsupported{"memory-efficient attention takes heads of a multiple of " +
-                      std::to_string(unit) + " elements, not " + std::to_string(c.d) +
-                      "; another attention implementation does"};
-  for (double p : {config.embeddingDropout, config.attentionDropout, config.residualDropout})
+    throw Unsupported{
+        "memory-efficient attention takes heads of a multiple of " +
+        std::to_string(unit) + " elements, not " + std::to_string(c.d) +
+        "; another attention implementation does"};
+  for (double p : {config.embeddingDropout, config.attentionDropout,
+                   config.residualDropout})
     if (p >= 1)
       throw Unsupported{"dropout of everything"};
 }
@@ -78,14 +84,18 @@ static void listSaved(Run &run, const Tensor &loss, const Log &log) {
           !listed.insert(s.tensor->storage->number).second)
         continue;
       const Allocation &a = log.allocations[s.tensor->storage->number];
-      run.saved.push_back({node->name, s.name, s.tensor.sizes(), name(s.tensor.dtype()), a.bytes,
-                           node->layer});
+      // What is made once per model belongs to no layer, whichever keeps it
+      // first.
+      run.saved.push_back({node->name, s.name, s.tensor.sizes(),
+                           name(s.tensor.dtype()), a.bytes,
+                           a.layer < 0 ? -1 : node->layer});
     }
   for (size_t i = 0; i < log.allocations.size(); ++i) {
     const Allocation &a = log.allocations[i];
     if (a.died >= 0 || listed.count(i))
       continue;
-    run.saved.push_back({"checkpoint", a.op, a.shape, a.dtype, a.bytes, a.layer});
+    run.saved.push_back(
+        {"checkpoint", a.op, a.shape, a.dtype, a.bytes, a.layer});
   }
 }
 
@@ -104,9 +114,10 @@ std::vector<int64_t> liveBytes(const Run &run) {
 
 Result<Run> run(const Model &model, const Options &options, bool record) {
   const hf::ModelConfig &g = model.config;
-  Context c{model,       options,      elementType(g.dtype), model.batch, model.seq,
-            g.hidden,    g.heads,      g.kvHeads,            g.headDim,   g.intermediate,
-            g.vocab};
+  Context c{model,          options,   elementType(g.dtype),
+            model.batch,    model.seq, g.hidden,
+            g.heads,        g.kvHeads, g.headDim,
+            g.intermediate, g.vocab};
   Session mine;
   Session *before = session;
   session = &mine;
@@ -121,17 +132,18 @@ Result<Run> run(const Model &model, const Options &options, bool record) {
     std::map<const Impl *, int64_t> numbers;
     Tensors heldForNumbers; // so that no address is used twice
     if (record)
-      mine.listener = [&](const char *op, const Tensors &operands, const Tensors &results,
-                          Node *node) {
+      mine.listener = [&](const char *op, const Tensors &operands,
+                          const Tensors &results, Node *node) {
         Step step;
         step.op = op;
         step.layer = log.layer;
         auto value = [&](const Tensor &t) {
-          auto [it, fresh] = numbers.insert({t.shared().get(), int64_t(numbers.size())});
+          auto [it, fresh] =
+              numbers.insert({t.shared().get(), int64_t(numbers.size())});
           if (fresh)
             heldForNumbers.push_back(t);
-          return Step::Value{it->second, t.sizes(), t->strides, name(t.dtype()),
-                             t->storage->number};
+          return Step::Value{it->second,      t.sizes(),          t->strides,
+                             name(t.dtype()), t->storage->number, t->name};
         };
         for (const Tensor &t : operands)
           if (t)

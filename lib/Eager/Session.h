@@ -43,7 +43,8 @@ struct Session {
   /// Called with each tensor that a node wants to keep; decides what it keeps.
   std::function<SavedTensor(const char *name, const Tensor &)> pack;
   /// What ran, if somebody listens.
-  std::function<void(const char *op, const Tensors &operands, const Tensors &results, Node *)>
+  std::function<void(const char *op, const Tensors &operands,
+                     const Tensors &results, Node *)>
       listener;
 };
 

@@ -23,7 +23,8 @@ int64_t size(DType type) {
 }
 
 const char *name(DType type) {
-  constexpr const char *names[] = {"float32", "float16", "bfloat16", "int64", "uint64", "bool"};
+  constexpr const char *names[] = {"float32", "float16", "bfloat16",
+                                   "int64",   "uint64",  "bool"};
   return names[size_t(type)];
 }
 
@@ -39,11 +40,15 @@ Storage::~Storage() {
 }
 
 int64_t Tensor::dim() const { return impl->sizes.size(); }
-int64_t Tensor::size(int64_t d) const { return impl->sizes[d < 0 ? d + dim() : d]; }
+int64_t Tensor::size(int64_t d) const {
+  return impl->sizes[d < 0 ? d + dim() : d];
+}
 int64_t Tensor::numel() const { return product(impl->sizes); }
 const Shape &Tensor::sizes() const { return impl->sizes; }
 DType Tensor::dtype() const { return impl->dtype; }
-bool Tensor::requiresGrad() const { return impl && (impl->leaf || impl->gradFn); }
+bool Tensor::requiresGrad() const {
+  return impl && (impl->leaf || impl->gradFn);
+}
 
 bool Tensor::contiguous() const {
   int64_t expected = 1;
@@ -72,7 +77,8 @@ bool Tensor::dense() const {
 }
 
 int64_t product(const Shape &shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
 }
 
 Shape contiguousStrides(const Shape &shape) {
@@ -85,7 +91,8 @@ Shape contiguousStrides(const Shape &shape) {
   return strides;
 }
 
-bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape, Shape &result) {
+bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape,
+                 Shape &result) {
   if (sizes.empty()) {
     result.assign(shape.size(), 1);
     return true;
@@ -96,7 +103,8 @@ bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape, S
   for (int64_t d = int64_t(sizes.size()) - 1; d >= 0; --d) {
     elements *= sizes[d];
     // A chunk of old dimensions that are contiguous among themselves ends here.
-    if (d > 0 && (sizes[d - 1] == 1 || strides[d - 1] == elements * chunkStride))
+    if (d > 0 &&
+        (sizes[d - 1] == 1 || strides[d - 1] == elements * chunkStride))
       continue;
     while (at >= 0 && (viewed < elements || shape[at] == 1)) {
       result[at] = viewed * chunkStride;

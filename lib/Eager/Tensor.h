@@ -31,7 +31,8 @@ class Log;
 struct Node;
 struct Impl;
 
-/// Bytes on the device, from the operator that makes them to the last reference.
+/// Bytes on the device, from the operator that makes them to the last
+/// reference.
 struct Storage {
   Storage(std::shared_ptr<Log> log, int64_t bytes, const char *op);
   ~Storage();
@@ -74,6 +75,7 @@ struct Impl {
   DType dtype = DType::F32;
   std::shared_ptr<Impl> base; // what this is a view of, followed to the root
 
+  const char *name = "";  // of a parameter or buffer
   bool leaf = false;      // requires a gradient by itself
   bool parameter = false; // whose gradient is counted apart
   std::shared_ptr<Node> gradFn;
@@ -86,7 +88,8 @@ int64_t product(const Shape &shape);
 Shape contiguousStrides(const Shape &shape);
 /// Strides that show `sizes` with `strides` as `shape` without a copy, if there
 /// are any. As at::detail::computeStride.
-bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape, Shape &result);
+bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape,
+                 Shape &result);
 /// The layout an elementwise operator gives its result: that of its operands,
 /// the first that has an opinion. As TensorIterator.
 Shape elementwiseStrides(const Tensors &operands, const Shape &shape);

@@ -20,7 +20,8 @@ static Tensor viewOf(const Tensor &x, Shape sizes, Shape strides) {
 
 Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype) {
   auto impl = std::make_shared<Impl>();
-  impl->storage = std::make_shared<Storage>(session->log, product(sizes) * size(dtype), op);
+  impl->storage =
+      std::make_shared<Storage>(session->log, product(sizes) * size(dtype), op);
   if (impl->storage->number >= 0) {
     Allocation &a = session->log->allocations[impl->storage->number];
     a.shape = sizes;
@@ -41,30 +42,42 @@ Tensor detach(const Tensor &x) {
   return Tensor(impl);
 }
 
-Tensor buffer(const Shape &shape, DType dtype) {
+Tensor buffer(const char *name, const Shape &shape, DType dtype) {
   auto impl = std::make_shared<Impl>();
-  impl->storage =
-      std::make_shared<Storage>(session->log, product(shape) * size(dtype), nullptr);
+  impl->storage = std::make_shared<Storage>(
+      session->log, product(shape) * size(dtype), nullptr);
+  impl->name = name;
   impl->sizes = shape;
   impl->strides = contiguousStrides(shape);
   impl->dtype = dtype;
   return Tensor(impl);
 }
 
-Tensor parameter(const Shape &shape, DType dtype) {
-  Tensor p = buffer(shape, dtype);
+Tensor parameter(const char *name, const Shape &shape, DType dtype) {
+  Tensor p = buffer(name, shape, dtype);
   p->leaf = p->parameter = true;
   return p;
 }
 
-Tensor make(const char *op, const Shape &shape, DType dtype) {
+Tensor result(const char *op, const Shape &shape, DType dtype) {
   tick();
-  Tensor out = allocate(op, shape, contiguousStrides(shape), dtype);
-  heard(op, {}, {out}, nullptr);
+  return allocate(op, shape, contiguousStrides(shape), dtype);
+}
+
+Tensor make(const char *op, const Shape &shape, DType dtype,
+            const Tensors &operands) {
+  Tensor out = result(op, shape, dtype);
+  heard(op, operands, {out}, nullptr);
   return out;
 }
 
 Tensor elementwise(const char *op, const Tensors &operands, DType dtype) {
+  Tensor out = pointwise(op, operands, dtype);
+  heard(op, operands, {out}, nullptr);
+  return out;
+}
+
+Tensor pointwise(const char *op, const Tensors &operands, DType dtype) {
   tick();
   Shape shape;
   for (const Tensor &t : operands)
@@ -89,7 +102,9 @@ Tensor view(const Tensor &x, const Shape &shape) {
   if (!viewStrides(x.sizes(), x->strides, sizes, strides))
     throw std::logic_error("a view of a tensor whose layout does not allow it");
   Tensor out = viewOf(x, sizes, strides);
-  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) { return Tensors{reshape(g[0], shape)}; });
+  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) {
+    return Tensors{reshape(g[0], shape)};
+  });
   heard("view", {x}, {out}, node.get());
   return out;
 }
@@ -102,7 +117,9 @@ Tensor unsafeReshape(const Tensor &x, const Shape &shape) {
   viewStrides(x.sizes(), x->strides, shape, strides);
   Tensor out = viewOf(x, shape, strides);
   out->base = nullptr;
-  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) { return Tensors{reshape(g[0], shape)}; });
+  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) {
+    return Tensors{reshape(g[0], shape)};
+  });
   heard("_unsafe_view", {x}, {out}, node.get());
   return out;
 }
@@ -118,7 +135,9 @@ Tensor transpose(const Tensor &x, int64_t a, int64_t b) {
   std::swap(sizes[a], sizes[b]);
   std::swap(strides[a], strides[b]);
   Tensor out = viewOf(x, std::move(sizes), std::move(strides));
-  node.finish({out}, [a, b](Node &, Tensors &g) { return Tensors{transpose(g[0], a, b)}; });
+  node.finish({out}, [a, b](Node &, Tensors &g) {
+    return Tensors{transpose(g[0], a, b)};
+  });
   heard("transpose", {x}, {out}, node.get());
   return out;
 }
@@ -153,7 +172,8 @@ Tensor unsqueeze(const Tensor &x, int64_t d) {
   sizes.insert(sizes.begin() + d, 1);
   strides.insert(strides.begin() + d, stride);
   Tensor out = viewOf(x, std::move(sizes), std::move(strides));
-  node.finish({out}, [d](Node &, Tensors &g) { return Tensors{squeeze(g[0], d)}; });
+  node.finish({out},
+              [d](Node &, Tensors &g) { return Tensors{squeeze(g[0], d)}; });
   heard("unsqueeze", {x}, {out}, node.get());
   return out;
 }
@@ -167,14 +187,18 @@ Tensor expand(const Tensor &x, const Shape &shape) {
   for (int64_t i = int64_t(shape.size()) - 1; i >= 0; --i) {
     int64_t d = i - offset;
     int64_t have = d >= 0 ? x.sizes()[d] : 1;
-    int64_t stride = d >= 0 ? x->strides[d]
-                            : (i + 1 < int64_t(sizes.size()) ? sizes[i + 1] * strides[i + 1] : 1);
+    int64_t stride =
+        d >= 0 ? x->strides[d]
+               : (i + 1 < int64_t(sizes.size()) ? sizes[i + 1] * strides[i + 1]
+                                                : 1);
     if (sizes[i] < 0)
       sizes[i] = have;
     strides[i] = have != sizes[i] ? 0 : stride;
   }
   Tensor out = viewOf(x, std::move(sizes), std::move(strides));
-  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) { return Tensors{sumTo(g[0], shape)}; });
+  node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) {
+    return Tensors{sumTo(g[0], shape)};
+  });
   heard("expand", {x}, {out}, node.get());
   return out;
 }
@@ -197,7 +221,7 @@ Tensor slice(const Tensor &x, int64_t d, int64_t from, int64_t to) {
   sizes[d] = to - from;
   Tensor out = viewOf(x, std::move(sizes), x->strides);
   node.finish({out}, [shape = x.sizes()](Node &, Tensors &g) {
-    return Tensors{make("slice_backward", shape, g[0].dtype())};
+    return Tensors{result("slice_backward", shape, g[0].dtype())};
   });
   heard("slice", {x}, {out}, node.get());
   return out;
@@ -213,8 +237,9 @@ Tensors split(const Tensor &x, int64_t part, int64_t d) {
     out.push_back(viewOf(x, std::move(sizes), x->strides));
   }
   if (out.size() == 3)
-    node.finish({out[0], out[1], out[2]},
-                [d](Node &, Tensors &g) { return Tensors{cat({g[0], g[1], g[2]}, d)}; });
+    node.finish({out[0], out[1], out[2]}, [d](Node &, Tensors &g) {
+      return Tensors{cat({g[0], g[1], g[2]}, d)};
+    });
   heard("split", {x}, out, node.get());
   return out;
 }
@@ -222,7 +247,8 @@ Tensors split(const Tensor &x, int64_t part, int64_t d) {
 Tensor clone(const Tensor &x) {
   Recorder node("CloneBackward0", {x});
   tick();
-  Tensor out = allocate("clone", x.sizes(), contiguousStrides(x.sizes()), x.dtype());
+  Tensor out =
+      allocate("clone", x.sizes(), contiguousStrides(x.sizes()), x.dtype());
   node.finish({out}, [](Node &, Tensors &g) { return Tensors{g[0]}; });
   heard("clone", {x}, {out}, node.get());
   return out;
@@ -253,7 +279,9 @@ Tensor to(const Tensor &x, DType dtype) {
   tick();
   Shape strides = x.dense() ? x->strides : elementwiseStrides({x}, x.sizes());
   Tensor out = allocate("_to_copy", x.sizes(), std::move(strides), dtype);
-  node.finish({out}, [from = x.dtype()](Node &, Tensors &g) { return Tensors{to(g[0], from)}; });
+  node.finish({out}, [from = x.dtype()](Node &, Tensors &g) {
+    return Tensors{to(g[0], from)};
+  });
   heard("_to_copy", {x}, {out}, node.get());
   return out;
 }
@@ -270,7 +298,8 @@ Tensor cat(const Tensors &parts, int64_t d) {
     sizes[d] += p.sizes()[d];
     widths.push_back(p.sizes()[d]);
   }
-  Tensor out = allocate("cat", sizes, contiguousStrides(sizes), parts.front().dtype());
+  Tensor out =
+      allocate("cat", sizes, contiguousStrides(sizes), parts.front().dtype());
   node.finish({out}, [widths, d](Node &, Tensors &g) {
     Tensors grads;
     int64_t from = 0;
@@ -289,13 +318,15 @@ Tensor padEnd(const Tensor &x, int64_t count) {
   tick();
   Shape sizes = x.sizes();
   sizes.back() += count;
-  Tensor out = allocate("constant_pad_nd", sizes, contiguousStrides(sizes), x.dtype());
+  Tensor out =
+      allocate("constant_pad_nd", sizes, contiguousStrides(sizes), x.dtype());
   // Padding by less than nothing; what it makes is a copy.
   node.finish({out}, [count](Node &, Tensors &g) {
     tick();
     Shape sizes = g[0].sizes();
     sizes.back() -= count;
-    return Tensors{allocate("constant_pad_nd", sizes, contiguousStrides(sizes), g[0].dtype())};
+    return Tensors{allocate("constant_pad_nd", sizes, contiguousStrides(sizes),
+                            g[0].dtype())};
   });
   heard("constant_pad_nd", {x}, {out}, node.get());
   return out;

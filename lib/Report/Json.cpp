@@ -49,6 +49,8 @@ Json toJson(const SavedValue &v) {
             {"layer", layerJson(v.layer)}};
   if (!v.formula.empty())
     j["formula"] = v.formula;
+  if (!v.node.empty())
+    j["node"] = v.node;
   return j;
 }
 

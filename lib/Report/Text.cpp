@@ -109,17 +109,23 @@ std::string totals(const MemoryReport &r) {
     over = fmt::format("{:.2f} % above the bound",
                        100.0 * double(r.arenaBytes - r.lowerBoundBytes) /
                            double(r.lowerBoundBytes));
-  add("arena (planned)", r.arenaBytes, over);
-  add("lower bound", r.lowerBoundBytes, "");
+  if (r.view == "act") { // others plan nothing
+    add("arena (planned)", r.arenaBytes, over);
+    add("lower bound", r.lowerBoundBytes, "");
+  }
   add("parameters", r.parametersBytes, "");
   add("parameter gradients", r.gradientsBytes, "");
-  add("optimizer state", r.optimizerBytes, "");
+  if (r.view == "act")
+    add("optimizer state", r.optimizerBytes, "");
   add("inputs", r.inputsBytes, "");
-  add("outputs", r.outputsBytes, "");
+  if (r.view == "act")
+    add("outputs", r.outputsBytes, "");
   add("total peak", r.totalPeakBytes, "");
   if (r.scratchBytesPerThread)
     add("scratch of each thread", *r.scratchBytesPerThread, "beside the above");
   std::string text = table(rows, "<>><");
+  if (r.view == "torch")
+    return text;
   std::string share =
       r.flops == 0
           ? ""
@@ -181,7 +187,7 @@ std::string savedTable(const MemoryReport &r, int layer) {
     return x->bytes != y->bytes ? x->bytes > y->bytes : x < y;
   });
   for (const SavedValue *v : values)
-    rows.push_back({printable(v->name), shapeText(v->shape, v->dtype),
+    rows.push_back({printable(v->node.empty() ? v->name : v->node + "." + v->name), shapeText(v->shape, v->dtype),
                     humanBytes(v->bytes), exact(v->bytes),
                     printable(v->formula)});
   return table(rows, "<<>><");

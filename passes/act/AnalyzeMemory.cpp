@@ -3,6 +3,7 @@
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/Passes.h"
+#include "passes/act/TorchModel.h"
 
 namespace act {
 #define GEN_PASS_DEF_ANALYZEMEMORYPASS
@@ -23,8 +24,18 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
                                  << "': expected text, json or html";
       return signalPassFailure();
     }
+    if (view != "act" && view != "torch") {
+      getOperation().emitError() << "unknown view '" << view << "': expected act or torch";
+      return signalPassFailure();
+    }
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(bindLetters(*copy, dims)) || failed(completeModule(*copy)))
+    if (failed(bindLetters(*copy, dims)))
+      return signalPassFailure();
+    if (view == "torch") {
+      auto report = describeTorch(*copy, attention, checkpoint);
+      return failed(report) ? signalPassFailure() : write(*report);
+    }
+    if (failed(completeModule(*copy)))
       return signalPassFailure();
     std::string name = function.empty() ? mainFunction(*copy) : function.getValue();
     auto program = flatten(*copy, name);
@@ -39,9 +50,13 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (function.empty() && lacksGradient(getOperation()))
       report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
                               "differentiated any more: this is @forward alone, not a training step");
-    std::string text = format == "json"   ? report::toJson(*report)
-                       : format == "html" ? report::toHtml(*report)
-                                          : report::toText(*report);
+    write(*report);
+  }
+
+  void write(const report::MemoryReport &report) {
+    std::string text = format == "json"   ? report::toJson(report)
+                       : format == "html" ? report::toHtml(report)
+                                          : report::toText(report);
     if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {

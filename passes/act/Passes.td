@@ -126,6 +126,12 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"file", "file", "std::string", "\"\"", "where to; empty or -: standard output">,
     Option<"function", "function", "std::string", "\"\"",
            "the function to report on; empty: step, grad or forward, the first there is">,
+    Option<"view", "view", "std::string", "\"act\"",
+           "act: this program; torch: PyTorch eager running the Hugging Face model that @forward is">,
+    Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
+           "view torch: eager, sdpa-math, sdpa-flash or sdpa-efficient">,
+    Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",
+           "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];

@@ -43,6 +43,14 @@ Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {
       .getResult();
 }
 
+// gelu_new is several operators in the framework, gelu_pytorch_tanh, the same
+// function, is one: that changes what the framework keeps in memory.
+Value ModelBuilder::inOneOperator(Operation *op) {
+  if (!config.geluInSteps)
+    op->setAttr("act.one_operator", b.getUnitAttr());
+  return op->getResult(0);
+}
+
 Value ModelBuilder::activation(Value x) {
   switch (config.activation) {
   case hf::Activation::Silu:
@@ -50,7 +58,7 @@ Value ModelBuilder::activation(Value x) {
   case hf::Activation::Gelu:
     return GeluOp::create(b, at("activated"), x);
   case hf::Activation::GeluTanh:
-    return GeluNewOp::create(b, at("activated"), x);
+    return inOneOperator(GeluNewOp::create(b, at("activated"), x));
   }
   llvm_unreachable("unknown activation");
 }
@@ -62,7 +70,7 @@ Value ModelBuilder::gated(Value gate, Value up) {
   case hf::Activation::Gelu:
     return GegluOp::create(b, at("activated"), gate, up, false);
   case hf::Activation::GeluTanh:
-    return GegluOp::create(b, at("activated"), gate, up, true);
+    return inOneOperator(GegluOp::create(b, at("activated"), gate, up, true));
   }
   llvm_unreachable("unknown activation");
 }

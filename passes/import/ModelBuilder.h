@@ -117,6 +117,7 @@ public:
 
 private:
   mlir::Value visibleMask(Visible visible);
+  mlir::Value inOneOperator(mlir::Operation *op);
   struct Declaration {
     InitKind init = InitKind::Normal;
     double deviation = 0;

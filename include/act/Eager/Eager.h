@@ -10,11 +10,12 @@
 //   auto run = act::eager::run(model, {});
 //   run->retainedBytes;     // 14281106188
 //
-//   lib/Eager      tensor, storage      who shares bytes with whom, and until when
-//                  operators            what each makes, and what autograd saves
-//                  engine               nodes by number, gradients added in place
-//                  checkpoint           promises, early stop
-//                  Llama, Gpt2, Bert    what the Python of `transformers` holds, and
+//   lib/Eager      tensor, storage      who shares bytes with whom, and until
+//   when
+//                  operators            what each makes, and what autograd
+//                  saves engine               nodes by number, gradients added
+//                  in place checkpoint           promises, early stop Llama,
+//                  Gpt2, Bert    what the Python of `transformers` holds, and
 //                                       until when: frames, locals, arguments
 //
 // The figures are exact, for what PyTorch's operators allocate: the test
@@ -23,9 +24,9 @@
 // allocator rounds up is its replay's matter. What would not be exact is an
 // error that says why.
 //
-// Conditions: training mode, no cache, no attention mask given, nobody looks for
-// packed sequences, the model's output is released before backward. Counted are
-// activations and their gradients; the loss and the gradient it begins with
+// Conditions: training mode, no cache, no attention mask given, nobody looks
+// for packed sequences, the model's output is released before backward. Counted
+// are activations and their gradients; the loss and the gradient it begins with
 // count in the peak, not in what is retained. Not counted: parameters, buffers,
 // token ids, labels; and, marked `apart`, what arrives at a parameter as its
 // gradient.
@@ -69,6 +70,7 @@ struct Allocation {
   Phase phase = Phase::Forward;
   int layer = -1; // -1: none
   bool apart = false;
+  bool recomputed = false; // made again in backward
 };
 
 /// What a node of the graph keeps; storages that several nodes keep are listed
@@ -88,6 +90,7 @@ struct Step {
     std::vector<int64_t> shape, strides;
     const char *dtype = "";
     int64_t storage = 0; // number of an allocation; -1: a parameter or an input
+    const char *name = ""; // of one of these, as files end it: "q_proj.weight"
   };
   const char *op = "";
   const char *node = nullptr; // what autograd records, if it does
@@ -104,7 +107,8 @@ struct Run {
   std::vector<Step> steps; // empty unless asked for
 };
 
-Result<Run> run(const Model &model, const Options &options, bool record = false);
+Result<Run> run(const Model &model, const Options &options,
+                bool record = false);
 
 /// Live bytes at each moment, what is apart left out.
 std::vector<int64_t> liveBytes(const Run &run);

@@ -80,6 +80,7 @@ struct SavedValue {
   int64_t bytes = 0;
   int layer = noLayer;
   std::string formula; // bytes in letters; may be empty
+  std::string node = ""; // view torch: the autograd node that keeps it
 };
 
 struct TimelinePoint {

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/Types.h"
+#include "passes/act/TorchModel.h"
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+class Describer {
+public:
+  Describer(ModuleOp module, const eager::Model &model,
+            const eager::Options &options, const eager::Run &run)
+      : module(module), model(model), options(options), run(run) {}
+
+  report::MemoryReport describe();
+
+private:
+  void persistent();
+  void saved();
+  void timeline();
+  void notes();
+
+  ModuleOp module;
+  const eager::Model &model;
+  const eager::Options &options;
+  const eager::Run &run;
+  report::MemoryReport out;
+};
+
+void Describer::persistent() {
+  for (auto p : module.getOps<ParameterOp>())
+    out.parametersBytes += byteSize(cast<RankedTensorType>(p.getType())) *
+                           p.getLayers().value_or(1);
+  out.gradientsBytes =
+      out.parametersBytes; // every parameter is trained, in its own type
+  out.inputsBytes = 2 * 8 * model.batch * model.seq;
+}
+
+void Describer::saved() {
+  std::map<int, report::Layer> layers;
+  for (int64_t i = 0; i < model.config.layers; ++i) {
+    layers[i].name = "layer";
+    layers[i].index = i;
+    if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
+      layers[i].variant = policy.getValue().str();
+  }
+  for (const eager::Saved &s : run.saved) {
+    report::SavedValue value;
+    value.name = s.name;
+    value.node = s.node;
+    value.shape = s.shape;
+    value.dtype = s.dtype;
+    value.bytes = s.bytes;
+    value.layer = s.layer;
+    if (s.layer >= 0)
+      layers[s.layer].retainedBytes += s.bytes;
+    out.saved.push_back(std::move(value));
+  }
+  out.retainedBytes = run.retainedBytes;
+  for (auto &[index, layer] : layers)
+    out.layers.push_back(layer);
+}
+
+// A point for each operator that allocates: between two of them nothing is
+// born.
+void Describer::timeline() {
+  std::map<int64_t, int64_t> points; // moment -> point
+  for (const eager::Allocation &a : run.allocations)
+    if (!a.apart && a.bytes)
+      points[a.born];
+  int64_t count = 0;
+  for (auto &[moment, point] : points)
+    point = count++;
+  out.timeline.resize(count);
+  for (const eager::Allocation &a : run.allocations) {
+    if (a.apart || !a.bytes)
+      continue;
+    int64_t first = points.at(a.born);
+    auto after = points.lower_bound(a.died);
+    report::TimelinePoint &point = out.timeline[first];
+    point.op = a.op;
+    point.layer = a.layer;
+    point.phase = a.phase == eager::Phase::Backward ? report::Phase::Backward
+                                                    : report::Phase::Forward;
+    report::Buffer buffer;
+    buffer.name = a.op;
+    buffer.shape = a.shape;
+    buffer.dtype = a.dtype;
+    buffer.bytes = a.bytes;
+    buffer.layer = a.layer;
+    buffer.first = first;
+    buffer.last = after == points.end() ? count : after->second;
+    bool forward = a.phase == eager::Phase::Forward;
+    buffer.category = forward && a.died > run.backwardMoment
+                          ? report::Category::Saved
+                      : !forward && !a.recomputed ? report::Category::Gradient
+                                                  : report::Category::Temporary;
+    out.buffers.push_back(std::move(buffer));
+  }
+  out.peakBytes = run.peakBytes;
+}
+
+void Describer::notes() {
+  std::string what = std::string("PyTorch eager, transformers' ") +
+                     std::string(hf::name(model.config.family)) +
+                     ", attention " + eager::name(options.attention);
+  if (!options.segments.empty())
+    what += options.reentrant ? ", reentrant checkpoints"
+                              : ", non-reentrant checkpoints";
+  out.notes.push_back(what);
+  out.notes.push_back(
+      "training mode, no cache, no attention mask given, outputs released "
+      "before "
+      "backward; what kernels borrow while they run is not counted");
+}
+
+report::MemoryReport Describer::describe() {
+  out.view = "torch";
+  auto name = module.getSymName();
+  out.model = name ? name->str() : "model";
+  out.function = "forward";
+  persistent();
+  saved();
+  timeline();
+  notes();
+  out.totalPeakBytes = out.peakBytes + out.parametersBytes +
+                       out.gradientsBytes + out.inputsBytes;
+  return std::move(out);
+}
+
+} // namespace
+
+FailureOr<report::MemoryReport>
+describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint) {
+  auto model = torchModel(module);
+  if (failed(model))
+    return failure();
+  auto options = torchOptions(module, attention, checkpoint);
+  if (failed(options))
+    return failure();
+  auto run = eager::run(*model, *options);
+  if (!run)
+    return module.emitError() << "view torch: " << run.error().str();
+  report::MemoryReport report =
+      Describer(module, *model, *options, *run).describe();
+  if (auto status = report::complete(report); !status)
+    return module.emitError() << status.error().str();
+  if (auto status = report::check(report); !status)
+    return module.emitError()
+           << "the memory report contradicts itself: " << status.error().str();
+  return report;
+}
+
+} // namespace act
