@@ -89,12 +89,11 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
     return module.emitError("the kernel '")
            << k.name << "' is gone after the tile pipeline";
   auto block = blockSize(kernel);
-  auto grid = gridSize(kernel);
   auto shared = sharedBytes(kernel);
-  if (failed(block) || failed(grid) || failed(shared))
+  if (failed(block) || failed(shared))
     return failure();
   k.block = *block;
-  k.grid = *grid;
+  k.grid = gridSize(kernel);
   k.sharedBytes = *shared;
   return success();
 }

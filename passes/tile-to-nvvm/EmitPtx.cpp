@@ -62,6 +62,7 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createFinishGpuKernelsPass());
   CheckPtxTargetPassOptions check;
   check.target = o.chip;
   pm.addPass(createCheckPtxTargetPass(check));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/KernelIndex.h"
-#include "mlir/IR/BuiltinTypes.h"
+#include "dialects/tile/Dialect.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -44,6 +44,9 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object[word.getName().getValue()] = jsonOf(word.getValue());
     return object;
   }
+  if (auto schedule = dyn_cast<tile::ScheduleAttr>(attribute))
+    return llvm::json::Object{{"stages", schedule.getStages()},
+                              {"warps", schedule.getWarps()}};
   return printed(attribute);
 }
 

@@ -30,6 +30,16 @@ def PrepareGpuKernelsPass : Pass<"prepare-gpu-kernels", "::mlir::gpu::GPUModuleO
   ];
 }
 
+def FinishGpuKernelsPass : Pass<"finish-gpu-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turns the block size that kernels allow into the one they require";
+  let description = [{
+    Upstream's conversion writes `nvvm.maxntid`; a launch with another block
+    size than the kernel was compiled for is an error all the same, so it
+    becomes `nvvm.reqntid`, which says so. A kernel that moves registers between
+    its warps keeps the former, which `setmaxnreg` asks for.
+  }];
+}
+
 def CheckPtxTargetPass : Pass<"check-ptx-target", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Fails on operations that LLVM cannot compile for a GPU";
   let description = [{

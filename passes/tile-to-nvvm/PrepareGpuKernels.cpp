@@ -35,7 +35,19 @@ struct PrepareGpuKernels
     return success();
   }
 
+  /// Upstream swaps the operands of read-write registers and loses the result.
+  LogicalResult checkInlinePtx(NVVM::InlinePtxOp op) {
+    if (op.getReadWriteArgs().empty())
+      return success();
+    return op.emitOpError("with rw registers is compiled wrongly: expected "
+                          "llvm.inline_asm with tied operands");
+  }
+
   void runOnOperation() override {
+    WalkResult walked = getOperation().walk(
+        [&](NVVM::InlinePtxOp op) { return WalkResult(checkInlinePtx(op)); });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel.isKernel() && failed(prepare(kernel)))
         return signalPassFailure();

@@ -3,10 +3,10 @@
 // What a kernel says of its own launch.
 //
 //   gpu.func @k(...) kernel attributes {
-//     tile.schedule = {warps = 4 : i64},        the block: 32 threads a warp,
-//     known_block_size = array<i32: 128, 1, 1>,     or written out
-//     tile.grid = array<i64: 8, 4, 1>,          when it is known
-//     tile.shared_bytes = 49152 : i64}          of dynamic shared memory
+//     tile.schedule = #tile.schedule<warps = 4>,   the block: 32 threads a
+//     warp, known_block_size = array<i32: 128, 1, 1>,        or written out
+//     tile.grid = array<i64: 8, 4, 1>,             when it is known
+//     tile.shared_bytes = 49152 : i64}             of dynamic shared memory
 #ifndef ACT_PASSES_TILETONVVM_SCHEDULE_H
 #define ACT_PASSES_TILETONVVM_SCHEDULE_H
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,7 +17,7 @@ namespace act::tile {
 /// Threads of a block. Errors name the attribute.
 mlir::FailureOr<std::array<int32_t, 3>> blockSize(mlir::gpu::GPUFuncOp kernel);
 /// Blocks, or zeros when the kernel does not say.
-mlir::FailureOr<std::array<int64_t, 3>> gridSize(mlir::gpu::GPUFuncOp kernel);
+std::array<int64_t, 3> gridSize(mlir::gpu::GPUFuncOp kernel);
 /// Bytes of dynamic shared memory.
 mlir::FailureOr<int64_t> sharedBytes(mlir::gpu::GPUFuncOp kernel);
 

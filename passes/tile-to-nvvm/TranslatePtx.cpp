@@ -8,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
@@ -26,6 +27,15 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace {
 
+/// Addresses of shared, local and constant memory have 32 bits: half of the
+/// registers and of the arithmetic. The back end has only a flag for it.
+void useShortPointers() {
+  auto &flags = llvm::cl::getRegisteredOptions();
+  auto found = flags.find("nvptx-short-ptr");
+  if (found != flags.end())
+    static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine>
 createMachine(const tile::PtxOptions &options, std::string &error) {
   static std::once_flag once;
@@ -34,6 +44,7 @@ createMachine(const tile::PtxOptions &options, std::string &error) {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    useShortPointers();
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   const llvm::Target *target =
@@ -97,28 +108,47 @@ struct CollectErrors : llvm::DiagnosticHandler {
 
 thread_local std::string fatalMessage;
 
+/// While one lives, fatal errors of LLVM come back to survive(). The handler
+/// and the recovery are the process's, so all threads share them.
+class CatchFatalErrors {
+public:
+  CatchFatalErrors() {
+    std::lock_guard<std::mutex> guard(turn);
+    if (users++)
+      return;
+    llvm::remove_fatal_error_handler();
+    llvm::install_fatal_error_handler(
+        [](void *, const char *reason, bool) {
+          fatalMessage = reason;
+          if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
+            context->HandleExit(1);
+        },
+        nullptr);
+    llvm::CrashRecoveryContext::Enable();
+  }
+  ~CatchFatalErrors() {
+    std::lock_guard<std::mutex> guard(turn);
+    if (--users)
+      return;
+    llvm::CrashRecoveryContext::Disable();
+    llvm::remove_fatal_error_handler();
+  }
+
+private:
+  static std::mutex turn;
+  static unsigned users;
+};
+std::mutex CatchFatalErrors::turn;
+unsigned CatchFatalErrors::users = 0;
+
 /// Runs `body`; what would have ended the process is a message instead. The
 /// table of check-ptx-target comes first; this is for what it does not know.
 /// A body that fails so leaves its memory behind.
 std::optional<std::string> survive(llvm::function_ref<void()> body) {
-  // Both the handler and the recovery are the process's: users take turns.
-  static std::mutex turn;
-  std::lock_guard<std::mutex> guard(turn);
+  CatchFatalErrors caught;
   fatalMessage.clear();
-  llvm::remove_fatal_error_handler();
-  llvm::install_fatal_error_handler(
-      [](void *, const char *reason, bool) {
-        fatalMessage = reason;
-        if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
-          context->HandleExit(1);
-      },
-      nullptr);
-  llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext context;
-  bool fine = context.RunSafely(body);
-  llvm::CrashRecoveryContext::Disable();
-  llvm::remove_fatal_error_handler();
-  if (fine)
+  if (context.RunSafely(body))
     return std::nullopt;
   return fatalMessage.empty() ? "it fails badly" : fatalMessage;
 }
