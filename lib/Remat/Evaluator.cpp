@@ -25,22 +25,22 @@ Result<Measured> evaluate(const Graph &graph,
       return wrong(s, "expected a node from 0 to " + std::to_string(seen) +
                           ", found " + std::to_string(v));
     if (v < seen && graph.nodes[v].pinned)
-      return wrong(s, "computes the pinned node " + std::to_string(v) +
-                          " again");
+      return wrong(s,
+                   "computes the pinned node " + std::to_string(v) + " again");
     for (int32_t a : graph.nodes[v].inputs) {
       while (graph.nodes[a].viewOf >= 0)
         a = graph.nodes[a].viewOf;
       lastUse[madeAt[a]] = static_cast<int64_t>(s);
     }
-    if (v < seen && __builtin_add_overflow(m.extraCost, graph.nodes[v].cost,
-                                           &m.extraCost))
+    if (v < seen &&
+        __builtin_add_overflow(m.extraCost, graph.nodes[v].cost, &m.extraCost))
       return wrong(s, "expected an extra cost below 2^63 up to here");
     seen += v == seen;
     madeAt[v] = lastUse[s] = static_cast<int64_t>(s);
   }
   if (seen < n)
-    return wrong(steps.size(), "node " + std::to_string(seen) +
-                                   " is never computed");
+    return wrong(steps.size(),
+                 "node " + std::to_string(seen) + " is never computed");
 
   std::vector<int64_t> freed(steps.size() + 1, 0);
   int64_t live = 0;
@@ -54,8 +54,8 @@ Result<Measured> evaluate(const Graph &graph,
     }
   }
   if (int64_t total = graph.totalCost())
-    m.extraPercent = 100.0 * static_cast<double>(m.extraCost) /
-                     static_cast<double>(total);
+    m.extraPercent =
+        100.0 * static_cast<double>(m.extraCost) / static_cast<double>(total);
   return m;
 }
 

@@ -29,8 +29,7 @@ Status checkNode(const Graph &graph, int32_t i) {
                         ", which is not one of its inputs");
   if (n.bytes > 0)
     return wrong(i, "is a view of " + std::to_string(n.viewOf) +
-                        ", expected 0 bytes, found " +
-                        std::to_string(n.bytes));
+                        ", expected 0 bytes, found " + std::to_string(n.bytes));
   return ok();
 }
 

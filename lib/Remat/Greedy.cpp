@@ -40,27 +40,35 @@ std::vector<Greedy::Drop> Greedy::drops(const Timeline &now,
 /// False if the node is computed in that stage already.
 bool Greedy::add(Recomputations &again, const Timeline &now, Drop drop) const {
   std::vector<int32_t> &list = again[drop.stage];
-  auto place = std::lower_bound(list.begin(), list.end(), drop.node);
-  if (place != list.end() && *place == drop.node)
-    return false;
-  list.insert(place, drop.node);
-  // The inputs must be there: alive anyway, kept longer, or computed again too.
-  auto at = static_cast<int32_t>(
+  const auto begin = static_cast<int32_t>(
       std::lower_bound(now.stage.begin(), now.stage.end(), drop.stage) -
       now.stage.begin());
-  while (now.stage[at] == drop.stage && now.steps[at] < drop.node)
-    ++at;
-  for (int32_t a : in.inputs[drop.node]) {
-    int32_t made = at - 1;
-    while (now.steps[made] != a)
-      --made;
-    bool fits = true;
-    for (int32_t s = now.lastUse[made] + 1; fits && s <= at; ++s)
-      fits = now.bytes[s] + in.bytes[a] <= budget;
-    if (!fits && !in.fixed[a])
-      add(again, now, {a, drop.stage});
+  std::vector<int32_t> todo{drop.node};
+  bool changed = false;
+  while (!todo.empty()) {
+    const int32_t node = todo.back();
+    todo.pop_back();
+    auto place = std::lower_bound(list.begin(), list.end(), node);
+    if (place != list.end() && *place == node)
+      continue;
+    list.insert(place, node);
+    changed = true;
+    // The inputs must be there: alive anyway, kept longer, or computed again.
+    int32_t at = begin;
+    while (now.stage[at] == drop.stage && now.steps[at] < node)
+      ++at;
+    for (int32_t a : in.inputs[node]) {
+      int32_t made = at - 1;
+      while (now.steps[made] != a)
+        --made;
+      bool fits = true;
+      for (int32_t s = now.lastUse[made] + 1; fits && s <= at; ++s)
+        fits = now.bytes[s] + in.bytes[a] <= budget;
+      if (!fits && !in.fixed[a])
+        todo.push_back(a);
+    }
   }
-  return true;
+  return changed;
 }
 
 bool Greedy::descend(Recomputations &again, double noise) {
@@ -85,8 +93,7 @@ bool Greedy::descend(Recomputations &again, double noise) {
         continue;
       if (--tries < 0)
         break;
-      double price =
-          static_cast<double>(then.extraCost - now.extraCost) + 1e-3;
+      double price = static_cast<double>(then.extraCost - now.extraCost) + 1e-3;
       price /= gain;
       if (noise > 0)
         price *= 1 + noise * (static_cast<double>(random() % 1024) / 1024);

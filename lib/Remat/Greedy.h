@@ -30,8 +30,8 @@ public:
 
 private:
   struct Drop {
-    int32_t node, stage;  // computed again in that stage
-    double estimate = 0;  // of its price: cost by excess
+    int32_t node, stage; // computed again in that stage
+    double estimate = 0; // of its price: cost by excess
   };
   std::vector<Drop> drops(const Timeline &now, int32_t step) const;
   bool add(Recomputations &again, const Timeline &now, Drop drop) const;

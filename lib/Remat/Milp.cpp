@@ -28,7 +28,9 @@ namespace {
 
 using Model = std::unique_ptr<Cbc_Model, void (*)(Cbc_Model *)>;
 
-double finite(double v) { return v > DBL_MAX ? DBL_MAX : v < -DBL_MAX ? -DBL_MAX : v; }
+double finite(double v) {
+  return v > DBL_MAX ? DBL_MAX : v < -DBL_MAX ? -DBL_MAX : v;
+}
 
 Model load(const Milp &p) {
   Model model(Cbc_newModel(), Cbc_deleteModel);
@@ -77,6 +79,7 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
   set("maxNodes", std::to_string(limits.nodes));
   if (limits.seconds < 1e8)
     set("sec", std::to_string(limits.seconds));
+  set("slogLevel", "0"); // the simplex method's own messages
   Cbc_solve(model.get());
 
   MilpAnswer answer;
@@ -95,14 +98,6 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
   else
     answer.bound = Cbc_getBestPossibleObjValue(model.get());
   return answer;
-}
-
-double relaxedBound(const Milp &problem) {
-  Model model = load(problem);
-  Cbc_solve(model.get());
-  if (Cbc_isProvenInfeasible(model.get()))
-    return Milp::infinity;
-  return Cbc_getBestPossibleObjValue(model.get());
 }
 
 } // namespace act::remat

@@ -51,8 +51,5 @@ struct MilpAnswer {
 
 MilpAnswer minimize(const Milp &problem, const MilpLimits &limits);
 
-/// Only the relaxation in which no variable is whole: a bound.
-double relaxedBound(const Milp &problem);
-
 } // namespace act::remat
 #endif

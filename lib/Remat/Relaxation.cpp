@@ -7,8 +7,7 @@ namespace act::remat {
 
 Relaxation::Relaxation(const Instance &in, int64_t budget,
                        const Moments &moments, int64_t dearest)
-    : in(in), budget(budget), costUnit(1),
-      once(in.size), horizon(in.size) {
+    : in(in), budget(budget), costUnit(1), once(in.size), horizon(in.size) {
   // Neither so large nor so small that the solver's tolerances matter.
   int64_t largest = 0;
   for (int32_t i = 0; i < in.size; ++i)
@@ -64,8 +63,8 @@ void Relaxation::addInterval(Interval &now, const Interval *before) {
       milp.row(terms, 0, Milp::infinity);
     }
     // One row for all users that are computed first here.
-    auto user = std::lower_bound(in.users[i].begin(), in.users[i].end(),
-                                 now.first);
+    auto user =
+        std::lower_bound(in.users[i].begin(), in.users[i].end(), now.first);
     if (user != in.users[i].end() && *user <= now.last) {
       std::vector<Milp::Term> terms{{kept, 1}};
       if (again >= 0)
@@ -150,8 +149,7 @@ void Relaxation::addEvent(const Interval &before, const Interval &now,
   milp.row(row, -Milp::infinity, static_cast<double>(room) / scale);
 }
 
-Recomputations
-Relaxation::schedule(const std::vector<double> &values) const {
+Recomputations Relaxation::schedule(const std::vector<double> &values) const {
   Recomputations out(in.size);
   auto set = [&](int32_t variable) {
     return variable >= 0 && values[variable] > 0.5;

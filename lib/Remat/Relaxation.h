@@ -14,7 +14,8 @@
 //   keep[k][i] <= keep[k-1][i] + again[k][i]     there is nothing else to keep
 //   again[k][j] <= keep[k-1][a] + again[k][a]    for each input a of j
 //            1 <= keep[k-1][a] + again[k][a]     if j is computed first in k
-//   sum of bytes(i) * keep[k][i] <= budget - bytes(t) - inputs(t) - workspace(t)
+//   sum of bytes(i) * keep[k][i] <= budget - bytes(t) - inputs(t) -
+//   workspace(t)
 //
 // where what is computed first in an interval is there without a price. Every
 // schedule satisfies this, whatever it does between the moments, so the minimum
@@ -34,7 +35,7 @@
 namespace act::remat {
 
 struct Moments {
-  std::set<int32_t> stages;                   // always with the last one
+  std::set<int32_t> stages;                     // always with the last one
   std::set<std::pair<int32_t, int32_t>> events; // (stage, node again in it)
 
   /// So that the stage is an interval by itself.

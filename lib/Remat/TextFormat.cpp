@@ -94,8 +94,7 @@ Result<Graph> Reader::read() {
       return error("expected nodes from 0 to " + std::to_string(nodes - 1) +
                    ", found " + shown(current));
     if (from >= to)
-      return error("expected an edge to a later node, found " +
-                   shown(current) +
+      return error("expected an edge to a later node, found " + shown(current) +
                    ": nodes are numbered in the order they are computed");
     graph.nodes[to].inputs.push_back(static_cast<int32_t>(from));
   }

@@ -50,7 +50,8 @@ inline int64_t leastCost(const Graph &graph, int64_t budget) {
         if ((set & inputs[i]) != inputs[i] || (i < stage && node.pinned) ||
             bytes[with] + node.workspace > budget)
           continue;
-        next[with] = std::min(next[with], cost[set] + (i < stage ? node.cost : 0));
+        next[with] =
+            std::min(next[with], cost[set] + (i < stage ? node.cost : 0));
       }
       cost = next;
     }

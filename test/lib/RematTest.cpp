@@ -5,6 +5,7 @@
 #include "act/Remat/Evaluator.h"
 #include "act/Remat/LowerBound.h"
 #include "act/Remat/Solver.h"
+#include "act/Remat/TextFormat.h"
 #include "test/lib/RematOracle.h"
 #include <gtest/gtest.h>
 
@@ -113,6 +114,148 @@ TEST(RematSolver, EqualsBruteForceOnRandomGraphs) {
     SCOPED_TRACE("graph " + std::to_string(i));
     compare(g, least + r.below(most - least + 1));
   }
+}
+
+// With next to no effort the answer is not optimal, and says so.
+TEST(RematSolver, BoundsAreBelowAndSchedulesAboveTheOptimum) {
+  RandomGraphs r;
+  int unfinished = 0;
+  for (int i = 0; i < 500; ++i) {
+    Graph g = r.any(9, i % 2);
+    const auto least = static_cast<int32_t>(leastPeak(g));
+    const auto most = static_cast<int32_t>(basePeak(g));
+    const int64_t budget = least + r.below(most - least + 1);
+    SolverOptions options;
+    options.effort = i % 3 ? 1e-4 : 0;
+    auto a = solve(g, budget, options);
+    ASSERT_TRUE(a);
+    auto m = evaluate(g, a->schedule);
+    ASSERT_TRUE(m) << m.error().str();
+    EXPECT_EQ(m->peakBytes, a->peakBytes);
+    EXPECT_EQ(m->extraCost, a->extraCost);
+    const int64_t optimum = leastCost(g, budget);
+    if (a->outcome == Outcome::Optimal || a->outcome == Outcome::Feasible) {
+      EXPECT_LE(m->peakBytes, budget);
+      EXPECT_LE(a->lowerBound, optimum);
+      EXPECT_GE(a->extraCost, optimum);
+    }
+    EXPECT_TRUE(a->outcome != Outcome::Optimal || a->extraCost == optimum);
+    EXPECT_TRUE(a->outcome != Outcome::Impossible || optimum == never);
+    unfinished += a->outcome == Outcome::Feasible;
+  }
+  EXPECT_GT(unfinished, 0);
+}
+
+// What is said to be the least is: one byte less is impossible.
+TEST(RematSolver, FindsTheSmallestBudget) {
+  RandomGraphs r;
+  for (int i = 0; i < 300; ++i) {
+    Graph g = r.any(8, i % 2);
+    auto a = solve(g, 0);
+    ASSERT_TRUE(a);
+    if (basePeak(g) == 0)
+      continue;
+    ASSERT_EQ(a->outcome, Outcome::Impossible);
+    EXPECT_EQ(a->peakBytes, a->leastPeak) << "graph " << i;
+    EXPECT_NE(leastCost(g, a->peakBytes), never) << "graph " << i;
+    EXPECT_EQ(leastCost(g, a->peakBytes - 1), never) << "graph " << i;
+  }
+}
+
+// Sizes and costs may have any scale.
+TEST(RematSolver, DoesNotMindLargeNumbers) {
+  RandomGraphs r;
+  for (int i = 0; i < 200 && !testing::Test::HasFailure(); ++i) {
+    Graph g = r.any(8, i % 2);
+    const auto least = static_cast<int32_t>(leastPeak(g));
+    const auto most = static_cast<int32_t>(basePeak(g));
+    const int64_t budget = least + r.below(most - least + 1);
+    for (Node &n : g.nodes) {
+      n.bytes *= 1'000'000'007;
+      n.workspace *= 1'000'000'007;
+      n.cost *= 10'000'000'000'019;
+    }
+    SCOPED_TRACE("graph " + std::to_string(i));
+    compare(g, budget * 1'000'000'007);
+  }
+}
+
+TEST(RematSolver, GivesTheSameAnswerTwice) {
+  RandomGraphs r;
+  for (int i = 0; i < 20; ++i) {
+    Graph g = r.training(20);
+    auto a = solve(g, basePeak(g) / 2), b = solve(g, basePeak(g) / 2);
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(a->schedule, b->schedule);
+    EXPECT_EQ(a->lowerBound, b->lowerBound);
+  }
+}
+
+// The same cost or more under a smaller budget.
+TEST(RematSolver, CostsFallAsTheBudgetGrows) {
+  RandomGraphs r;
+  for (int i = 0; i < 4; ++i) {
+    Graph g = r.training(10);
+    int64_t before = never;
+    for (int64_t budget = leastPeak(g); budget <= basePeak(g); budget += 3) {
+      auto a = solve(g, budget);
+      ASSERT_TRUE(a);
+      if (a->outcome != Outcome::Optimal)
+        continue;
+      EXPECT_LE(a->extraCost, before);
+      before = a->extraCost;
+    }
+    EXPECT_NE(before, never);
+  }
+}
+
+TEST(RematSolver, RefusesWhatIsNoProblem) {
+  EXPECT_EQ(solve(example(), -1).error().str(),
+            "budget: expected at least 0 bytes, found -1");
+  EXPECT_EQ(solve(Graph{}, 1).error().str(),
+            "graph: expected at least one node, found none");
+  Graph g = example();
+  g.nodes[2].inputs = {2};
+  EXPECT_EQ(solve(g, 1).error().str(), "node 2: expected inputs with numbers "
+                                       "from 0 to below 2, found 2");
+  g = example();
+  g.nodes[2].cost = -1;
+  EXPECT_EQ(solve(g, 1).error().str(), "node 2: expected bytes, cost and "
+                                       "workspace from 0, found 3, -1 and 0");
+}
+
+TEST(RematText, ReadsWhatItWrites) {
+  RandomGraphs r;
+  for (int i = 0; i < 100; ++i) {
+    Graph g = r.any(12, false);
+    auto text = writeText(g);
+    ASSERT_TRUE(text);
+    auto back = readText(*text);
+    ASSERT_TRUE(back) << back.error().str();
+    EXPECT_EQ(*writeText(*back), *text);
+  }
+}
+
+TEST(RematText, SurvivesDamage) {
+  RandomGraphs r;
+  const std::string whole = *writeText(example());
+  int bad = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = whole;
+    for (int k = r.below(3); k >= 0; --k)
+      text[r.below(static_cast<int32_t>(text.size()))] =
+          "0123456789 -\n\rx"[r.below(15)];
+    if (r.below(4) == 0)
+      text.resize(r.below(static_cast<int32_t>(text.size())));
+    auto g = readText(text, "f");
+    bad += !g;
+    if (!g) {
+      EXPECT_EQ(g.error().where.rfind("f", 0), 0u) << g.error().str();
+    } else {
+      EXPECT_TRUE(g->check());
+    }
+  }
+  EXPECT_GT(bad, 1000);
 }
 
 TEST(RematSolver, EqualsBruteForceOnTrainingGraphs) {

@@ -6,20 +6,19 @@
 namespace act::rematool {
 
 Result<int64_t> parseBudget(const std::string &text, int64_t peakBytes) {
-  const Error error{"expected a fraction from 0 to 1 such as 0.8, or bytes with "
-                    "a unit such as 24GB, 512MiB or 4096B, found '" +
-                        text + "'",
-                    "--budget"};
+  const Error error{
+      "expected a fraction from 0 to 1 such as 0.8, or bytes with "
+      "a unit such as 24GB, 512MiB or 4096B, found '" +
+          text + "'",
+      "--budget"};
   struct Unit {
     const char *name;
     double bytes;
   };
-  constexpr Unit units[] = {{"", 0},        {"B", 1},
-                            {"kB", 1e3},    {"KB", 1e3},
-                            {"MB", 1e6},    {"GB", 1e9},
-                            {"TB", 1e12},   {"KiB", 0x1p10},
-                            {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                            {"TiB", 0x1p40}};
+  constexpr Unit units[] = {{"", 0},         {"B", 1},        {"kB", 1e3},
+                            {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+                            {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                            {"GiB", 0x1p30}, {"TiB", 0x1p40}};
   double value = 0;
   const char *end = text.data() + text.size();
   auto r = std::from_chars(text.data(), end, value);

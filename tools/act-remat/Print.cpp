@@ -20,14 +20,14 @@ std::string fixed(double value) {
 
 std::string text(const Found &found) {
   const remat::Answer &a = found.answer;
-  std::string out = "budget_bytes: " + std::to_string(found.budget) +
-                    "\npeak_bytes: " + std::to_string(a.peakBytes) +
-                    "\npeak_bytes_without_recomputation: " +
-                    std::to_string(found.basePeak) +
-                    "\nextra_cost: " + std::to_string(a.extraCost) +
-                    "\nextra_cost_percent: " + fixed(a.extraPercent) +
-                    "\nbound_percent: " + fixed(a.boundPercent) +
-                    "\noutcome: " + word(a.outcome) + "\nschedule:";
+  std::string out =
+      "budget_bytes: " + std::to_string(found.budget) +
+      "\npeak_bytes: " + std::to_string(a.peakBytes) +
+      "\npeak_bytes_without_recomputation: " + std::to_string(found.basePeak) +
+      "\nextra_cost: " + std::to_string(a.extraCost) +
+      "\nextra_cost_percent: " + fixed(a.extraPercent) +
+      "\nbound_percent: " + fixed(a.boundPercent) +
+      "\noutcome: " + word(a.outcome) + "\nschedule:";
   for (int32_t node : a.schedule)
     out += " " + std::to_string(node);
   return out + "\n";
@@ -48,6 +48,18 @@ std::string json(const Found &found) {
   j["rounds"] = a.rounds;
   j["schedule"] = a.schedule;
   return j.dump() + "\n";
+}
+
+Error noSchedule(const Found &found) {
+  const std::string most =
+      "schedule needs at most " + std::to_string(found.budget) + " bytes";
+  const bool proven = found.answer.outcome == remat::Outcome::Impossible;
+  return Error{(proven ? "no " + most : "no " + most + " of those tried") +
+                   "; the smallest feasible budget known is " +
+                   std::to_string(found.answer.peakBytes) +
+                   " bytes, and none is below " +
+                   std::to_string(found.answer.leastPeak),
+               "--budget"};
 }
 
 } // namespace act::rematool

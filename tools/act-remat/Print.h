@@ -14,6 +14,8 @@ struct Found {
 
 std::string text(const Found &found);
 std::string json(const Found &found);
+/// Why there is none, and what would do.
+Error noSchedule(const Found &found);
 
 } // namespace act::rematool
 #endif

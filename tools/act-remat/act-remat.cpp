@@ -16,17 +16,6 @@ static int fail(const Error &error) {
   return 1;
 }
 
-static Error noSchedule(const rematool::Found &found) {
-  std::string b = std::to_string(found.budget);
-  return Error{(found.answer.outcome == remat::Outcome::Impossible
-                    ? "no schedule needs at most " + b + " bytes"
-                    : "found no schedule that needs at most " + b + " bytes") +
-                   "; the smallest feasible budget known is " +
-                   std::to_string(found.answer.peakBytes) +
-                   " bytes, and none is below " + std::to_string(found.answer.leastPeak),
-               "--budget"};
-}
-
 static int run(const std::string &file, const std::string &budget,
                const remat::SolverOptions &options, bool json) {
   auto mapped = file::MappedFile::open(file);
@@ -50,13 +39,14 @@ static int run(const std::string &file, const std::string &budget,
   found.answer = std::move(*answer);
   if (found.answer.outcome == remat::Outcome::NotFound ||
       found.answer.outcome == remat::Outcome::Impossible)
-    return fail(noSchedule(found));
+    return fail(rematool::noSchedule(found));
   // Nothing is printed that somebody else has not found to be right.
   auto checked = remat::evaluate(*graph, found.answer.schedule);
   if (!checked || checked->peakBytes != found.answer.peakBytes ||
       checked->extraCost != found.answer.extraCost ||
       checked->peakBytes > found.budget)
-    return fail({"internal error: the checker does not accept the schedule", ""});
+    return fail(
+        {"internal error: the checker does not accept the schedule", ""});
   std::string out = json ? rematool::json(found) : rematool::text(found);
   if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() ||
       std::fflush(stdout) != 0)
@@ -76,18 +66,21 @@ int main(int argc, char **argv) {
                  "with a unit (24GB, 512MiB, 4096B)")
       ->required();
   app.add_flag("--json", json, "one JSON object");
-  app.add_option("--effort", options.effort,
-                 "at most; the best found then is printed. A unit takes about a "
-                 "second, but is counted in work: results do not vary")
+  app.add_option(
+         "--effort", options.effort,
+         "at most; the best found then is printed. A unit takes about a "
+         "second, but is counted in work: results do not vary")
       ->check(tools::finite())
       ->capture_default_str();
-  app.add_option("--gap", options.gap,
-                 "stop when the extra cost is at most (1 + GAP) times its bound")
+  app.add_option(
+         "--gap", options.gap,
+         "stop when the extra cost is at most (1 + GAP) times its bound")
       ->check(tools::finite())
       ->capture_default_str();
-  app.add_option("--seconds", options.seconds,
-                 "of processor time, at most (0: no limit); results then depend "
-                 "on the machine")
+  app.add_option(
+         "--seconds", options.seconds,
+         "of processor time, at most (0: no limit); results then depend "
+         "on the machine")
       ->check(tools::finite())
       ->capture_default_str();
   app.add_flag("--verbose", verbose, "say what the solver does, on stderr");

@@ -10,9 +10,9 @@ namespace act::remat {
 
 struct Measured {
   int64_t peakBytes = 0;
-  int64_t peakStep = 0;      // the first that needs as much
-  int64_t extraCost = 0;     // of all computations but first ones
-  double extraPercent = 0;   // of the graph's total cost
+  int64_t peakStep = 0;    // the first that needs as much
+  int64_t extraCost = 0;   // of all computations but first ones
+  double extraPercent = 0; // of the graph's total cost
 };
 
 /// The error names the step that breaks a rule of Graph.h.

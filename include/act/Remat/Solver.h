@@ -8,14 +8,17 @@
 // between two first computations a node is computed again at most once, in
 // ascending order. `lowerBound` holds for every schedule of that space.
 //
-// 1. A greedy descent with random restarts finds a schedule (lib/Remat/Greedy.h).
+// 1. A greedy descent with random restarts finds a schedule
+// (lib/Remat/Greedy.h).
 //    Its cost is a limit: no node that costs more is computed again in a better
 //    one, which takes most nodes out of the question.
 // 2. A relaxation that looks at few moments only is solved as a mixed-integer
 //    program (lib/Remat/Relaxation.h). Its optimum is a lower bound.
-// 3. Its solution is made a schedule. If that is under the budget at every step,
-//    it is optimal. Otherwise the steps that exceed it are added to the moments,
-//    the schedule is repaired to get a better limit, and 2 is repeated.
+// 3. Its solution is made a schedule. If that is under the budget at every
+// step,
+//    it is optimal. Otherwise the steps that exceed it are added to the
+//    moments, the schedule is repaired to get a better limit, and 2 is
+//    repeated.
 //
 // Effort is counted in iterations of the simplex method times rows, not
 // in seconds: the same graph gives the same schedule everywhere, unless
@@ -55,7 +58,7 @@ struct Answer {
   /// No schedule at all has a smaller peak.
   int64_t leastPeak = 0;
   double extraPercent = 0, boundPercent = 0; // of the graph's total cost
-  double effort = 0;             // what it took,
+  double effort = 0;                         // what it took,
   int64_t nodes = 0, rounds = 0; // in programs solved, and in their nodes
 };
 

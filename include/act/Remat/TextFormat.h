@@ -13,8 +13,8 @@
 //   0 3
 //
 // Nodes are numbered from 0, in an order in which they can be computed: an edge
-// goes from a smaller number to a larger one, so there is no cycle. An edge that
-// is there twice counts once. Empty lines count for nothing.
+// goes from a smaller number to a larger one, so there is no cycle. An edge
+// that is there twice counts once. Empty lines count for nothing.
 #ifndef ACT_REMAT_TEXTFORMAT_H
 #define ACT_REMAT_TEXTFORMAT_H
 #include "act/Remat/Graph.h"
