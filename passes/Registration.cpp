@@ -2,7 +2,9 @@
 #include "passes/Registration.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/tile/Dialect.h"
+#include "passes/act/AtenDialect.h"
 #include "passes/act/Passes.h"
+#include "passes/act-to-tile/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
@@ -11,7 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<ActDialect, tile::TileDialect, mlir::func::FuncDialect>();
+  registry.insert<ActDialect, AtenDialect, tile::TileDialect, mlir::func::FuncDialect>();
   registerHostKernelDialects(registry);
   tile::registerPtxDialects(registry);
 }
@@ -19,6 +21,7 @@ void act::registerDialects(mlir::DialectRegistry &registry) {
 void act::registerPasses() {
   registerActPasses();
   registerActEmitPasses();
+  tile::registerActToTilePasses();
   tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();
   tile::registerPtxPipeline();

@@ -99,6 +99,23 @@ static void listSaved(Run &run, const Tensor &loss, const Log &log) {
   }
 }
 
+// A result that is saved is another tensor of the same storage.
+static void keep(Step &step, const SavedTensor &saved, const Tensors &operands,
+                 const Tensors &results) {
+  if (!saved.tensor)
+    return;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].same(saved.tensor)) {
+      step.saves.push_back({saved.name, false, i});
+      return;
+    }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i]->storage == saved.tensor->storage) {
+      step.saves.push_back({saved.name, true, i});
+      return;
+    }
+}
+
 std::vector<int64_t> liveBytes(const Run &run) {
   std::vector<int64_t> live(run.moments + 2, 0);
   for (const Allocation &a : run.allocations)
@@ -153,8 +170,7 @@ Result<Run> run(const Model &model, const Options &options, bool record) {
         if (node) {
           step.node = node->name;
           for (const SavedTensor &s : node->saved)
-            if (s.tensor)
-              step.saves.push_back({s.name, value(s.tensor).number});
+            keep(step, s, operands, results);
         }
         out.steps.push_back(std::move(step));
       };

@@ -137,6 +137,28 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }
 
+def DecomposeTorchPass : Pass<"decompose", "::mlir::ModuleOp"> {
+  let summary = "writes @forward as the operators that a framework executes";
+  let description = [{
+    Adds `@forward.torch`, what PyTorch eager runs for the Hugging Face model that
+    `@forward` is: one op for each operator that reaches the device or makes a
+    view, in order, of the dialect `aten`, which has names and no definitions.
+    Layers that run the same operators are one function and `act.repeat`.
+
+    `node` is what autograd records for the op, `saves` which operands (`%`) and
+    results (`#`) that node keeps for backward, `storage_of` the operand whose
+    memory the result is, `strides` the layout of a result that is not contiguous.
+    `--memory-report=view=torch` tells what becomes of it.
+  }];
+  let options = [
+    Option<"torch", "torch", "bool", "false", "as PyTorch eager does">,
+    Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
+           "eager, sdpa-math, sdpa-flash or sdpa-efficient">,
+    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">
+  ];
+  let dependentDialects = ["::act::ActDialect", "::act::AtenDialect", "::mlir::func::FuncDialect"];
+}
+
 def InlineRepeatsPass : Pass<"inline-repeats", "::mlir::ModuleOp"> {
   let summary = "writes repeated layers out, one call after the other";
   let description = [{

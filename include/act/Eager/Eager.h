@@ -95,7 +95,12 @@ struct Step {
   const char *op = "";
   const char *node = nullptr; // what autograd records, if it does
   std::vector<Value> operands, results;
-  std::vector<std::pair<std::string, int64_t>> saves; // name, tensor
+  struct Kept { // by the node: an operand or a result
+    std::string name;
+    bool result = false;
+    size_t index = 0;
+  };
+  std::vector<Kept> saves;
   int layer = -1;
 };
 
