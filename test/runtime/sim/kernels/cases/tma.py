@@ -133,14 +133,14 @@ def multicast(rng):
                                                .view(np.uint32), 4))]
 
 
-# Of the map that it begins with nothing stays: rank, type, steps, swizzle, what fills.
-@case("tma", block=160, smem=1024, only="sm_90a")
-def replace(rng):
+# Of the map that it begins with nothing stays: rank, box, type, steps, swizzle, what fills.
+@case("tma", block=lambda threads: threads, smem=1024, only="sm_90a", each=[dict(threads=160), dict(threads=64)])
+def replace(rng, threads):
     a = rng.standard_normal((8, 16)).astype(np.float32)
     out = rng.standard_normal((9, 20)).astype(np.float32)
     expected = out.copy()
     expected[3:9, 8:20] = a[:6, :12]
     other = np.zeros((8, 64, 64), np.uint16)
     scratch = np.zeros(128, np.uint8)
-    return [Tma(other, (2, 4, 16), 32, "bf16", words="step=2x2x2:interleave=32:fill=nan"), In(a), InOut(expected, value=out),
+    return [Tma(other, (2, 4, 8), 32, "bf16", words="step=2x2x2:interleave=32:fill=nan"), In(a), InOut(expected, value=out),
             InOut(None, value=scratch), U32(20), U32(9)]
