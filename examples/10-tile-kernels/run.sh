@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Compiles kernels, runs them on the simulator and compares what they compute with
+# reference.py. Arrays go to the current folder.
+#
+#   run.sh TARGET SEED FILE.mlir…      the names are those of this folder's files
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+target=$1 seed=$2
+shift 2
+
+# run FILE KERNEL DTYPE RESULT INPUT…, shapes as 37x200
+run() {
+  local file=$1 kernel=$2 dtype=$3 result=$4 arguments=() inputs=()
+  shift 4
+  for shape in "$@"; do
+    inputs+=("$kernel.${#inputs[@]}.npy")
+    python3 "$here/reference.py" make "${inputs[-1]}" "$dtype" "$shape"
+    arguments+=(--arg "in:${inputs[-1]}")
+  done
+  arguments+=(--arg "out:$dtype[${result//x/,}]:$kernel.out.npy")
+  act-run kernel "$file" --target "$target" --seed "$seed" "${arguments[@]}" > "$kernel.txt"
+  python3 "$here/reference.py" "$kernel" "${inputs[@]}" "$kernel.out.npy"
+}
+
+for file in "$@"; do
+  case $(basename "$file" .mlir) in
+    vector-add) run "$file" add f32 1000 1000 1000 ;;
+    softmax) run "$file" softmax f32 37x200 37x200 ;;
+    matmul) run "$file" matmul bf16 200x160 200x192 192x160 ;;
+    attention) run "$file" attention bf16 240x80 240x80 240x80 240x80 ;;
+    causal-attention) run "$file" causal bf16 240x80 240x80 240x80 240x80 ;;
+    *) echo "$file: expected a name of $here/*.mlir" >&2; exit 1 ;;
+  esac
+done
