@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/Plan/Greedy.h"
+#include "lib/Plan/RangeMaximum.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
 namespace act::plan {
-namespace {
-
-/// Range maximum, by doubling.
-class Maximum {
-public:
-  explicit Maximum(std::vector<int64_t> values) {
-    levels.push_back(std::move(values));
-    for (size_t w = 1; 2 * w <= levels[0].size(); w *= 2) {
-      const auto &below = levels.back();
-      std::vector<int64_t> level(levels[0].size() - 2 * w + 1);
-      for (size_t i = 0; i < level.size(); ++i)
-        level[i] = std::max(below[i], below[i + w]);
-      levels.push_back(std::move(level));
-    }
-  }
-  int64_t in(size_t first, size_t last) const {
-    size_t k = 0;
-    while ((size_t(2) << k) <= last - first)
-      ++k;
-    return std::max(levels[k][first], levels[k][last - (size_t(1) << k)]);
-  }
-
-private:
-  std::vector<std::vector<int64_t>> levels;
-};
-
-} // namespace
+/// Free ranges looked at, at most, once there is a plan: a second's work.
+static constexpr size_t mostWork = 5'000'000;
 
 Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
     : sections(sections), target(target), hints(hints),
@@ -43,7 +19,7 @@ Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
       live[p.last] -= p.high - p.low;
     }
   std::partial_sum(live.begin(), live.end(), live.begin());
-  Maximum maximum(std::move(live));
+  RangeMaximum maximum(std::move(live));
   for (const Item &item : sections.items)
     crowd.push_back(double(maximum.in(item.first(), item.last())));
   offset.resize(sections.items.size());
@@ -102,7 +78,8 @@ void Greedy::place(const Order &order, Fit fit, const std::string &method) {
     int64_t at = chooseOffset(item, fit);
     offset[index] = at;
     arena = std::max(arena, at + item.size);
-    if (arena >= height)
+    work += taken.size() + 1;
+    if (arena >= height || (work > mostWork && !name.empty()))
       return;
     for (const Part &p : item.parts)
       occupancy.insert(p.first, p.last, {at + p.low, at + p.high});

@@ -44,6 +44,7 @@ private:
   std::vector<Range> taken; // offsets that an item cannot have
   std::vector<int64_t> offset, best;
   int64_t height;
+  size_t work = 0;
   std::string name;
 };
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/Plan/SkylineSearch.h"
 #include "lib/Plan/Random.h"
+#include "lib/Plan/RangeMaximum.h"
 #include <algorithm>
 #include <cassert>
 #include <limits>
 #include <map>
-#include <tuple>
+#include <numeric>
 
 namespace act::plan {
 
 static constexpr uint32_t placedItem = UINT32_MAX; // in Change::section
+/// A node over a thousand items is as much work as many over a few.
+static constexpr uint32_t largeComponent = 1024;
+/// Items looked at in one dive, at most: a second's work.
+static constexpr size_t longestDive = 100'000'000;
 static constexpr int64_t none = std::numeric_limits<int64_t>::max();
 
 static int64_t alignUp(int64_t x, int64_t to) {
@@ -22,8 +27,7 @@ static unsigned log2Of(uint32_t n) { return 31 - unsigned(__builtin_clz(n)); }
 SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     : problem(sections), seed(seed) {
   const size_t n = sections.items.size(), s = sections.count();
-  std::vector<int64_t> total(s);
-  crossing.resize(s);
+  std::vector<int64_t> total(s + 1), crossings(s + 1); // differences, first
   std::map<std::vector<int64_t>, int32_t> equals;
   for (size_t i = 0; i < n; ++i) {
     const Item &item = sections.items[i];
@@ -40,12 +44,12 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
       ranges.push_back({p.first, p.last});
       shape.insert(shape.end(), {p.first, p.last});
       sections += p.last - p.first;
-      for (uint32_t at = p.first; at < p.last; ++at)
-        total[at] += b.size;
+      total[p.first] += b.size;
+      total[p.last] -= b.size;
     }
     b.partsEnd = uint32_t(ranges.size());
-    for (uint32_t at = b.first; at + 1 < b.last; ++at)
-      ++crossing[at];
+    ++crossings[b.first];
+    --crossings[b.last - 1];
     auto [twin, isNew] = equals.try_emplace(shape, int32_t(i));
     b.twin = isNew ? -1 : twin->second;
     twin->second = int32_t(i);
@@ -53,11 +57,15 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     width.push_back(sections);
     area.push_back(sections * double(b.size));
   }
+  std::partial_sum(total.begin(), total.end(), total.begin());
+  std::partial_sum(crossings.begin(), crossings.end(), crossings.begin());
+  crossing.assign(crossings.begin(), crossings.end() - 1);
+  total.pop_back();
+  RangeMaximum maximum(total);
   for (const Block &b : blocks) {
     int64_t most = 0;
     eachPart(b, [&](Range r) {
-      most = std::max(most, *std::max_element(total.begin() + r.first,
-                                              total.begin() + r.last));
+      most = std::max(most, maximum.in(r.first, r.last));
     });
     crowd.push_back(double(most));
   }
@@ -168,10 +176,11 @@ Outcome SkylineSearch::restart(uint64_t limit) {
     }
     if (visited >= limit)
       return Outcome::GaveUp;
-    ++visited;
+    const Component &next = components[top.pending];
+    visited += 1 + (next.listEnd - next.list) / largeComponent;
     // A new frame takes its first choice; where it is refuted, the one below
     // takes its next, for no other choice of that frame's parts can help.
-    open(components[top.pending]);
+    open(next);
     while (!advance()) {
       const Frame &f = frames.back();
       if (frames.size() == 1)
@@ -192,7 +201,11 @@ Outcome SkylineSearch::dive(int64_t capacityBytes) {
   Component c{0, uint32_t(floors.size()), 0, uint32_t(lists.size())};
   std::vector<uint32_t> section, pick; // of each run
   double valleyScore = 0;
+  size_t work = 0;
   for (size_t left = blocks.size(); left > 0;) {
+    work += left + floors.size();
+    if (work > longestDive)
+      return Outcome::GaveUp;
     uint64_t set = 0;
     findRuns(c);
     if (!findLowest(c, set) || !raiseFloors(c))

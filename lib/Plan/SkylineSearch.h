@@ -48,7 +48,7 @@ namespace act::plan {
 class SkylineSearch {
 public:
   /// No item may have a window.
-  explicit SkylineSearch(const Sections &sections, uint64_t seed = 1);
+  explicit SkylineSearch(const Sections &sections, uint64_t seed = 3);
   /// Searches for a plan in `capacity` bytes, with at most so many nodes.
   Outcome run(int64_t capacity, uint64_t maxNodes);
 

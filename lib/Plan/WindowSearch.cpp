@@ -4,8 +4,13 @@
 
 namespace act::plan {
 
+/// Every pair is kept; a search of more would not end anyway.
+static constexpr size_t mostItems = 1000;
+
 WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
   const auto &items = sections.items;
+  if (items.size() > mostItems)
+    return;
   for (uint32_t x = 0; x < items.size(); ++x)
     for (uint32_t y = x + 1; y < items.size(); ++y) {
       Pair pair{x, y, {}};
@@ -37,6 +42,8 @@ WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
 Outcome WindowSearch::run(int64_t capacity, uint64_t maxNodes) {
   if (capacity < problem.largestBytes())
     return Outcome::Impossible;
+  if (problem.items.size() > mostItems)
+    return Outcome::GaveUp;
   undo(0);
   frames.clear();
   for (auto &d : demands)

@@ -9,8 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace act::plan;
-  auto contents =
-      readCsv({reinterpret_cast<const char *>(data), size}, "fuzz");
+  auto contents = readCsv({reinterpret_cast<const char *>(data), size}, "fuzz");
   if (!contents || contents->problem.buffers.size() > 200)
     return 0;
   const Problem &problem = contents->problem;

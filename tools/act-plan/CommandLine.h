@@ -11,7 +11,7 @@ struct CommandLine {
   std::string file; // "-": standard input
   std::optional<int64_t> capacity;
   std::optional<uint64_t> nodes;
-  uint64_t seed = 1;
+  uint64_t seed = 3;
   bool minimize = false, validate = false, json = false;
 };
 
