@@ -9,7 +9,7 @@ Instance::Instance(const Graph &graph)
     : size(graph.size()), inputs(size), users(size), lastUser(size),
       horizon(size), totalCost(graph.totalCost()) {
   std::vector<int32_t> root(size);
-  costStep = 0;
+  costStep = byteStep = 0;
   for (int32_t i = 0; i < size; ++i) {
     const Node &n = graph.nodes[i];
     root[i] = n.viewOf >= 0 ? root[n.viewOf] : i;
@@ -18,6 +18,7 @@ Instance::Instance(const Graph &graph)
     workspace.push_back(n.workspace);
     fixed.push_back(n.pinned || n.viewOf >= 0);
     costStep = std::gcd(costStep, n.cost);
+    byteStep = std::gcd(byteStep, std::gcd(n.bytes, n.workspace));
     for (int32_t a : n.inputs)
       inputs[i].push_back(root[a]);
     std::sort(inputs[i].begin(), inputs[i].end());
@@ -27,6 +28,7 @@ Instance::Instance(const Graph &graph)
       users[a].push_back(i);
   }
   costStep = std::max<int64_t>(costStep, 1);
+  byteStep = std::max<int64_t>(byteStep, 1);
   for (int32_t i = size; i-- > 0;) {
     lastUser[i] = horizon[i] = i;
     for (int32_t u : users[i]) {

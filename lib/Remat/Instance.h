@@ -21,8 +21,8 @@ struct Instance {
   /// may itself be computed again.
   std::vector<int32_t> horizon;
   int64_t totalCost = 0;
-  /// All costs are multiples of it (1 if all are zero).
-  int64_t costStep = 1;
+  /// All costs are multiples of it, all bytes of the other (1 if all are zero).
+  int64_t costStep = 1, byteStep = 1;
 };
 
 } // namespace act::remat

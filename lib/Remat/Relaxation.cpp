@@ -8,7 +8,10 @@ namespace act::remat {
 Relaxation::Relaxation(const Instance &in, int64_t budget,
                        const Moments &moments, int64_t dearest)
     : in(in), budget(budget), costUnit(1), once(in.size), horizon(in.size) {
-  // Neither so large nor so small that the solver's tolerances matter.
+  // Whole numbers where they are small, and never so large or so small that the
+  // solver's tolerances matter.
+  const int64_t steps = budget / in.byteStep;
+  scale = static_cast<double>(steps < 1'000'000 ? in.byteStep : budget);
   int64_t largest = 0;
   for (int32_t i = 0; i < in.size; ++i)
     if (in.cost[i] <= dearest)
@@ -91,7 +94,6 @@ void Relaxation::addMoment(const Interval &now) {
   fits &= room >= 0;
   std::vector<Milp::Term> terms;
   int64_t most = 0;
-  const auto scale = static_cast<double>(std::max<int64_t>(budget, 1));
   for (int32_t i = 0; i < t; ++i) {
     if (now.keep[i] < 0 || in.bytes[i] == 0 ||
         std::binary_search(in.inputs[t].begin(), in.inputs[t].end(), i))
@@ -106,7 +108,6 @@ void Relaxation::addMoment(const Interval &now) {
 void Relaxation::addEvent(const Interval &before, const Interval &now,
                           int32_t node) {
   const int32_t t = now.last;
-  const auto scale = static_cast<double>(std::max<int64_t>(budget, 1));
   std::map<int32_t, double> terms;
   int64_t room = budget;
   if (now.again[node] < 0)

@@ -75,6 +75,7 @@ private:
   const Instance &in;
   int64_t budget;
   double costUnit;
+  double scale; // of bytes
   bool fits = true;
   std::vector<char> once;
   std::vector<int32_t> horizon;

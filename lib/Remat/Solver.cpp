@@ -18,7 +18,8 @@ constexpr double unitOfEffort = 1e7; // iterations times rows
 class Search {
 public:
   Search(const Graph &graph, int64_t budget, const SolverOptions &options)
-      : in(graph), budget(budget), options(options), greedy(in, budget) {}
+      : in(graph), budget(budget / in.byteStep * in.byteStep), options(options),
+        greedy(in, budget) {}
   Answer run(int64_t leastPeak);
 
 private:
@@ -302,7 +303,9 @@ Answer Search::run(int64_t leastPeak) {
 }
 
 /// Halves what lies between the smallest peak known and the proven floor.
-void lowerPeak(const Graph &graph, SolverOptions options, Answer &answer) {
+/// Peaks are multiples of `step`.
+void lowerPeak(const Graph &graph, int64_t step, SolverOptions options,
+               Answer &answer) {
   options.gap = 1e9; // any schedule will do
   const double most = answer.effort + options.effort / 2;
   options.effort /= 10;
@@ -310,7 +313,7 @@ void lowerPeak(const Graph &graph, SolverOptions options, Answer &answer) {
   const std::clock_t start = std::clock();
   for (int turn = 0;
        turn < 24 && low < answer.peakBytes && answer.effort < most; ++turn) {
-    const int64_t middle = low + (answer.peakBytes - low) / 2;
+    const int64_t middle = low + (answer.peakBytes - low) / step / 2 * step;
     if (options.seconds > 0 &&
         double(std::clock() - start) > options.seconds * CLOCKS_PER_SEC)
       return;
@@ -319,14 +322,14 @@ void lowerPeak(const Graph &graph, SolverOptions options, Answer &answer) {
     answer.nodes += found.nodes;
     answer.rounds += found.rounds;
     if (found.outcome == Outcome::Impossible && answer.leastPeak == low)
-      answer.leastPeak = middle + 1;
+      answer.leastPeak = middle + step;
     if (found.peakBytes <= middle) {
       answer.schedule = std::move(found.schedule);
       answer.peakBytes = found.peakBytes;
       answer.extraCost = found.extraCost;
       answer.extraPercent = found.extraPercent;
     } else {
-      low = middle + 1;
+      low = middle + step;
     }
   }
 }
@@ -340,13 +343,13 @@ Result<Answer> solve(const Graph &graph, int64_t budget,
   if (budget < 0)
     return Error{"expected at least 0 bytes, found " + std::to_string(budget),
                  "budget"};
-  const int64_t floor = leastPeak(graph);
+  const int64_t floor = leastPeak(graph), step = Instance(graph).byteStep;
   Answer answer = Search(graph, budget, options).run(floor);
-  answer.leastPeak = answer.outcome == Outcome::Impossible
-                         ? std::max(floor, budget + 1)
-                         : floor;
-  if (answer.schedule.empty() || answer.peakBytes > budget)
-    lowerPeak(graph, options, answer);
+  answer.leastPeak = floor;
+  if (answer.outcome == Outcome::Impossible)
+    answer.leastPeak = std::max(floor, budget / step * step + step);
+  if (answer.peakBytes > budget)
+    lowerPeak(graph, step, options, answer);
   return answer;
 }
 
