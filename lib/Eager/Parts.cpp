@@ -224,7 +224,10 @@ Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
         now[0] = layer(now);
       return now[0];
     };
+    // The node of a reentrant checkpoint counts as of its first layer.
+    session->log->layer = at - int(layers.size());
     hidden = checkpoint(run, arguments(hidden), c.options.reentrant);
+    session->log->layer = -1;
   }
   return hidden;
 }

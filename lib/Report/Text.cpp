@@ -145,8 +145,10 @@ bool sameRow(const Layer &x, const Layer &y) {
 
 /// Equal consecutive layers are one row.
 std::string layerTable(const MemoryReport &r) {
-  Rows rows = {{"layers", "policy", "retained each", "all", "recomputed FLOPs",
-                "retained formula"}};
+  bool plain = r.view != "act"; // FLOPs and formulas are of our own program
+  Rows rows = {{"layers", "policy", "retained each", "all"}};
+  if (!plain)
+    rows[0].insert(rows[0].end(), {"recomputed FLOPs", "retained formula"});
   for (size_t i = 0; i < r.layers.size();) {
     size_t j = i + 1;
     while (j < r.layers.size() && sameRow(r.layers[i], r.layers[j]))
@@ -159,11 +161,13 @@ std::string layerTable(const MemoryReport &r) {
     for (size_t k = i; k < j; ++k)
       all += r.layers[k].retainedBytes;
     rows.push_back({printable(l.name) + " " + which, printable(l.variant),
-                    humanBytes(l.retainedBytes), humanBytes(all),
-                    humanCount(l.recomputedFlops), formulaText(l.retained)});
+                    humanBytes(l.retainedBytes), humanBytes(all)});
+    if (!plain)
+      rows.back().insert(rows.back().end(), {humanCount(l.recomputedFlops),
+                                             formulaText(l.retained)});
     i = j;
   }
-  return table(rows, "<<>>><");
+  return table(rows, plain ? "<<>>" : "<<>>><");
 }
 
 /// The layer whose saved values stand for the others: the one keeping most.
@@ -176,7 +180,10 @@ int typicalLayer(const MemoryReport &r) {
 }
 
 std::string savedTable(const MemoryReport &r, int layer) {
-  Rows rows = {{"value", "type", "", "bytes", "formula"}};
+  bool plain = r.view != "act";
+  Rows rows = {{plain ? "node and value" : "value", "type", "", "bytes"}};
+  if (!plain)
+    rows[0].push_back("formula");
   std::vector<const SavedValue *> values;
   for (const SavedValue &v : r.saved)
     if (v.layer == layer)
@@ -188,9 +195,11 @@ std::string savedTable(const MemoryReport &r, int layer) {
   });
   for (const SavedValue *v : values)
     rows.push_back({printable(v->node.empty() ? v->name : v->node + "." + v->name), shapeText(v->shape, v->dtype),
-                    humanBytes(v->bytes), exact(v->bytes),
-                    printable(v->formula)});
-  return table(rows, "<<>><");
+                    humanBytes(v->bytes), exact(v->bytes)});
+  if (!plain)
+    for (size_t i = 0; i < values.size(); ++i)
+      rows[i + 1].push_back(printable(values[i]->formula));
+  return table(rows, plain ? "<<>>" : "<<>><");
 }
 
 /// The name with the layer's number, where it stands first, as "#".

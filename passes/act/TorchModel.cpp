@@ -3,6 +3,7 @@
 #include "dialects/act/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/act/Complete.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Passes.h"
 #include "passes/import/ImportModel.h"
@@ -271,6 +272,10 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
         return module.emitError()
                << "view torch: @" << f.getSymName()
                << " is in kernel form; it is needed as it was imported";
+  if (!returnsLoss(module))
+    return module.emitError()
+           << "view torch: @forward returns no loss, so there is no backward "
+              "to keep anything for";
   auto given = forwardAlone(module);
   if (failed(given))
     return failure();
