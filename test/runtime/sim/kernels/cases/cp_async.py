@@ -23,6 +23,7 @@ def sizes(rng):
 def ring(rng, n):
     a = rng.standard_normal((max(n, 1), 64, 4)).astype(np.float32)
     expected = np.zeros(64) if n == 0 else (np.roll(a.astype(np.float64), -1, 1) * [1, 2, 3, 4]).sum((0, 2))
+    a = a if n else a[:1, :1, :1]  # nothing is there to be read
     return [In(a), Out(expected, Within("4n fused steps on sums below 2⁷", absolute=4 * n * 2.0 ** -18), "f32"),
             I32(n)]
 

@@ -12,6 +12,7 @@ def gemm(rng, m, n, k):
     a, b = random_bits(rng, (m, max(k, 32)), "bf16"), random_bits(rng, (n, max(k, 32)), "bf16")
     x, y = to_float(a, "bf16")[:, :k], to_float(b, "bf16")[:, :k]
     bound = np.abs(x) @ np.abs(y).T * k * 2.0 ** -23
+    a, b = (a, b) if k else (a[:1, :8], b[:1, :8])  # nothing is there to be read
     return [In(a), In(b), Out(x @ y.T, Within("exact products; k additions in f32, each truncated at worst, "
             "of partial sums below Σ|a·b|", absolute=bound), "f32"), I32(n), I32(k)]
 

@@ -50,7 +50,7 @@ def load(rng, shape, box, start, dtype, swizzle):
 LOAD = dict(block=64, smem=16384, only="sm_90a")
 
 
-@case("tma", each=[dict(start=0), dict(start=90), dict(start=-5)], **LOAD)
+@case("tma", block=16, smem=16384, only="sm_90a", each=[dict(start=0), dict(start=90), dict(start=-5)])
 def load1(rng, start):
     return load(rng, (100,), (32,), (start,), "f32", 0)
 
@@ -106,23 +106,25 @@ def store_arguments(rng, dtype, swizzle, at, combine):
             InOut(expected, value=a, name="result"), U32(len(image)), I32(at[1]), I32(at[0])]
 
 
-STORES = [dict(dtype="f32", swizzle=0, at=(3, 4)), dict(dtype="f32", swizzle=128, at=(36, 48)),
-          dict(dtype="bf16", swizzle=64, at=(-2, -8))]
+# With more threads than the tile has words, and with fewer.
+STORE = dict(block=lambda threads, **_: threads, smem=4096, only="sm_90a")
 
 
-@case("tma", block=64, smem=4096, only="sm_90a", each=STORES)
-def store(rng, dtype, swizzle, at):
+@case("tma", each=[
+    dict(dtype="f32", swizzle=0, at=(3, 4), threads=320), dict(dtype="f32", swizzle=128, at=(36, 48), threads=64),
+    dict(dtype="bf16", swizzle=64, at=(-2, -8), threads=64)], **STORE)
+def store(rng, dtype, swizzle, at, threads):
     return store_arguments(rng, dtype, swizzle, at, lambda old, new: new)
 
 
-@case("tma", block=64, smem=4096, only="sm_90a", each=[
-    dict(dtype="f32", swizzle=128, at=(34, 40)), dict(dtype="i32", swizzle=0, at=(0, 0))])
-def reduce_add(rng, dtype, swizzle, at):
+@case("tma", each=[dict(dtype="f32", swizzle=128, at=(34, 40), threads=320),
+                   dict(dtype="i32", swizzle=0, at=(0, 0), threads=64)], **STORE)
+def reduce_add(rng, dtype, swizzle, at, threads):
     return store_arguments(rng, dtype, swizzle, at, lambda old, new: old + new)
 
 
-@case("tma", block=64, smem=4096, only="sm_90a", each=[dict(dtype="i32", swizzle=128, at=(2, 8))])
-def reduce_max(rng, dtype, swizzle, at):
+@case("tma", each=[dict(dtype="i32", swizzle=128, at=(2, 8), threads=n) for n in (320, 64)], **STORE)
+def reduce_max(rng, dtype, swizzle, at, threads):
     return store_arguments(rng, dtype, swizzle, at, max)
 
 
