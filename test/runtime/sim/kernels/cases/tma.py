@@ -50,8 +50,10 @@ def load(rng, shape, box, start, dtype, swizzle):
 LOAD = dict(block=64, smem=16384, only="sm_90a")
 
 
-@case("tma", block=16, smem=16384, only="sm_90a", each=[dict(start=0), dict(start=90), dict(start=-5)])
-def load1(rng, start):
+# With more threads than the tile has words, and with fewer.
+@case("tma", block=lambda threads, **_: threads, smem=16384, only="sm_90a", each=[
+    dict(start=0, threads=64), dict(start=90, threads=16), dict(start=-5, threads=64)])
+def load1(rng, start, threads):
     return load(rng, (100,), (32,), (start,), "f32", 0)
 
 
@@ -106,7 +108,6 @@ def store_arguments(rng, dtype, swizzle, at, combine):
             InOut(expected, value=a, name="result"), U32(len(image)), I32(at[1]), I32(at[0])]
 
 
-# With more threads than the tile has words, and with fewer.
 STORE = dict(block=lambda threads, **_: threads, smem=4096, only="sm_90a")
 
 
