@@ -36,25 +36,48 @@ int64_t act::tile::divisorOf(Value index) {
 }
 
 ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
-  auto type = cast<ViewType>(view.getType());
-  ViewParts parts;
-  if (auto made = view.getDefiningOp<ViewOp>()) {
-    parts.pointer = t.scalar(made.getPointer());
-    auto mapped = [&](SmallVector<OpFoldResult> list) {
-      for (OpFoldResult &o : list)
-        if (auto v = dyn_cast<Value>(o))
-          o = t.scalar(v);
-      return list;
-    };
-    parts.sizes = mapped(made.getMixedSizes());
-    parts.strides = mapped(made.getMixedStrides());
+  if (auto turned = view.getDefiningOp<TransposedViewOp>()) {
+    ViewParts from = viewParts(turned.getView(), t), parts;
+    parts.pointer = from.pointer;
+    for (int64_t d : turned.getPermutation()) {
+      parts.sizes.push_back(from.sizes[d]);
+      parts.strides.push_back(from.strides[d]);
+    }
     return parts;
   }
+  auto type = cast<ViewType>(view.getType());
+  ViewParts parts;
   parts.pointer = t.scalar(view);
   for (int64_t s : type.getShape())
     parts.sizes.push_back(t.b.getIndexAttr(s));
-  for (int64_t s : type.getFullStrides())
-    parts.strides.push_back(t.b.getIndexAttr(s));
+  SmallVector<OpFoldResult> strides;
+  if (auto made = view.getDefiningOp<ViewOp>()) {
+    parts.pointer = t.scalar(made.getPointer());
+    parts.sizes = made.getMixedSizes();
+    strides = made.getMixedStrides();
+    for (auto *list : {&parts.sizes, &strides})
+      for (OpFoldResult &o : *list)
+        if (auto v = dyn_cast<Value>(o))
+          o = t.scalar(v);
+  }
+  // Without strides, each is the product of the sizes behind it.
+  OpFoldResult product = t.b.getIndexAttr(1);
+  for (size_t d = parts.sizes.size(); strides.size() != parts.sizes.size();) {
+    parts.strides.insert(parts.strides.begin(), product);
+    if (--d == 0)
+      return parts;
+    auto known = getConstantIntValue(product),
+         size = getConstantIntValue(parts.sizes[d]);
+    if (known && size)
+      product = t.b.getIndexAttr(*known * *size);
+    else
+      product = arith::MulIOp::create(
+                    t.b, t.loc,
+                    getValueOrCreateConstantIndexOp(t.b, t.loc, product),
+                    getValueOrCreateConstantIndexOp(t.b, t.loc, parts.sizes[d]))
+                    .getResult();
+  }
+  parts.strides = strides;
   return parts;
 }
 

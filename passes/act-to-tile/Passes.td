@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_ACTTOTILE_PASSES_TD
+#define ACT_PASSES_ACTTOTILE_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp"> {
+  let summary = "makes kernels on blocks of the functions that groups lower to";
+  let description = [{
+    Every function on tensors becomes a kernel of the tile dialect: its arguments
+    and results are pointers, its grid covers the largest result, and a program
+    computes one block of it by asking for what the block needs. Whatever is
+    asked for is computed in place, so that what was fused into a group stays in
+    registers.
+
+    Row sums and maxima are reductions of blocks; products of matrices are loops
+    of `tile.dot` whose operands may be computed too.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+#endif

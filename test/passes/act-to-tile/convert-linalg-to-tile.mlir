@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s
+
+// A product takes its operands as they lie, and what follows it is done on its
+// block before that is stored. The result's memory is dense, so that it is
+// written under the product's own shape.
+// CHECK-LABEL: gpu.func @linear(
+// CHECK-SAME: %[[X:[a-zA-Z0-9_]+]]: !tile.ptr<bf16>, %[[W:[a-zA-Z0-9_]+]]: !tile.ptr<bf16>, %[[Y:[a-zA-Z0-9_]+]]: !tile.ptr<bf16>) kernel
+// CHECK-SAME: tile.grid = array<i64: 4, 1, 1>
+// CHECK-DAG: %[[XV:[a-zA-Z0-9_]+]] = tile.view %[[X]] sizes [128, 96]
+// CHECK-DAG: %[[WV:[a-zA-Z0-9_]+]] = tile.view %[[W]] sizes [80, 96]
+// CHECK: %[[ACC:[a-zA-Z0-9_]+]] = scf.for %[[K:[a-zA-Z0-9_]+]] =
+// CHECK: %[[A:[a-zA-Z0-9_]+]] = tile.load %[[XV]][%{{.+}} : 64, %[[K]] : 64]
+// CHECK: %[[B:[a-zA-Z0-9_]+]] = tile.load %[[WV]][%{{.+}} : 64, %[[K]] : 64]
+// CHECK: %[[BT:[a-zA-Z0-9_]+]] = tile.trans %[[B]]
+// CHECK: tile.dot %[[A]], %[[BT]], %{{.+}} : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+// CHECK: %[[R:[a-zA-Z0-9_]+]] = arith.truncf %[[ACC]]
+// CHECK: tile.store %[[R]], %{{.+}} : !tile.view<128x80xbf16>
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d1, d2)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @linear(%x: tensor<2x64x96xbf16>, %w: tensor<80x96xbf16>) -> tensor<2x64x80xbf16> {
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x64x96xbf16> into tensor<128x96xbf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x80xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x80xf32>) -> tensor<128x80xf32>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%rows, %w : tensor<128x96xbf16>, tensor<80x96xbf16>) outs(%f : tensor<128x80xf32>) {
+  ^bb0(%l: bf16, %r: bf16, %s: f32):
+    %lw = arith.extf %l : bf16 to f32
+    %rw = arith.extf %r : bf16 to f32
+    %m = arith.mulf %lw, %rw : f32
+    %n = arith.addf %s, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<128x80xf32>
+  %o = tensor.empty() : tensor<128x80xbf16>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<128x80xf32>) outs(%o : tensor<128x80xbf16>) {
+  ^bb0(%i: f32, %u: bf16):
+    %v = arith.truncf %i : f32 to bf16
+    linalg.yield %v : bf16
+  } -> tensor<128x80xbf16>
+  %y = tensor.expand_shape %t [[0, 1], [2]] output_shape [2, 64, 80] : tensor<128x80xbf16> into tensor<2x64x80xbf16>
+  return %y : tensor<2x64x80xbf16>
+}
+
+// Rows are summed whole, in the program that uses the sum; a statistic beside the
+// result is stored too. What is read twice is loaded once.
+// CHECK-LABEL: gpu.func @center(
+// CHECK: %[[L:[a-zA-Z0-9_]+]] = tile.load
+// CHECK-NOT: tile.load
+// CHECK: %[[S:[a-zA-Z0-9_]+]] = tile.reduce add %[[L]] axis 1 : tensor<64x48xf32>
+// CHECK: tile.broadcast
+// CHECK: %[[D:[a-zA-Z0-9_]+]] = arith.subf %[[L]],
+// CHECK: tile.store %[[D]], {{.+}} : !tile.view<200x48xf32>
+// CHECK: tile.store %{{.+}} : !tile.view<200xf32>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @center(%x: tensor<200x48xf32>) -> (tensor<200x48xf32>, tensor<200xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<200xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<200xf32>) -> tensor<200xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<200x48xf32>) outs(%f : tensor<200xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.addf %o, %i : f32
+    linalg.yield %a : f32
+  } -> tensor<200xf32>
+  %o = tensor.empty() : tensor<200x48xf32>
+  %d = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<200x48xf32>, tensor<200xf32>) outs(%o : tensor<200x48xf32>) {
+  ^bb0(%i: f32, %m: f32, %u: f32):
+    %v = arith.subf %i, %m : f32
+    linalg.yield %v : f32
+  } -> tensor<200x48xf32>
+  return %d, %s : tensor<200x48xf32>, tensor<200xf32>
+}
+
+// A row of a table that a number says.
+// CHECK-LABEL: gpu.func @gather(
+// CHECK: %[[I:[a-zA-Z0-9_]+]] = arith.extsi %{{.+}} : tensor<{{[0-9]+}}xi32> to tensor<{{[0-9]+}}xi64>
+// CHECK: tile.load %{{.+}}[%[[I]] : tensor<{{[0-9]+}}xi64>, %{{.+}} : 32] : !tile.view<100x32xf32>
+func.func @gather(%t: tensor<100x32xf32>, %n: tensor<60xi32>) -> tensor<60x32xf32> {
+  %e = tensor.empty() : tensor<60x32xf32>
+  %r = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%n : tensor<60xi32>) outs(%e : tensor<60x32xf32>) {
+  ^bb0(%i: i32, %u: f32):
+    %k = arith.index_cast %i : i32 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %t[%k, %j] : tensor<100x32xf32>
+    linalg.yield %v : f32
+  } -> tensor<60x32xf32>
+  return %r : tensor<60x32xf32>
+}
