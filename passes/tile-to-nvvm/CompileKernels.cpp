@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/CompileKernels.h"
+#include "dialects/tile/Dialect.h"
 #include "mlir/IR/Threading.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/Pipeline.h"
@@ -62,6 +63,22 @@ llvm::SetVector<Operation *> reachable(gpu::GPUFuncOp kernel) {
   return ops;
 }
 
+/// Whether there is something for the tile pipeline to do.
+bool worksOnBlocks(gpu::GPUFuncOp kernel) {
+  auto isBlock = [](Type type) {
+    return isa<RankedTensorType, ViewType, PtrType>(type);
+  };
+  if (llvm::any_of(kernel.getArgumentTypes(), isBlock))
+    return true;
+  return kernel
+      .walk([&](Operation *op) {
+        bool found = isa<TileDialect>(op->getDialect()) ||
+                     llvm::any_of(op->getResultTypes(), isBlock);
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// A gpu.module with that one kernel, at the end of `into`.
 gpu::GPUModuleOp isolate(gpu::GPUFuncOp kernel, ModuleOp into) {
   auto from = kernel->getParentOfType<gpu::GPUModuleOp>();
@@ -111,11 +128,18 @@ LogicalResult compileMissing(
     ModuleOp modules,
     MutableArrayRef<std::pair<CompiledKernel *, gpu::GPUModuleOp>> missing,
     const PtxOptions &options) {
+  // Kernels of threads stand aside.
+  OwningOpRef<ModuleOp> aside = ModuleOp::create(modules.getLoc());
+  for (auto &[kernel, module] : missing)
+    if (!worksOnBlocks(kernelOf(module)))
+      module->moveBefore(aside->getBody(), aside->getBody()->end());
   TileOptions tile;
   tile.chip = options.chip;
   if (failed(runPasses(
           modules, [&](OpPassManager &pm) { buildTilePipeline(pm, tile); })))
     return failure();
+  modules.getBody()->getOperations().splice(modules.getBody()->end(),
+                                            aside->getBody()->getOperations());
   for (auto &[kernel, module] : missing)
     if (failed(readLaunch(module, *kernel)))
       return failure();

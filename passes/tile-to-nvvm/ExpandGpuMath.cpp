@@ -3,8 +3,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile-to-nvvm/Functions.h"
 #include "passes/tile-to-nvvm/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_EXPANDGPUMATHPASS
@@ -145,9 +145,9 @@ bool isInstruction(Operation *op) {
              math::CountTrailingZerosOp, math::CtPopOp>(op);
 }
 
-/// The intrinsic that is one instruction of PTX. As operations of math, upstream's
-/// conversion of gpu would make calls of libdevice of them; minima and maxima it
-/// would compare and select.
+/// The intrinsic that is one instruction of PTX. As operations of math,
+/// upstream's conversion of gpu would make calls of libdevice of them; minima
+/// and maxima it would compare and select.
 StringRef intrinsicOf(Operation *op) {
   return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
       .Case("math.sqrt", "llvm.sqrt")
@@ -172,11 +172,12 @@ void callIntrinsics(Operation *root) {
       return;
     Type type = op->getResult(0).getType();
     // PTX compares and selects doubles itself.
-    if (!type.isF32() && !(type.isF64() && isa<math::MathDialect>(op->getDialect())))
+    if (!type.isF32() &&
+        !(type.isF64() && isa<math::MathDialect>(op->getDialect())))
       return;
     OpBuilder b(op);
-    auto call = LLVM::CallIntrinsicOp::create(b, op->getLoc(), type, b.getStringAttr(name),
-                                              op->getOperands());
+    auto call = LLVM::CallIntrinsicOp::create(
+        b, op->getLoc(), type, b.getStringAttr(name), op->getOperands());
     op->replaceAllUsesWith(call->getResults());
     op->erase();
   });

@@ -20,15 +20,21 @@ static std::string digest(StringRef text) {
   return llvm::toHex(hash, /*LowerCase=*/true);
 }
 
-/// Which build this is: the file that this function lies in.
+/// Which build this is: the file that this function lies in, a plugin or the
+/// program itself, whose name may be just what the shell was given.
 static std::string buildIdentity() {
+  auto *here = reinterpret_cast<void *>(&buildIdentity);
   Dl_info info;
+  if (!dladdr(here, &info) || !info.dli_fname)
+    return "";
+  std::string path = info.dli_fname;
+  if (path.find('/') == std::string::npos)
+    path = llvm::sys::fs::getMainExecutable(nullptr, here);
   llvm::sys::fs::file_status status;
-  if (!dladdr(reinterpret_cast<void *>(&buildIdentity), &info) ||
-      !info.dli_fname || llvm::sys::fs::status(info.dli_fname, status))
+  if (llvm::sys::fs::status(path, status))
     return "";
   auto time = status.getLastModificationTime().time_since_epoch().count();
-  return (Twine(info.dli_fname) + " " + Twine(status.getSize()) + " " +
+  return (Twine(path) + " " + Twine(status.getSize()) + " " +
           Twine(int64_t(time)))
       .str();
 }

@@ -6,7 +6,10 @@ using namespace mlir;
 using namespace act;
 
 FailureOr<std::array<int32_t, 3>> tile::blockSize(gpu::GPUFuncOp kernel) {
-  int32_t warps = int32_t(getSchedule(kernel).getWarps());
+  // The default without making an attribute: a module that has none may not
+  // have loaded the dialect.
+  auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
+  int32_t warps = schedule ? int32_t(schedule.getWarps()) : 4;
   std::array<int32_t, 3> block = {32 * warps, 1, 1};
   if (auto known = kernel.getKnownBlockSize()) {
     if (known->size() != 3)
@@ -21,7 +24,7 @@ FailureOr<std::array<int32_t, 3>> tile::blockSize(gpu::GPUFuncOp kernel) {
     return kernel.emitOpError("has blocks of ")
            << block[0] << "x" << block[1] << "x" << block[2]
            << " threads, expected at most 1024";
-  if (kernel->hasAttr(scheduleName) && threads != 32 * warps)
+  if (schedule && threads != 32 * warps)
     return kernel.emitOpError("has known_block_size of ")
            << threads << " threads and tile.schedule of " << warps
            << " warps, expected 32 threads a warp";
