@@ -146,21 +146,25 @@ Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k,
   return efficientAttention(q, k, v, mask);
 }
 
-Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k16,
+Tensor sdpaAttention(const Context &c, const Tensor &given, const Tensor &k16,
                      const Tensor &v16, const Tensor &mask, double p,
                      bool causal) {
-  Tensor k = k16, v = v16;
-  int64_t groups = q.size(1) / k.size(1);
+  Tensor q = given, k = k16, v = v16;
+  int64_t groups = q.size(1) / k.size(1), rows = q.size(2);
   // Grouped heads go to the kernel as they are, if it takes them.
-  bool grouped =
-      c.options.attention != Attention::Efficient && !mask && k.size(-1) <= 256;
+  bool grouped = c.options.attention != Attention::Efficient && !mask &&
+                 k.size(-1) <= 256;
   if (groups > 1 && !grouped) {
-    k = repeatKv(k, groups);
-    v = repeatKv(v, groups);
+    if (rows == 1) { // the heads of a group are rows of one
+      q = reshape(q, {q.size(0), k.size(1), groups, q.size(3)});
+    } else {
+      k = repeatKv(k, groups);
+      v = repeatKv(v, groups);
+    }
   }
   Tensor out =
-      attentionKernel(c, q, k, v, mask, p, causal && q.size(2) > 1 && !mask);
-  out = reshape(out, {out.size(0), -1, q.size(2), v.size(-1)});
+      attentionKernel(c, q, k, v, mask, p, causal && rows > 1 && !mask);
+  out = reshape(out, {out.size(0), -1, rows, v.size(-1)});
   Tensor turned = transpose(out, 1, 2);
   return contiguous(turned);
 }
