@@ -12,10 +12,6 @@
 
 namespace act::eager {
 
-struct Unsupported {
-  std::string why;
-};
-
 /// What every model's functions need to know.
 struct Context {
   const Model &model;

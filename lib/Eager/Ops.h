@@ -13,6 +13,12 @@
 
 namespace act::eager {
 
+/// Thrown for what PyTorch refuses, or what is not known to be exact; run()
+/// makes an error of it.
+struct Unsupported {
+  std::string why;
+};
+
 /// A result of the operator of this moment.
 Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype);
 /// The same, of the next moment: contiguous, or as an elementwise operator lays

@@ -152,8 +152,8 @@ Tensor sdpaAttention(const Context &c, const Tensor &given, const Tensor &k16,
   Tensor q = given, k = k16, v = v16;
   int64_t groups = q.size(1) / k.size(1), rows = q.size(2);
   // Grouped heads go to the kernel as they are, if it takes them.
-  bool grouped = c.options.attention != Attention::Efficient && !mask &&
-                 k.size(-1) <= 256;
+  bool grouped =
+      c.options.attention != Attention::Efficient && !mask && k.size(-1) <= 256;
   if (groups > 1 && !grouped) {
     if (rows == 1) { // the heads of a group are rows of one
       q = reshape(q, {q.size(0), k.size(1), groups, q.size(3)});

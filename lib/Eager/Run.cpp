@@ -39,6 +39,8 @@ static void checkSupported(const Context &c) {
   if (bert ? config.head != hf::Head::MaskedLM
            : config.head != hf::Head::CausalLM)
     throw Unsupported{"a model without a loss has no backward"};
+  if (config.layers > 10000)
+    throw Unsupported{"more than 10,000 layers"};
   bool wide = c.dtype == DType::F32;
   if (c.options.attention == Attention::Flash && (wide || c.d > 256))
     throw Unsupported{

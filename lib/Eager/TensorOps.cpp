@@ -19,9 +19,15 @@ static Tensor viewOf(const Tensor &x, Shape sizes, Shape strides) {
 }
 
 Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype) {
+  // Sums over a step stay within 63 bits.
+  constexpr int64_t most = int64_t(1) << 48;
+  int64_t bytes = size(dtype);
+  for (int64_t d : sizes)
+    if (__builtin_mul_overflow(bytes, d, &bytes) || bytes > most)
+      throw Unsupported{
+          std::string("a tensor of more than 2^48 bytes, made by ") + op};
   auto impl = std::make_shared<Impl>();
-  impl->storage =
-      std::make_shared<Storage>(session->log, product(sizes) * size(dtype), op);
+  impl->storage = std::make_shared<Storage>(session->log, bytes, op);
   if (impl->storage->number >= 0) {
     Allocation &a = session->log->allocations[impl->storage->number];
     a.shape = sizes;

@@ -28,7 +28,8 @@ artifact::DType readDtype(Fields &f) {
   return types[newer];
 }
 
-Activation readActivation(Fields &f, const char *name, const char *absent, bool &inSteps) {
+Activation readActivation(Fields &f, const char *name, const char *absent,
+                          bool &inSteps) {
   struct Row {
     const char *word;
     Activation activation;
@@ -247,7 +248,8 @@ void readGpt2(Fields &f, ModelConfig &c) {
   c.maxPositions = f.dimension("n_positions", 1024);
   if (f.dimension("n_ctx", c.maxPositions) != c.maxPositions)
     f.expected("n_ctx", "n_positions " + std::to_string(c.maxPositions));
-  c.activation = readActivation(f, "activation_function", "gelu_new", c.geluInSteps);
+  c.activation =
+      readActivation(f, "activation_function", "gelu_new", c.geluInSteps);
   c.normEps = f.positive("layer_norm_epsilon", 1e-5);
   c.tied = f.flag("tie_word_embeddings", true);
   c.embeddingDropout = f.probability("embd_pdrop", 0.1);

@@ -194,8 +194,9 @@ std::string savedTable(const MemoryReport &r, int layer) {
     return x->bytes != y->bytes ? x->bytes > y->bytes : x < y;
   });
   for (const SavedValue *v : values)
-    rows.push_back({printable(v->node.empty() ? v->name : v->node + "." + v->name), shapeText(v->shape, v->dtype),
-                    humanBytes(v->bytes), exact(v->bytes)});
+    rows.push_back(
+        {printable(v->node.empty() ? v->name : v->node + "." + v->name),
+         shapeText(v->shape, v->dtype), humanBytes(v->bytes), exact(v->bytes)});
   if (!plain)
     for (size_t i = 0; i < values.size(); ++i)
       rows[i + 1].push_back(printable(values[i]->formula));
@@ -275,8 +276,8 @@ std::string peakText(const MemoryReport &r) {
       text += fmt::format("             {}{}\n", candidates[i].str(),
                           winner && *winner == i ? "  <- here" : "");
     if (r.peak.alignmentBytes)
-      text += "             + " + exact(r.peak.alignmentBytes) +
-              " (alignment)\n";
+      text +=
+          "             + " + exact(r.peak.alignmentBytes) + " (alignment)\n";
   }
   if (shown < candidates.size())
     text += fmt::format("             ({} more for other widths than these, in "
