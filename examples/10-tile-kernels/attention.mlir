@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: rm -rf %t && mkdir %t && cd %t
+// RUN: bash %S/run.sh sm_86 3 %s
+// RUN: bash %S/run.sh sm_89 4 %s
+// RUN: bash %S/run.sh sm_90a 5 %s
+//
 // One head of attention: o = softmax(q k^T / sqrt(80)) v, 240 tokens of 80
 // numbers. A program has 64 queries and walks over the keys, 80 at a time. It
 // never holds a whole row of scores: it carries the largest so far (m), the sum

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: rm -rf %t && mkdir %t && cd %t
+// RUN: bash %S/run.sh sm_80 3 %s
+// RUN: bash %S/run.sh sm_90a 5 %s
+//
 // attention.mlir with a mask: a query sees the keys up to its own position.
 // Blocks of keys that all 64 queries see come first and need no mask; then the
 // blocks that the diagonal crosses, whose hidden scores become -inf; blocks that

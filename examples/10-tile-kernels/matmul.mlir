@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: rm -rf %t && mkdir %t && cd %t
+// RUN: bash %S/run.sh sm_86 3 %s
+// RUN: bash %S/run.sh sm_89 4 %s
+// RUN: bash %S/run.sh sm_90a 5 %s
+//
 // y = x w. A program makes a block of 128 rows and 80 columns; the last rows of
 // the second one (x has 200) lie outside. Products of bf16 are summed in f32.
 gpu.module @kernels {

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: rm -rf %t && mkdir %t && cd %t
+// RUN: bash %S/run.sh sm_86 3 %s
+// RUN: bash %S/run.sh sm_89 4 %s
+// RUN: bash %S/run.sh sm_90a 5 %s
+//
 // Softmax of each of 37 rows. A program takes 4 of them, 10 programs take 40.
 // Columns from 200 on read as -inf, whose exponential adds nothing to a sum.
 gpu.module @kernels {
