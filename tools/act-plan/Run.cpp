@@ -18,6 +18,10 @@ static int fail(const Error &error) {
   return 1;
 }
 
+static std::string nameOf(const std::string &path) {
+  return path == "-" ? "standard input" : path;
+}
+
 static Result<CsvContents> read(const std::string &path) {
   if (path != "-") {
     auto file = file::MappedFile::open(path);
@@ -30,8 +34,8 @@ static Result<CsvContents> read(const std::string &path) {
   for (size_t n; (n = fread(block, 1, sizeof block, stdin)) > 0;)
     text.append(block, n);
   if (ferror(stdin))
-    return Error{"cannot be read", "standard input"};
-  return readCsv(text, "standard input");
+    return Error{"cannot be read", nameOf(path)};
+  return readCsv(text, nameOf(path));
 }
 
 static Result<Plan> makePlan(const CommandLine &o, const Problem &problem) {
@@ -59,7 +63,7 @@ static Result<Plan> givenPlan(const CommandLine &o,
     if (at > INT64_MAX - bytes)
       return Error{"offset " + std::to_string(at) + " of buffer '" +
                        contents.problem.buffers[i].name + "' is too large",
-                   o.file};
+                   nameOf(o.file)};
     highest = std::max(highest, at + bytes);
   }
   plan.arenaBytes = o.capacity.value_or(highest);
@@ -106,15 +110,15 @@ int plantool::run(const CommandLine &o) {
     return fail({o.validate ? "there is no column 'offset' to validate; "
                               "--capacity=N or --minimize makes a plan"
                             : "expected --capacity=N or --minimize",
-                 o.file});
+                 nameOf(o.file)});
   auto plan = given ? givenPlan(o, *contents) : makePlan(o, problem);
   if (!plan)
-    return fail({plan.error().message, o.file});
+    return fail({plan.error().message, nameOf(o.file)});
   auto verdict = validate(problem, *plan);
   if (!verdict)
     return fail(
         {(given ? "" : "the plan found is wrong: ") + verdict.error().message,
-         o.file});
+         nameOf(o.file)});
   plan->arenaBytes = verdict->highestByte;
   std::string text = o.json ? json(o, *plan) : writeCsv(problem, &*plan);
   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
