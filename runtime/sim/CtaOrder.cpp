@@ -93,7 +93,7 @@ std::vector<uint32_t> looksOf(const ptx::Function &f) {
       if (std::any_of(first, last, acts))
         continue;
       for (uint32_t i = begin; i < end; ++i)
-        if (f.instructions[i].root == "ld" || f.instructions[i].root == "atom")
+        if (f.instructions[i].root == "ld")
           result.push_back(i);
     }
   return result;

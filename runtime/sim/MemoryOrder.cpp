@@ -165,14 +165,9 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const std::function<bool(std::byte *)> &change) {
   auto &table = c.grid.releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
+  // It does not look (CtaOrder.h): who updates in a loop tries again with what
+  // it found, or takes a lock.
   std::byte word[16] = {};
-  if (const std::byte *before =
-          beforeOthers(c, at, lane, table, where, address, bytes)) {
-    // Only where it changes nothing: an update is of what is there.
-    std::memcpy(word, before, bytes);
-    if (!change(word))
-      return c.poll(address, "a word of memory to change");
-  }
   if (c.checks) {
     auto it = table.words.find(keyOf(c, where, address));
     if (it != table.words.end())

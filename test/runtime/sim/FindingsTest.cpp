@@ -347,12 +347,12 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
      {2, 1}},
-    {"a block waits for an earlier one by cas",
-     "relies-on-cta-order",
-     "setp.eq.u32 %p, %b, 0; @%p atom.global.exch.b32 %j, [flag], 1; @%p ret;"
-     "wait: atom.global.cas.b32 %i, [flag], 1, 2; setp.eq.u32 %p, %i, 0;"
-     "@%p bra wait;",
-     {2, 1}},
+    {"blocks try again with what they found",
+     "",
+     "mov.u32 %i, 12345; again: max.u32 %j, %i, %b;"
+     "atom.global.cas.b32 %k, [flag], %i, %j; setp.ne.u32 %p, %k, %i;"
+     "mov.u32 %i, %k; @%p bra again;",
+     {50, 1}},
     {"a block waits for those with earlier tickets",
      "",
      "atom.global.add.u32 %i, [%a], 1;"
