@@ -60,6 +60,7 @@ private:
   Moments moments;
   int64_t nodes = 0, rounds = 0;
   double effort = 0, share = 0.1;
+  double perNode = 60; // iterations
   std::clock_t start = std::clock();
 };
 
@@ -155,10 +156,12 @@ MilpAnswer Search::spend(const Relaxation &relaxation, MilpLimits limits) {
   const Milp &p = relaxation.problem();
   const auto rows = static_cast<double>(p.rowLower.size() + 1);
   const double left = share * (options.effort - effort) * unitOfEffort;
-  limits.nodes = std::max<int64_t>(10, std::llround(left / (60 * rows)));
+  limits.nodes = std::max<int64_t>(10, std::llround(left / (perNode * rows)));
   limits.seconds = secondsLeft();
   MilpAnswer answer = minimize(p, limits);
   nodes += answer.nodes;
+  if (answer.nodes > 50)
+    perNode = std::max(2.0, double(answer.iterations) / double(answer.nodes));
   effort += (static_cast<double>(answer.iterations) * rows) / unitOfEffort +
             rootEffort(p);
   return answer;
