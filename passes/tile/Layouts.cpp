@@ -43,3 +43,29 @@ layout::Distributed tile::swapped(const layout::Distributed &l) {
   std::swap(order[l.rank() - 1], order[l.rank() - 2]);
   return l.transposed(order);
 }
+
+RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {
+  layout::Distributed l = distributed(type);
+  size_t merged = l.rank() - rank + 1;
+  ArrayRef<int64_t> from = type.getShape();
+  SmallVector<int64_t> shape{llvm::product_of(from.take_front(merged))};
+  llvm::append_range(shape, from.drop_front(merged));
+  auto digits = [&](const layout::Digits &list) {
+    layout::Digits out;
+    for (const layout::Digit &d : list) {
+      int64_t first = 0;
+      for (size_t i = 0; i < merged; ++i)
+        first = first * from[i] + d.strides[i];
+      std::vector<int64_t> strides{first};
+      strides.insert(strides.end(), d.strides.begin() + merged,
+                     d.strides.end());
+      out.push_back({d.extent, strides});
+    }
+    return out;
+  };
+  // What was a mixed radix of each dimension is one of both together.
+  return with(RankedTensorType::get(shape, type.getElementType()),
+              *layout::Distributed::get({shape.begin(), shape.end()},
+                                        digits(l.registers()),
+                                        digits(l.lanes()), digits(l.warps())));
+}

@@ -19,5 +19,9 @@ mlir::RankedTensorType with(mlir::RankedTensorType type,
 /// The last two dimensions change places.
 layout::Distributed swapped(const layout::Distributed &layout);
 
+/// The same registers as a block of lower rank: dimensions in front are one
+/// with the first that stays, in row-major order.
+mlir::RankedTensorType collapsed(mlir::RankedTensorType type, unsigned rank);
+
 } // namespace act::tile
 #endif

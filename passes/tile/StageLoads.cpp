@@ -174,6 +174,8 @@ void Staging::stageOnce(ArrayRef<Chain> chains) {
     b.setInsertionPoint(c.load);
     Location loc = c.load.getLoc();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    if (c.load->getParentOfType<LoopLikeOpInterface>())
+      BarrierOp::create(b, loc); // the last iteration may still be read
     copy(c.load, c.load.getIndices(), shared, zero);
     CommitCopiesOp::create(b, loc);
     WaitCopiesOp::create(b, loc, 0);

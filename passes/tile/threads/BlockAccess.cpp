@@ -71,11 +71,11 @@ ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
     if (known && size)
       product = t.b.getIndexAttr(*known * *size);
     else
-      product = arith::MulIOp::create(
-                    t.b, t.loc,
-                    getValueOrCreateConstantIndexOp(t.b, t.loc, product),
-                    getValueOrCreateConstantIndexOp(t.b, t.loc, parts.sizes[d]))
-                    .getResult();
+      product =
+          arith::MulIOp::create(
+              t.b, t.loc, getValueOrCreateConstantIndexOp(t.b, t.loc, product),
+              getValueOrCreateConstantIndexOp(t.b, t.loc, parts.sizes[d]))
+              .getResult();
   }
   parts.strides = strides;
   return parts;

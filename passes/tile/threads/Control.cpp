@@ -59,6 +59,7 @@ static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
 }
 
 static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
+  t.enterLoop();
   auto loop =
       scf::ForOp::create(t.b, op.getLoc(), t.scalar(op.getLowerBound()),
                          t.scalar(op.getUpperBound()), t.scalar(op.getStep()),
@@ -94,6 +95,7 @@ static LogicalResult lowerIf(scf::IfOp op, ThreadBuilder &t) {
 }
 
 static LogicalResult lowerWhile(scf::WhileOp op, ThreadBuilder &t) {
+  t.enterLoop();
   auto loop = scf::WhileOp::create(
       t.b, op.getLoc(), flat(op.getResultTypes(), t), flat(op.getInits(), t));
   for (auto [from, to] : {std::pair(&op.getBefore(), &loop.getBefore()),

@@ -3,6 +3,7 @@
 // Loads, stores and atomic additions of blocks. A plain access is an LLVM load
 // or store; one that may be outside of its view is a predicated PTX
 // instruction, so that no branch is needed.
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
 
@@ -40,8 +41,8 @@ std::string list(int64_t first, int64_t count) {
   return count > 1 ? "{" + s + "}" : s;
 }
 
-/// The bits of `count` equal elements in one word.
-uint32_t packed(TypedAttr pad, Type element, int64_t wordBits) {
+/// Word number `at` of elements that are all `pad`.
+uint32_t packed(TypedAttr pad, Type element, int64_t wordBits, int64_t at) {
   int64_t bits = std::max<int64_t>(8, element.getIntOrFloatBitWidth());
   uint64_t one = 0;
   if (auto f = dyn_cast_or_null<FloatAttr>(pad))
@@ -50,9 +51,11 @@ uint32_t packed(TypedAttr pad, Type element, int64_t wordBits) {
     one = i.getValue().getZExtValue();
   if (bits < 64)
     one &= (uint64_t(1) << bits) - 1;
+  if (bits == 64)
+    return static_cast<uint32_t>(at % 2 ? one >> 32 : one);
   uint64_t word = 0;
-  for (int64_t at = 0; at < wordBits; at += bits)
-    word |= one << at;
+  for (int64_t bit = 0; bit < wordBits; bit += bits)
+    word |= one << bit;
   return static_cast<uint32_t>(word);
 }
 
@@ -124,10 +127,12 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w,
     std::string text;
     int64_t wordBits = std::min<int64_t>(32, bytes * 8);
     char literal[16];
-    snprintf(literal, sizeof literal, "0x%x", packed(pad, element, wordBits));
-    for (int64_t i = 0; i < w.count; ++i)
+    for (int64_t i = 0; i < w.count; ++i) {
+      snprintf(literal, sizeof literal, "0x%x",
+               packed(pad, element, wordBits, i));
       text += std::string("mov.") + (wordBits < 32 ? "b16" : "b32") + " $" +
               std::to_string(i) + ", " + literal + "; ";
+    }
     text += "@$" + std::to_string(w.count) + " ld.global" + vectorSuffix(w) +
             " " + list(0, w.count) + ", [$" + std::to_string(w.count + 1) +
             " + " + std::to_string(offset) + "];";
@@ -241,6 +246,22 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
   return success();
 }
 
+/// What sm_80 has no instruction for LLVM writes as a loop of compare and swap.
+void addByExchange(Value v, Value pointer, int64_t offset, Value when,
+                   ThreadBuilder &t) {
+  OpBuilder::InsertionGuard guard(t.b);
+  if (when) {
+    auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), when, false);
+    t.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
+  if (offset)
+    pointer = LLVM::GEPOp::create(
+        t.b, t.loc, pointer.getType(), t.b.getI8Type(), pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  LLVM::AtomicRMWOp::create(t.b, t.loc, LLVM::AtomicBinOp::fadd, pointer, v,
+                            LLVM::AtomicOrdering::monotonic, "device");
+}
+
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
   RankedTensorType type = blockOf(op.getValue().getType(), t);
   Type element = type.getElementType();
@@ -250,10 +271,10 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
                     : element.isInteger(64) ? "u64"
                     : element.isF16()       ? "noftz.f16"
                                             : nullptr;
-  if (!ptx)
+  if (!ptx && !element.isBF16())
     return op.emitOpError() << "adds " << element
                             << ", which the target has no instruction for; "
-                               "expected f32, f64, f16, i32 or i64";
+                               "expected f32, f64, f16, bf16, i32 or i64";
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
   const char *constraint = element.isF32()         ? "f"
                            : element.isF64()       ? "d"
@@ -262,8 +283,17 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
                                                    : "r";
   Value once = t.holdsFirstCopy(type);
   Registers registers = registersOf(op.getValue(), t);
+  // A register that holds what another one holds would add it twice.
+  std::set<Coordinates> added;
+  const act::layout::Distributed &l = t.layoutOf(type);
   for (int64_t r = 0, n = registers.size(); r < n; ++r) {
+    if (!added.insert(l.coordinates(r, 0, 0)).second)
+      continue;
     Value when = andAlso(access.inside(r), once, t);
+    if (element.isBF16()) {
+      addByExchange(registers[r], access.pointer(r), access.offset(r), when, t);
+      continue;
+    }
     std::string text = std::string(when ? "@$2 " : "") +
                        "red.relaxed.gpu.global.add." + ptx + " [$0 + " +
                        std::to_string(access.offset(r)) + "], $1;";

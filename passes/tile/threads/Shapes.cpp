@@ -2,7 +2,9 @@
 //
 // Ops that only give elements another place: no thread gives anything to
 // another, a result's register is one of the operand's. Layouts were assigned
-// so.
+// so; only a reshape between shapes that no layout fits goes through shared
+// memory.
+#include "passes/tile/Layouts.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
@@ -92,6 +94,17 @@ LogicalResult act::tile::lowerShape(Operation *op, ThreadBuilder &t) {
       std::swap(c[c.size() - 1], c[c.size() - 2]);
       return c;
     });
+  auto flat = [&](Value v) {
+    return collapsed(cast<RankedTensorType>(v.getType()), 1);
+  };
+  if (isa<ReshapeOp>(op) && flat(from) != flat(result)) {
+    // No layout fits both shapes: elements move, in row-major order.
+    auto registers = converted(op, t.of(from), flat(from), flat(result), t);
+    if (failed(registers))
+      return failure();
+    t.set(result, std::move(*registers));
+    return success();
+  }
   // Reshape and expand_dims: the same elements in row-major order.
   return regroup(from, result, t,
                  [&](Coordinates c) { return reshaped(c, shape, fromShape); });

@@ -147,54 +147,22 @@ void loadShared(Value result, const Shared &form, Value pointer,
   loadByElements(result, form, pointer, t);
 }
 
-LogicalResult lowerConversion(ConvertLayoutOp op, ThreadBuilder &t) {
-  Value in = op.getInput();
-  const Distributed from = t.layoutOf(in.getType()),
-                    to = t.layoutOf(op.getType());
-  if (from.lanes() == to.lanes() && from.warps() == to.warps()) {
-    std::map<Coordinates, int64_t> at;
-    for (int64_t r = from.registerCount() - 1; r >= 0; --r)
-      at[from.coordinates(r, 0, 0)] = r;
-    Registers out;
-    for (int64_t r = 0; r < to.registerCount(); ++r)
-      out.push_back(t.of(in)[at.at(to.coordinates(r, 0, 0))]);
-    t.set(op, std::move(out));
-    return success();
+/// Names registers as a block of the type, for as long as it lives.
+class Named {
+public:
+  Named(RankedTensorType type, Registers registers, ThreadBuilder &t)
+      : t(t), value(stand.addArgument(type, t.loc)) {
+    t.set(value, std::move(registers));
   }
-  if (from.rank() > 2)
-    return op.emitOpError() << "moves a block of rank " << from.rank()
-                            << " between threads; only rank 1 and 2 can be";
-  auto type = cast<RankedTensorType>(in.getType());
-  auto passage = act::layout::choose(from, to, bytesOf(type.getElementType()));
-  if (!passage)
-    return op.emitOpError() << passage.error().message;
-  Value scratch = t.scratch(passage->shared.size());
-  if (!passage->transposed) {
-    storeShared(in, passage->shared, scratch, t);
-    t.barrier();
-    loadShared(op, passage->shared, scratch, t);
-    return success();
-  }
-  // The block and its transpose: the same registers under other coordinates.
-  auto turned = [&](Value v) {
-    auto block = cast<RankedTensorType>(v.getType());
-    return with(
-        RankedTensorType::get({block.getDimSize(1), block.getDimSize(0)},
-                              block.getElementType()),
-        swapped(t.layoutOf(block)));
-  };
-  Block stand; // values of the turned types, for as long as they are named
-  Value written = stand.addArgument(turned(in), t.loc),
-        read = stand.addArgument(turned(op), t.loc);
-  t.set(written, t.of(in));
-  storeShared(written, passage->shared, scratch, t);
-  t.barrier();
-  loadShared(read, passage->shared, scratch, t);
-  t.set(op, t.of(read));
-  t.forget(written);
-  t.forget(read);
-  return success();
-}
+  ~Named() { t.forget(value); }
+
+private:
+  ThreadBuilder &t;
+  Block stand;
+
+public:
+  Value value;
+};
 
 /// Chunks of 16 bytes over the lanes along a row first, then rows over lanes,
 /// warps and registers.
@@ -287,6 +255,40 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
 
 } // namespace
 
+FailureOr<Registers> act::tile::converted(Operation *op, const Registers &in,
+                                          RankedTensorType type,
+                                          RankedTensorType wanted,
+                                          ThreadBuilder &t) {
+  if (type.getRank() > 2)
+    return converted(op, in, collapsed(type, 2), collapsed(wanted, 2), t);
+  const Distributed from = t.layoutOf(type), to = t.layoutOf(wanted);
+  if (from.lanes() == to.lanes() && from.warps() == to.warps()) {
+    std::map<Coordinates, int64_t> at;
+    for (int64_t r = from.registerCount() - 1; r >= 0; --r)
+      at[from.coordinates(r, 0, 0)] = r;
+    Registers out;
+    for (int64_t r = 0; r < to.registerCount(); ++r)
+      out.push_back(in[at.at(to.coordinates(r, 0, 0))]);
+    return out;
+  }
+  auto passage = act::layout::choose(from, to, bytesOf(type.getElementType()));
+  if (!passage)
+    return op->emitOpError() << passage.error().message;
+  if (passage->transposed)
+    // The block and its transpose: the same registers under other coordinates.
+    for (RankedTensorType *block : {&type, &wanted})
+      *block = with(
+          RankedTensorType::get({block->getDimSize(1), block->getDimSize(0)},
+                                block->getElementType()),
+          swapped(t.layoutOf(*block)));
+  Named written(type, in, t), read(wanted, {}, t);
+  Value scratch = t.scratch(passage->shared.size());
+  storeShared(written.value, passage->shared, scratch, t);
+  t.barrier();
+  loadShared(read.value, passage->shared, scratch, t);
+  return t.of(read.value);
+}
+
 LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
   if (auto alloc = dyn_cast<AllocSharedOp>(op)) {
     t.scalars.map(alloc.getResult(), t.sharedAddress(*alloc.getOffset()));
@@ -320,5 +322,13 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
         slotPointer(type, t.scalar(store.getShared()), store.getSlot(), t), t);
     return success();
   }
-  return lowerConversion(cast<ConvertLayoutOp>(op), t);
+  auto convert = cast<ConvertLayoutOp>(op);
+  auto registers =
+      converted(op, t.of(convert.getInput()),
+                cast<RankedTensorType>(convert.getInput().getType()),
+                cast<RankedTensorType>(convert.getType()), t);
+  if (failed(registers))
+    return failure();
+  t.set(convert, std::move(*registers));
+  return success();
 }

@@ -89,6 +89,8 @@ public:
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
   void barrier();
+  /// What comes next may run after what comes later.
+  void enterLoop() { scratchUsed = true; }
 
   /// Scalars as one vector of LLVM's, and back.
   mlir::Value vectorOf(mlir::ValueRange elements);
@@ -127,6 +129,13 @@ mlir::LogicalResult lowerShape(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
+
+/// Registers of a block of type `from` as the layout of `to` wants them, by way
+/// of shared memory where other threads have them.
+mlir::FailureOr<Registers> converted(mlir::Operation *op, const Registers &in,
+                                     mlir::RankedTensorType from,
+                                     mlir::RankedTensorType to,
+                                     ThreadBuilder &t);
 
 } // namespace act::tile
 #endif

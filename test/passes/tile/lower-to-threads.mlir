@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(canonicalize,tile-assign-layouts,cse,tile-stage-loads,tile-lower-to-threads))' | FileCheck %s
+
+gpu.module @kernels {
+  // Proven to be inside: one load of 16 bytes, no mask.
+  // CHECK-LABEL: gpu.func @inside
+  // CHECK-SAME: tile.shared_bytes = 0
+  // CHECK-NOT: inline_asm
+  // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+  // CHECK-COUNT-4: arith.addf {{.*}} : f32
+  // CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+  gpu.func @inside(%x: !tile.view<1024xf32>, %y: !tile.view<1024xf32>) kernel attributes {tile.grid = array<i64: 2, 1, 1>} {
+    %c512 = arith.constant 512 : index
+    %p = tile.program_id x
+    %i = arith.muli %p, %c512 : index
+    %a = tile.load %x[%i : 512] : !tile.view<1024xf32>
+    %b = arith.addf %a, %a : tensor<512xf32>
+    tile.store %b, %y[%i : 512] : !tile.view<1024xf32>
+    gpu.return
+  }
+
+  // What may be outside is predicated, with its padding in place first.
+  // CHECK-LABEL: gpu.func @outside
+  // CHECK: llvm.inline_asm {{.*}}mov.b32 $0, 0xff800000;{{.*}}@{{.*}} ld.global.b32
+  // CHECK: llvm.inline_asm {{.*}}@$0 st.global.b32
+  gpu.func @outside(%x: !tile.view<999xf32>, %y: !tile.view<999xf32>) kernel {
+    %c512 = arith.constant 512 : index
+    %p = tile.program_id x
+    %i = arith.muli %p, %c512 : index
+    %a = tile.load %x[%i : 512] pad = neg_inf : !tile.view<999xf32>
+    tile.store %a, %y[%i : 512] : !tile.view<999xf32>
+    gpu.return
+  }
+
+  // Padding of 64 bits has two words of its own.
+  // CHECK-LABEL: gpu.func @wide
+  // CHECK: llvm.inline_asm {{.*}}mov.b32 $0, 0x0; mov.b32 $1, 0xfff00000;
+  gpu.func @wide(%x: !tile.view<99xf64>, %y: !tile.view<99xf64>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 128] pad = neg_inf : !tile.view<99xf64>
+    tile.store %a, %y[%c0 : 128] : !tile.view<99xf64>
+    gpu.return
+  }
+
+  // A transposed view of a pointer: strides of run-time sizes are their products.
+  // CHECK-LABEL: gpu.func @turned
+  // CHECK-SAME: (%{{.+}}: !llvm.ptr<1>, %{{.+}}: i64, %{{.+}}: !llvm.ptr<1>)
+  // CHECK-NOT: tile.transposed_view
+  // CHECK: gpu.return
+  gpu.func @turned(%p: !tile.ptr<f32>, %n: index, %y: !tile.view<16x8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %v = tile.view %p sizes [8, %n] : !tile.ptr<f32> -> !tile.view<8x?xf32>
+    %t = tile.transposed_view %v [1, 0] : !tile.view<8x?xf32> -> !tile.view<?x8xf32, strides = [1, ?]>
+    %a = tile.load %t[%c0 : 16, %c0 : 8] : !tile.view<?x8xf32, strides = [1, ?]>
+    tile.store %a, %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    gpu.return
+  }
+
+  // A dot of 64x64x32 on 4 warps: 8 instructions of 16x8x16 for each k, twice.
+  // CHECK-LABEL: gpu.func @product
+  // CHECK: nvvm.cp.async.shared.global
+  // CHECK: nvvm.ldmatrix
+  // CHECK-COUNT-16: nvvm.mma.sync
+  // CHECK-NOT: nvvm.mma.sync
+  // CHECK: gpu.return
+  gpu.func @product(%x: !tile.view<64x32xbf16>, %y: !tile.view<32x64xbf16>, %z: !tile.view<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %a = tile.load %x[%c0 : 64, %c0 : 32] : !tile.view<64x32xbf16>
+    %b = tile.load %y[%c0 : 32, %c0 : 64] : !tile.view<32x64xbf16>
+    %d = tile.dot %a, %b, %zero : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+    tile.store %d, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
+
+  // Between 20x16 and 10x32 no layout fits both: elements move in the reshape.
+  // CHECK-LABEL: gpu.func @moved
+  // CHECK: gpu.barrier
+  gpu.func @moved(%x: !tile.view<20x48xf32>, %y: !tile.view<30x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 20, %c0 : 48] : !tile.view<20x48xf32>
+    %b = tile.reshape %a : tensor<20x48xf32> -> tensor<30x32xf32>
+    tile.store %b, %y[%c0 : 30, %c0 : 32] : !tile.view<30x32xf32>
+    gpu.return
+  }
+
+  // In a loop, scratch that the last round may still read waits for it.
+  // CHECK-LABEL: gpu.func @again
+  // CHECK: scf.for
+  // CHECK: gpu.barrier
+  // CHECK: llvm.store {{.*}}!llvm.ptr<3>
+  // CHECK: gpu.barrier
+  // CHECK: llvm.load {{.*}}!llvm.ptr<3>
+  gpu.func @again(%x: !tile.view<4x1024xf32>, %y: !tile.view<1xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant 0.0 : f32
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zero) -> f32 {
+      %a = tile.load %x[%i, %c0 : 1024] : !tile.view<4x1024xf32>
+      %m = tile.reduce max %a axis 0 : tensor<1024xf32>
+      %n = arith.addf %s, %m : f32
+      scf.yield %n : f32
+    }
+    tile.store %r, %y[%c0] : !tile.view<1xf32>
+    gpu.return
+  }
+}

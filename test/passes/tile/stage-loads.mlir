@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts,cse,tile-stage-loads))' | FileCheck %s
+
+gpu.module @kernels {
+  // Three stages: copies of two iterations before the loop, then one in each; a
+  // slot is read after its group is done and all threads know it.
+  // CHECK-LABEL: gpu.func @loop
+  // CHECK-DAG: tile.alloc_shared : !tile.shared<3x64x32xbf16
+  // CHECK-DAG: tile.alloc_shared : !tile.shared<3x32x64xbf16
+  // CHECK-COUNT-2: tile.copy_async
+  // CHECK-NEXT: tile.commit_copies
+  // CHECK-COUNT-2: tile.copy_async
+  // CHECK-NEXT: tile.commit_copies
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.wait_copies 1
+  // CHECK-NEXT: tile.barrier
+  // CHECK-COUNT-2: tile.copy_async
+  // CHECK-NEXT: tile.commit_copies
+  // CHECK-NOT: tile.load %
+  // CHECK-COUNT-2: tile.load_shared
+  // CHECK: tile.dot
+  // CHECK: }
+  // CHECK: tile.wait_copies 0
+  gpu.func @loop(%x: !tile.view<64x256xbf16>, %y: !tile.view<256x64xbf16>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 3>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %r = scf.for %k = %c0 to %c256 step %c32 iter_args(%s = %zero) -> tensor<64x64xf32> {
+      %a = tile.load %x[%c0 : 64, %k : 32] : !tile.view<64x256xbf16>
+      %b = tile.load %y[%k : 32, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %a, %b, %s : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
+
+  // One stage: a barrier keeps the copy from what still reads the last one.
+  // CHECK-LABEL: gpu.func @one
+  // CHECK: scf.for
+  // CHECK: tile.barrier
+  // CHECK: tile.copy_async
+  // CHECK: tile.wait_copies 0
+  // CHECK-NEXT: tile.barrier
+  gpu.func @one(%x: !tile.view<64x256xbf16>, %y: !tile.view<256x64xbf16>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %r = scf.for %k = %c0 to %c256 step %c32 iter_args(%s = %zero) -> tensor<64x64xf32> {
+      %a = tile.load %x[%c0 : 64, %k : 32] : !tile.view<64x256xbf16>
+      %b = tile.load %y[%k : 32, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %a, %b, %s : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
+
+  // Rows of 33 elements are not aligned to 16 bytes, and padding that is no zero
+  // cannot be copied: both stay loads.
+  // CHECK-LABEL: gpu.func @left
+  // CHECK-NOT: tile.copy_async
+  // CHECK: tile.load %{{.*}}33xbf16
+  // CHECK: tile.load {{.*}} pad = 1.0
+  gpu.func @left(%x: !tile.view<64x33xbf16>, %y: !tile.view<32x64xbf16>, %z: !tile.view<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %a = tile.load %x[%c0 : 64, %c0 : 32] : !tile.view<64x33xbf16>
+    %b = tile.load %y[%c0 : 32, %c0 : 64] pad = 1.0 : !tile.view<32x64xbf16>
+    %d = tile.dot %a, %b, %zero : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+    tile.store %d, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
+}
