@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""sweep.py BUILD [--count N] [--seed S] [--all] [--only FAMILY,..] [--keep DIR]: random kernels
+on blocks, compiled and run on the simulator with all its checks under several
+scheduling seeds, and compared with numpy.
+
+Kernel i of a family is a function of (seed, family, i) alone; `--case FAMILY:I` runs
+one. --all goes on until it is interrupted or --minutes are over. The exit status says
+whether all was well.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "sweep"))
+import kernels  # noqa: E402
+from program import Array  # noqa: E402
+from reference import Ref, differences  # noqa: E402
+
+TARGETS = ["sm_80", "sm_80", "sm_80", "sm_89", "sm_90a"]
+
+
+def build(family, seed, number):
+    rng = np.random.default_rng([seed, zlib.crc32(family.encode()), number])
+    program = kernels.FAMILIES[family](rng)
+    program.expect()
+    return program, TARGETS[int(rng.integers(len(TARGETS)))]
+
+
+def failure(act_run, program, target, folder, seeds, timeout):
+    """What is wrong, or None; and how many numbers were compared."""
+    (folder / "k.mlir").write_text(program.text())
+    compared = 0
+    for seed in seeds:
+        arguments = []
+        for i, a in enumerate(program.arguments):
+            if isinstance(a, Array):
+                np.save(folder / f"{i}.npy", a.file())
+                arguments.append(f"{'inout' if a.out else 'in'}:{folder / f'{i}.npy'}")
+            else:
+                arguments.append(f"{a.kind}:{a.number}")
+        command = [act_run, "kernel", str(folder / "k.mlir"), "--target", target, "--cache-dir", str(folder / "cache"),
+                   "--seed", str(seed), "--threads", "1"]
+        for a in arguments:
+            command += ["--arg", a]
+        (folder / "command").write_text(" ".join(command) + "\n")
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return f"seed {seed}: not done after {timeout} s", compared
+        if run.returncode:
+            lines = [line for line in (run.stderr + run.stdout).splitlines() if line.strip()]
+            return f"seed {seed}: exit {run.returncode}: " + "\n    ".join(lines[:6]), compared
+        for i, a in enumerate(program.arguments):
+            if not isinstance(a, Array):
+                continue
+            got = np.load(folder / f"{i}.npy")
+            got, tail = got[:a.val.size], got[a.val.size:]
+            if not np.array_equal(tail, a.tail):
+                return f"seed {seed}: argument {i} is written behind its end", compared
+            want = Ref(a.val, a.err)
+            bad = differences(got, want, a.dtype)
+            compared += int(np.isfinite(a.err).sum())
+            if len(bad):
+                at = int(bad[0][0])
+                return (f"seed {seed}: {len(bad)} of {got.size} elements of argument {i} differ, at {at}: "
+                        f"{got[at]} ({a.dtype}), expected {want.val[at]} within {want.err[at]}"), compared
+    return None, compared
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=12, help="kernels of each family")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--schedules", type=int, default=2, help="scheduling seeds of each kernel")
+    parser.add_argument("--only", default=",".join(kernels.FAMILIES))
+    parser.add_argument("--case", help="FAMILY:NUMBER")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the kernels that fail")
+    parser.add_argument("-j", type=int, default=2)
+    o = parser.parse_args()
+    act_run = str(o.build / "bin/act-run")
+    work = pathlib.Path(tempfile.mkdtemp(prefix="act-tile-sweep-"))
+    end = time.monotonic() + 60 * o.minutes
+
+    def one(case):
+        family, number = case
+        if time.monotonic() > end:
+            return None
+        folder = work / f"{family}-{number}"
+        folder.mkdir()
+        program, target = build(family, o.seed, number)
+        why, compared = failure(act_run, program, target, folder, range(o.schedules), o.timeout)
+        if why and o.keep:
+            shutil.copytree(folder, o.keep / f"{family}-{number}", dirs_exist_ok=True)
+        shutil.rmtree(folder)
+        return case, target, why, compared
+
+    def cases():
+        if o.case:
+            family, number = o.case.split(":")
+            yield family, int(number)
+            return
+        number = 0
+        while o.all or number < o.count:
+            for family in o.only.split(","):
+                yield family, number
+            number += 1
+
+    failed = done = total = 0
+    try:
+        with concurrent.futures.ThreadPoolExecutor(o.j) as pool:
+            waiting, source = set(), cases()
+            while True:
+                while len(waiting) < 2 * o.j and time.monotonic() < end:
+                    case = next(source, None)
+                    if case is None:
+                        break
+                    waiting.add(pool.submit(one, case))
+                if not waiting:
+                    break
+                ready, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in ready:
+                    if future.result() is None:
+                        continue
+                    (family, number), target, why, compared = future.result()
+                    done += 1
+                    total += compared
+                    if why:
+                        failed += 1
+                        print(f"FAIL {family}:{number} on {target} {why}", flush=True)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print(f"{done - failed} of {done} kernels agree with numpy, {total} numbers compared, seed {o.seed}")
+    return 1 if failed or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
