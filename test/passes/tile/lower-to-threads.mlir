@@ -32,6 +32,18 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of an argument nothing is known, however large the view.
+  // CHECK-LABEL: gpu.func @anywhere
+  // CHECK: arith.maxsi
+  // CHECK: arith.maxsi
+  // CHECK: llvm.inline_asm {{.*}}@{{.*}} ld.global
+  gpu.func @anywhere(%x: !tile.view<1024xf32>, %y: !tile.view<64xf32>, %i: index) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%i : 64] : !tile.view<1024xf32>
+    tile.store %a, %y[%c0 : 64] : !tile.view<64xf32>
+    gpu.return
+  }
+
   // Padding of 64 bits has two words of its own.
   // CHECK-LABEL: gpu.func @wide
   // CHECK: llvm.inline_asm {{.*}}mov.b32 $0, 0x0; mov.b32 $1, 0xfff00000;
