@@ -47,16 +47,17 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   pm.addPass(createCSEPass());
   // From here on upstream's conversions only.
   pm.addPass(createSCFToControlFlowPass());
+  // Before the next one, which knows libdevice only.
+  pm.addPass(createConvertMathToLLVMPass());
+  ArithToLLVMConversionPassOptions arith;
+  arith.indexBitwidth = 64;
+  pm.addPass(createArithToLLVMConversionPass(arith));
   ConvertGpuOpsToNVVMOpsOptions nvvm;
   nvvm.indexBitwidth = 64;
   pm.addPass(createConvertGpuOpsToNVVMOps(nvvm));
   ConvertIndexToLLVMPassOptions index;
   index.indexBitwidth = 64;
   pm.addPass(createConvertIndexToLLVMPass(index));
-  ArithToLLVMConversionPassOptions arith;
-  arith.indexBitwidth = 64;
-  pm.addPass(createArithToLLVMConversionPass(arith));
-  pm.addPass(createConvertMathToLLVMPass());
   // Operations that upstream has no intrinsic for become inline PTX.
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -156,6 +156,7 @@ StringRef intrinsicOf(Operation *op) {
       .Case("math.copysign", "llvm.copysign")
       .Case("math.ceil", "llvm.ceil")
       .Case("math.floor", "llvm.floor")
+      .Case("math.round", "llvm.round")
       .Case("math.trunc", "llvm.trunc")
       .Case("math.roundeven", "llvm.roundeven")
       .Case("arith.maximumf", "llvm.maximum")

@@ -82,7 +82,7 @@ constexpr Since instructions[] = {
     {"maxnum", 80, false},
     {"minimum", 80, false},
     {"minnum", 80, false},
-    {"roundeven", 80, false},
+    {"round", 80, false},
     {"sqrt", 80, false},
     {"trunc", 80, false},
     {"nvvm.add.rn", 80, false},
