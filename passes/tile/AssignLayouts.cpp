@@ -34,6 +34,11 @@ bool isFree(Operation *op) {
   return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
 }
 
+/// Element i of the results is made of elements i of the operands.
+bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || isa<PhiloxOp>(op);
+}
+
 /// Values that have one layout with `v` because control flow hands one on as
 /// the other.
 void aliases(Value v, SmallVectorImpl<Value> &out) {
@@ -168,7 +173,7 @@ void Assignment::spreadFrom(Value v) {
       offer(r, l);
   };
   if (Operation *op = v.getDefiningOp()) {
-    if (op->hasTrait<OpTrait::Elementwise>() && !isFree(op))
+    if (isElementwise(op) && !isFree(op))
       elementwise(op);
     else if (auto trans = dyn_cast<TransOp>(op))
       offer(trans.getInput(), swapped(l));
@@ -190,7 +195,7 @@ void Assignment::spreadFrom(Value v) {
   }
   for (OpOperand &use : v.getUses()) {
     Operation *op = use.getOwner();
-    if (op->hasTrait<OpTrait::Elementwise>())
+    if (isElementwise(op))
       elementwise(op);
     else if (auto trans = dyn_cast<TransOp>(op))
       offer(trans.getResult(), swapped(l));
@@ -520,7 +525,15 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return requireIndices(op, isBlock(load.getResult())
                                   ? std::optional(layoutOf(load.getResult()))
                                   : std::nullopt);
-  if (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults()) {
+  if (isa<PrintOp>(op)) { // a line has the elements of one thread
+    for (Value v : op->getOperands())
+      if (isBlock(v)) {
+        requireAll(layoutOf(v));
+        break;
+      }
+    return success();
+  }
+  if (isElementwise(op) && op->getNumResults()) {
     if (isBlock(op->getResult(0)))
       requireAll(layoutOf(op->getResult(0)));
     return success();

@@ -37,6 +37,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerReduce(op, t);
   if (isa<DotOp>(op))
     return lowerDot(op, t);
+  if (isa<PhiloxOp, AssertOp, PrintOp>(op))
+    return lowerDebug(op, t);
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
           LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp>(op))
     return lowerShared(op, t);

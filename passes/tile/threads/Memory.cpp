@@ -246,7 +246,8 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
   return success();
 }
 
-/// What sm_80 has no instruction for LLVM writes as a loop of compare and swap.
+/// sm_80 has no instruction that adds bf16: compare and swap until no one came
+/// between. The first read is relaxed too, or it would race with the swaps.
 void addByExchange(Value v, Value pointer, int64_t offset, Value when,
                    ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
@@ -254,12 +255,17 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
     auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), when, false);
     t.b.setInsertionPointToStart(&branch.getThenRegion().front());
   }
-  if (offset)
-    pointer = LLVM::GEPOp::create(
-        t.b, t.loc, pointer.getType(), t.b.getI8Type(), pointer,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-  LLVM::AtomicRMWOp::create(t.b, t.loc, LLVM::AtomicBinOp::fadd, pointer, v,
-                            LLVM::AtomicOrdering::monotonic, "device");
+  std::string at = "[$0 + " + std::to_string(offset) + "]";
+  t.inlinePtx(
+      Type(),
+      "{ .reg .pred %again; .reg .b16 %old, %new, %seen, %one; "
+      "mov.b16 %one, 0x3f80; ld.relaxed.gpu.global.b16 %old, " +
+          at + "; again_${:uid}: fma.rn.bf16 %new, %old, %one, $1; " +
+          "atom.relaxed.gpu.global.cas.b16 %seen, " + at + ", %old, %new; " +
+          "setp.ne.s16 %again, %seen, %old; mov.b16 %old, %seen; " +
+          "@%again bra again_${:uid}; }",
+      "l,h,~{memory}",
+      {pointer, LLVM::BitcastOp::create(t.b, t.loc, t.b.getI16Type(), v)});
 }
 
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
