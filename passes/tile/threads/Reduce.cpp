@@ -129,10 +129,23 @@ void Reduction::overLanes(Tuple &values) {
         Tuple others;
         for (Value v : values)
           others.push_back(exchange(v, divisor * bit));
-        // A commutative combiner may take the two in either order, and both
-        // lanes get the same bits; one that keeps the order wants the lower
-        // first.
-        values = combine(values, others);
+        if (op.getKind()) {
+          values = combine(values, others);
+          continue;
+        }
+        // A region may prefer its left side among equals. Both lanes put the
+        // lower one there, so that both get the same.
+        Value upper =
+            arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne,
+                                  t.digit(t.lane, divisor * bit, 2), t.i32(0));
+        Tuple left, right;
+        for (auto [own, other] : llvm::zip(values, others)) {
+          left.push_back(
+              arith::SelectOp::create(t.b, t.loc, upper, other, own));
+          right.push_back(
+              arith::SelectOp::create(t.b, t.loc, upper, own, other));
+        }
+        values = combine(left, right);
       }
     divisor *= d.extent;
   }

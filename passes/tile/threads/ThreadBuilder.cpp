@@ -138,7 +138,8 @@ int64_t ThreadBuilder::allocateShared(int64_t bytes) {
 }
 
 Value ThreadBuilder::scratch(int64_t bytes) {
-  scratchBytes = std::max(scratchBytes, bytes);
+  // LLVM may read a few bytes more than are asked for, in one access.
+  scratchBytes = std::max<int64_t>(scratchBytes, llvm::alignTo(bytes, 16));
   if (scratchUsed)
     barrier();
   scratchUsed = true;
