@@ -5,29 +5,13 @@ using namespace mlir;
 using namespace act;
 
 layout::Distributed tile::distributed(RankedTensorType type) {
-  auto attr = cast<LayoutAttr>(type.getEncoding());
-  auto digits = [](ArrayRef<DigitAttr> list) {
-    layout::Digits out;
-    for (DigitAttr d : list)
-      out.push_back({d.getExtent(), d.getStrides().vec()});
-    return out;
-  };
   // The type's verifier has checked it.
-  return *layout::Distributed::get(
-      type.getShape().vec(), digits(attr.getRegisters()),
-      digits(attr.getLanes()), digits(attr.getWarps()));
+  return *cast<LayoutAttr>(type.getEncoding()).getDistributed(type.getShape());
 }
 
 tile::LayoutAttr tile::attribute(MLIRContext *context,
                                  const layout::Distributed &l) {
-  auto digits = [&](const layout::Digits &list) {
-    SmallVector<DigitAttr> out;
-    for (const layout::Digit &d : list)
-      out.push_back(DigitAttr::get(context, d.extent, d.strides));
-    return out;
-  };
-  return LayoutAttr::get(context, digits(l.registers()), digits(l.lanes()),
-                         digits(l.warps()));
+  return LayoutAttr::get(context, l);
 }
 
 RankedTensorType tile::with(RankedTensorType type,
