@@ -3,6 +3,7 @@
 // Shared memory: its allocation, asynchronous copies into it, blocks from it
 // (by ldmatrix where the layout is that of a fragment), and the conversion of
 // layouts through it.
+#include "act/Layout/Blocked.h"
 #include "act/Layout/Ldmatrix.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -164,29 +165,6 @@ public:
   Value value;
 };
 
-/// Chunks of 16 bytes over the lanes along a row first, then rows over lanes,
-/// warps and registers.
-act::Result<Distributed> copyLayout(int64_t rows, int64_t columns,
-                                    int64_t perChunk, int64_t warps) {
-  act::layout::Tower tower({rows, columns});
-  tower.registers(1, perChunk);
-  auto part = [](int64_t left,
-                 int64_t most) { // the largest power of two that divides
-    int64_t p = 1;
-    while (p * 2 <= most && left % (p * 2) == 0)
-      p *= 2;
-    return p;
-  };
-  int64_t lanes = part(tower.rest(1), 32);
-  tower.lanes(1, lanes);
-  int64_t laneRows = part(tower.rest(0), 32 / lanes);
-  tower.lanes(0, laneRows).copiesInLanes(32 / lanes / laneRows);
-  int64_t warpRows = part(tower.rest(0), warps);
-  tower.warps(0, warpRows).copiesInWarps(warps / warpRows);
-  tower.registers(1, tower.rest(1)).registers(0, tower.rest(0));
-  return tower.get();
-}
-
 /// Copies of 16 bytes, panel by panel: a panel's chunks over the lanes first,
 /// then rows.
 LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
@@ -207,7 +185,8 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   for (const Shared::Panel &panel : form.panels()) {
     int64_t columns = panel.bytes / elementBytes,
             start = panel.firstByte / elementBytes;
-    auto layout = copyLayout(form.rows(), columns, perChunk, t.warps);
+    auto layout =
+        act::layout::blocked({form.rows(), columns}, perChunk, t.warps);
     if (!layout)
       return op.emitOpError() << layout.error().message;
     auto block =
