@@ -24,5 +24,15 @@ lowerAttentionGradKV(mlir::OpBuilder &b, AttentionGradOp op,
                      mlir::ValueRange operands,
                      llvm::SmallVectorImpl<mlir::Value> &results);
 
+/// The parts of lowerToSums of act.attention_grad, each a kernel for blocks.
+mlir::LogicalResult attentionGradQ(mlir::OpBuilder &b, AttentionGradOp op,
+                                   mlir::ValueRange operands, mlir::Value &dq);
+mlir::LogicalResult attentionGradKV(mlir::OpBuilder &b, AttentionGradOp op,
+                                    mlir::ValueRange operands, mlir::Value &dk,
+                                    mlir::Value &dv);
+mlir::LogicalResult attentionGradSinks(mlir::OpBuilder &b, AttentionGradOp op,
+                                       mlir::ValueRange operands,
+                                       mlir::Value &dsinks);
+
 } // namespace act
 #endif

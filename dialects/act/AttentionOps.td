@@ -143,7 +143,7 @@ def Act_RopeOp : Act_Op<"rope", [Pure, Costed, LowerableToLinalg, Differentiable
 }
 
 def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Costed,
-    LowerableToLinalg, DifferentiableWithStatistics]> {
+    LowerableToSums, DifferentiableWithStatistics]> {
   let summary = "softmax(Q K^T ...) V without the scores in memory";
   let description = [{
     For head n of the query and head n / (heads / kv_heads) of key and value:
@@ -197,7 +197,7 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
   }];
 }
 
-def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, Costed, LowerableToLinalg]> {
+def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, Costed, LowerableToSums]> {
   let summary = "gradient of attention";
   let description = [{
     Recomputes the probabilities from q, k and the log-sum-exp, tile by tile

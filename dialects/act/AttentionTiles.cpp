@@ -7,6 +7,8 @@ using namespace mlir;
 
 namespace act {
 
+using Tile = AttentionTiles::Tile;
+
 // Blocks of one length when there is one, else equal ones.
 static int64_t blockLength(int64_t size, int64_t wanted) {
   int64_t count = (size + wanted - 1) / wanted;
@@ -126,14 +128,14 @@ Value AttentionTiles::sequenceBound(Value at, bool low) {
   return loop.getResult(0);
 }
 
-// The same for every row of a tile, as i32.
-Value AttentionTiles::rowBounds(const Tile &tile, bool low) {
-  int64_t count = shapeOf(options.boundaries)[0];
+// The same for every row, as i32.
+Value AttentionTiles::rowBounds(Value first, int64_t count, bool low) {
+  int64_t boundaries = shapeOf(options.boundaries)[0];
   return l.reduce(
-      {rows, count}, {1}, {l.at(options.boundaries, {1})},
+      {count, boundaries}, {1}, {l.at(options.boundaries, {1})},
       b.getI32IntegerAttr(low ? 0 : kv),
       [&](Scalars &s, ValueRange x) -> Value {
-        Value token = arith::AddIOp::create(s.b, s.loc, tile.row, s.loop(0));
+        Value token = arith::AddIOp::create(s.b, s.loc, first, s.loop(0));
         token = arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), token);
         Value before = arith::CmpIOp::create(
             s.b, s.loc, arith::CmpIPredicate::sle, x[0], token);
@@ -149,8 +151,8 @@ Value AttentionTiles::rowBounds(const Tile &tile, bool low) {
 void AttentionTiles::setSequences(Tile &tile) {
   if (!options.boundaries)
     return;
-  tile.rowLow = rowBounds(tile, true);
-  tile.rowHigh = rowBounds(tile, false);
+  tile.rowLow = rowBounds(tile.row, rows, true);
+  tile.rowHigh = rowBounds(tile.row, rows, false);
 }
 
 std::pair<Value, Value> AttentionTiles::columnRange(const Tile &tile) {
@@ -279,16 +281,37 @@ SmallVector<LinalgBuilder::Input> AttentionTiles::maskInputs(const Tile &tile) {
   return inputs;
 }
 
+static Value compare(Scalars &s, arith::CmpIPredicate predicate, Value x,
+                     Value y) {
+  return arith::CmpIOp::create(s.b, s.loc, predicate, x, y);
+}
+
+static AttentionTiles::Position positionIn(Scalars &s, const Tile &tile) {
+  return {tile.batch, tile.head,
+          arith::AddIOp::create(s.b, s.loc, tile.row, s.loop(0)),
+          arith::AddIOp::create(s.b, s.loc, tile.column, s.loop(1))};
+}
+
 AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
                                             Value raw, ValueRange masks,
                                             bool wantSlope, bool rowsRepeat) {
+  Position at = positionIn(s, tile);
+  SmallVector<Value> others;
+  if (kv % columns)
+    others.push_back(
+        compare(s, arith::CmpIPredicate::sge, at.key, tile.firstColumn));
+  if (rowsRepeat && this->s % rows)
+    others.push_back(
+        compare(s, arith::CmpIPredicate::sge, at.query, tile.firstRow));
+  return scoreAt(s, at, raw, masks, wantSlope, others);
+}
+
+AttentionTiles::Score AttentionTiles::scoreAt(Scalars &s, const Position &at,
+                                              Value raw, ValueRange masks,
+                                              bool wantSlope,
+                                              ValueRange others) {
   OpBuilder &in = s.b;
-  auto compare = [&](arith::CmpIPredicate predicate, Value x,
-                     Value y) -> Value {
-    return arith::CmpIOp::create(in, s.loc, predicate, x, y);
-  };
-  Value i = arith::AddIOp::create(in, s.loc, tile.row, s.loop(0));
-  Value j = arith::AddIOp::create(in, s.loc, tile.column, s.loop(1));
+  Value i = at.query, j = at.key;
   Value value = s.mul(s.f(options.scale), raw);
   Value slope = wantSlope ? s.f(options.scale) : Value();
   if (options.softcap) {
@@ -299,7 +322,7 @@ AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
   }
   if (options.score) {
     ScoreAndSlope inlined = inlineScoreRegion(
-        s, *options.score, {value, tile.batch, tile.head, i, j}, wantSlope);
+        s, *options.score, {value, at.batch, at.head, i, j}, wantSlope);
     value = inlined.score;
     if (wantSlope)
       slope = inlined.slope ? s.mul(slope, inlined.slope) : s.f(0);
@@ -311,26 +334,24 @@ AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
   };
   int64_t shift = kv - this->s;
   if (options.causal || options.window) {
-    Value at = shift ? arith::AddIOp::create(in, s.loc, i, s.index(shift)) : i;
+    Value row = shift ? arith::AddIOp::create(in, s.loc, i, s.index(shift)) : i;
     if (options.causal)
-      require(compare(arith::CmpIPredicate::sle, j, at));
+      require(compare(s, arith::CmpIPredicate::sle, j, row));
     if (options.window)
-      require(compare(arith::CmpIPredicate::slt,
-                      arith::SubIOp::create(in, s.loc, at, j),
+      require(compare(s, arith::CmpIPredicate::slt,
+                      arith::SubIOp::create(in, s.loc, row, j),
                       s.index(*options.window)));
   }
-  if (kv % columns)
-    require(compare(arith::CmpIPredicate::sge, j, tile.firstColumn));
-  if (rowsRepeat && this->s % rows)
-    require(compare(arith::CmpIPredicate::sge, i, tile.firstRow));
+  for (Value condition : others)
+    require(condition);
   if (options.mask) {
     require(masks[0]);
     masks = masks.drop_front();
   }
   if (options.boundaries) {
     Value key = arith::IndexCastOp::create(in, s.loc, in.getI32Type(), j);
-    require(compare(arith::CmpIPredicate::sge, key, masks[0]));
-    require(compare(arith::CmpIPredicate::slt, key, masks[1]));
+    require(compare(s, arith::CmpIPredicate::sge, key, masks[0]));
+    require(compare(s, arith::CmpIPredicate::slt, key, masks[1]));
   }
   if (visible)
     value = s.select(visible, value, s.negInf());
@@ -338,16 +359,18 @@ AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
 }
 
 Value AttentionTiles::drop(Scalars &s, const Tile &tile, Value x) {
+  return options.dropout ? dropAt(s, positionIn(s, tile), x) : x;
+}
+
+Value AttentionTiles::dropAt(Scalars &s, const Position &at, Value x) {
   if (!options.dropout)
     return x;
   auto mulAdd = [&](Value a, int64_t size, Value c) -> Value {
     a = arith::MulIOp::create(s.b, s.loc, a, s.index(size));
     return arith::AddIOp::create(s.b, s.loc, a, c);
   };
-  Value i = arith::AddIOp::create(s.b, s.loc, tile.row, s.loop(0));
-  Value j = arith::AddIOp::create(s.b, s.loc, tile.column, s.loop(1));
-  Value element =
-      mulAdd(mulAdd(mulAdd(tile.batch, heads, tile.head), this->s, i), kv, j);
+  Value element = mulAdd(
+      mulAdd(mulAdd(at.batch, heads, at.head), this->s, at.query), kv, at.key);
   element = arith::IndexCastOp::create(s.b, s.loc, s.b.getI64Type(), element);
   Value keep = philoxAtLeast(s, *key, element, *options.dropout);
   return s.select(keep, s.div(x, s.f(1 - *options.dropout)), s.f(0));

@@ -101,6 +101,19 @@ public:
   /// Dropout of an element: x / (1 - p) or 0.
   mlir::Value drop(Scalars &s, const Tile &tile, mlir::Value x);
 
+  /// The same of one element, wherever it is: index values. `others` are
+  /// conditions of the caller's own for it to be visible.
+  struct Position {
+    mlir::Value batch, head, query, key;
+  };
+  Score scoreAt(Scalars &s, const Position &at, mlir::Value raw,
+                mlir::ValueRange masks, bool wantSlope,
+                mlir::ValueRange others = {});
+  mlir::Value dropAt(Scalars &s, const Position &at, mlir::Value x);
+  /// For `count` rows from `first` (an index): the boundaries of the sequence
+  /// that each belongs to, tensors<count x i32>, lower and upper.
+  mlir::Value rowBounds(mlir::Value first, int64_t count, bool low);
+
   /// scf.forall over (b, heads, blocks of `length`), with `outputs`; the body
   /// gets (batch, head, first) and returns one [block, ...] tile per output,
   /// of which rows before `first` are left out.
@@ -125,7 +138,6 @@ public:
 
 private:
   mlir::Value sequenceBound(mlir::Value at, bool low);
-  mlir::Value rowBounds(const Tile &tile, bool low);
   std::optional<PhiloxKey> key;
 };
 

@@ -61,7 +61,16 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
       type without its encoding.
     }], "::llvm::LogicalResult", "lowerToLinalg",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
-           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
+    InterfaceMethod<[{
+      The same without loops or an order of tiles: only `linalg.generic`, one for
+      every sum, however large what lies between would be as a whole. For those
+      who compute a block of a result from what it needs.
+    }], "::llvm::LogicalResult", "lowerToSums",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results), [{}], [{
+        return $_op.lowerToLinalg(builder, operands, results);
+      }]>
   ];
 }
 

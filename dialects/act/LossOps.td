@@ -23,7 +23,7 @@ def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Diff
   let hasVerifier = 1;
 }
 
-def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToLinalg]> {
+def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToSums]> {
   let summary = "gradient of an embedding's table";
   let description = [{
     result[v, :] = sum of grad[i, :] over the i with ids[i] = v, in the order of i;

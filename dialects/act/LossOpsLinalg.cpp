@@ -132,6 +132,39 @@ LogicalResult EmbeddingGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+// The product of the matrix that says which token has which row, and the
+// tokens' gradients.
+LogicalResult EmbeddingGradOp::lowerToSums(OpBuilder &b, ValueRange operands,
+                                           SmallVectorImpl<Value> &results) {
+  auto type = plainTensor(getResult().getType());
+  int64_t vocabulary = type.getDimSize(0), n = type.getDimSize(1), tokens = 1;
+  for (int64_t size : shapeOf(operands[1]))
+    tokens *= size;
+  LinalgBuilder l(b, getLoc(), {operands[0].getType(), type});
+  Value grad = l.reshape(operands[0], {tokens, n});
+  Value ids = l.reshape(operands[1], {tokens});
+  Value has = l.map(
+      {vocabulary, tokens}, {l.at(ids, {1})}, elementOf(grad),
+      [&](Scalars &s, ValueRange x) -> Value {
+        Value mine =
+            arith::CmpIOp::create(s.b, s.loc, arith::CmpIPredicate::eq,
+                                  s.clampedIndex(x[0], vocabulary), s.loop(0));
+        if (auto padding = getPaddingIdx()) {
+          Value counts = arith::CmpIOp::create(
+              s.b, s.loc, arith::CmpIPredicate::ne, x[0],
+              arith::ConstantOp::create(
+                  s.b, s.loc, s.b.getIntegerAttr(x[0].getType(), *padding)));
+          mine = arith::AndIOp::create(s.b, s.loc, mine, counts);
+        }
+        return s.select(mine, s.f(1), s.f(0));
+      });
+  Value sum = l.sum({vocabulary, n, tokens}, {2},
+                    {l.at(has, {0, 2}), l.at(grad, {2, 1})},
+                    [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+  results.push_back(l.rounded(sum, type.getElementType()));
+  return success();
+}
+
 static Value isIgnored(Scalars &s, Value label, int64_t ignore) {
   Value constant = arith::ConstantOp::create(
       s.b, s.loc, s.b.getIntegerAttr(label.getType(), ignore));

@@ -25,6 +25,8 @@ def DifferentiableWithStatistics
     : DeclareOpInterfaceMethods<Act_DifferentiableOpInterface, ["withStatistics"]>;
 def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
 def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
+/// An op whose linalg form has loops, and which has one without, too.
+def LowerableToSums : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums"]>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
 

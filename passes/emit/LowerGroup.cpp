@@ -11,8 +11,8 @@ namespace {
 
 class GroupLowering {
 public:
-  GroupLowering(GroupOp group, ArrayRef<int64_t> inPlace, ModuleOp kernels)
-      : group(group), inPlace(inPlace.begin(), inPlace.end()), kernels(kernels),
+  GroupLowering(GroupOp group, ArrayRef<int64_t> inPlace, ModuleOp kernels, LinalgForm form)
+      : group(group), inPlace(inPlace.begin(), inPlace.end()), kernels(kernels), form(form),
         b(kernels.getContext()) {
     this->inPlace.resize(group.getNumResults(), -1);
   }
@@ -20,9 +20,11 @@ public:
   FailureOr<SmallVector<LoweredKernel>> run();
 
 private:
-  enum class Half { Whole, Queries, Keys };
-  FailureOr<LoweredKernel> lower(Half half);
-  LogicalResult body(Half half);
+  /// The gradient of attention is as many kernels as there are orders to sum in.
+  enum class Part { Whole, Queries, Keys, Sinks };
+  FailureOr<LoweredKernel> lower(Part part);
+  LogicalResult body(Part part);
+  LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult effect(Operation *op, unsigned number);
 
   Value argument(Type type, KernelOperand operand) {
@@ -42,6 +44,7 @@ private:
   GroupOp group;
   SmallVector<int64_t> inPlace;
   ModuleOp kernels;
+  LinalgForm form;
   OpBuilder b;
   func::FuncOp function;
   LoweredKernel made;
@@ -121,7 +124,49 @@ LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
   return op->emitOpError("has no kernel for the host");
 }
 
-LogicalResult GroupLowering::body(Half half) {
+LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operands, Part part) {
+  bool sums = form == LinalgForm::Sums;
+  SmallVector<Value> values(2);
+  switch (part) {
+  case Part::Whole:
+    llvm_unreachable("a part is asked for");
+  case Part::Queries:
+    if (sums) {
+      if (failed(attentionGradQ(b, op, operands, values[0])))
+        return failure();
+    } else {
+      values.clear();
+      if (failed(lowerAttentionGradQ(b, op, operands, values)))
+        return failure();
+      if (op.getDsinks())
+        lowered[op.getDsinks()] = values[1];
+    }
+    lowered[op.getDq()] = values[0];
+    return success();
+  case Part::Keys:
+    if (sums) {
+      if (failed(attentionGradKV(b, op, operands, values[0], values[1])))
+        return failure();
+    } else {
+      values.clear();
+      if (failed(lowerAttentionGradKV(b, op, operands, values)))
+        return failure();
+    }
+    lowered[op.getDk()] = values[0];
+    lowered[op.getDv()] = values[1];
+    return success();
+  case Part::Sinks:
+    if (!sums || !op.getDsinks())
+      return success();
+    if (failed(attentionGradSinks(b, op, operands, values[0])))
+      return failure();
+    lowered[op.getDsinks()] = values[0];
+    return success();
+  }
+  return failure();
+}
+
+LogicalResult GroupLowering::body(Part part) {
   unsigned effects = 0;
   for (Operation &op : group.getBody().front().without_terminator()) {
     if (isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op)) {
@@ -132,25 +177,16 @@ LogicalResult GroupLowering::body(Half half) {
     SmallVector<Value> operands, values;
     for (Value v : op.getOperands())
       operands.push_back(lowered[v]);
-    if (auto grad = dyn_cast<AttentionGradOp>(op); grad && half != Half::Whole) {
-      if (half == Half::Queries) {
-        if (failed(lowerAttentionGradQ(b, grad, operands, values)))
-          return failure();
-        lowered[grad.getDq()] = values[0];
-        if (grad.getDsinks())
-          lowered[grad.getDsinks()] = values[1];
-      } else {
-        if (failed(lowerAttentionGradKV(b, grad, operands, values)))
-          return failure();
-        lowered[grad.getDk()] = values[0];
-        lowered[grad.getDv()] = values[1];
-      }
+    if (auto grad = dyn_cast<AttentionGradOp>(op)) {
+      if (failed(attentionGrad(grad, operands, part)))
+        return failure();
       continue;
     }
     auto lowerable = dyn_cast<LinalgOpInterface>(op);
     if (!lowerable)
       return op.emitOpError("has no linalg form");
-    if (failed(lowerable.lowerToLinalg(b, operands, values)))
+    if (failed(form == LinalgForm::Sums ? lowerable.lowerToSums(b, operands, values)
+                                        : lowerable.lowerToLinalg(b, operands, values)))
       return failure();
     for (auto [from, to] : llvm::zip_equal(op.getResults(), values))
       lowered[from] = to;
@@ -158,7 +194,7 @@ LogicalResult GroupLowering::body(Half half) {
   return success();
 }
 
-FailureOr<LoweredKernel> GroupLowering::lower(Half half) {
+FailureOr<LoweredKernel> GroupLowering::lower(Part part) {
   made = LoweredKernel();
   results.clear();
   outputs.clear();
@@ -174,13 +210,13 @@ FailureOr<LoweredKernel> GroupLowering::lower(Half half) {
     Type type = isa<RankedTensorType>(v.getType()) ? Type(plainTensor(v.getType())) : v.getType();
     lowered[v] = argument(type, {KernelOperand::Input, unsigned(i), false});
   }
-  if (failed(body(half)))
+  if (failed(body(part)))
     return failure();
   Operation *yield = group.getBody().front().getTerminator();
   for (auto [r, v] : llvm::enumerate(yield->getOperands())) {
     Value value = lowered.lookup(v);
     if (!value)
-      continue; // the other half makes it
+      continue; // another part makes it
     if (inPlace[r] >= 0) {
       marks.push_back({unsigned(inPlace[r]), unsigned(results.size())});
       made.operands[inPlace[r]].written = true;
@@ -203,20 +239,20 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
   bool attentionGrad = llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
   SmallVector<LoweredKernel> list;
   if (!attentionGrad) {
-    auto one = lower(Half::Whole);
+    auto one = lower(Part::Whole);
     if (failed(one))
       return failure();
     list.push_back(*one);
     return list;
   }
-  for (Half half : {Half::Queries, Half::Keys}) {
-    auto part = lower(half);
-    if (failed(part))
+  for (Part part : {Part::Queries, Part::Keys, Part::Sinks}) {
+    auto made = lower(part);
+    if (failed(made))
       return failure();
-    if (!part->function.getResultTypes().empty())
-      list.push_back(*part);
+    if (!made->function.getResultTypes().empty())
+      list.push_back(*made);
     else
-      part->function.erase();
+      made->function.erase();
   }
   return list;
 }
@@ -224,6 +260,6 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
 } // namespace
 
 FailureOr<SmallVector<LoweredKernel>> act::lowerGroup(GroupOp group, ArrayRef<int64_t> inPlace,
-                                                      ModuleOp kernels) {
-  return GroupLowering(group, inPlace, kernels).run();
+                                                      ModuleOp kernels, LinalgForm form) {
+  return GroupLowering(group, inPlace, kernels, form).run();
 }

@@ -30,11 +30,18 @@ struct LoweredKernel {
   llvm::SmallVector<KernelOperand> operands;
 };
 
+/// Which of its linalg forms an op is lowered to.
+enum class LinalgForm {
+  Tiles, ///< lowerToLinalg: attention in loops over tiles
+  Sums,  ///< lowerToSums: no loops, for --convert-linalg-to-tile
+};
+
 /// Lowers `group` into `kernels`. Usually to one function; the gradient of
-/// attention is two. `inPlace[r]` is the operand whose memory result r has in
-/// this launch, or -1.
+/// attention is two, or three with sinks. `inPlace[r]` is the operand whose
+/// memory result r has in this launch, or -1.
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
-lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels);
+lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels,
+           LinalgForm form = LinalgForm::Tiles);
 
 } // namespace act
 #endif

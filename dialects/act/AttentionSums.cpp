@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention and its gradient as what they are: sums over keys, over queries,
+// over a head's elements, each one linalg.generic on [batch, kv head, member of
+// its group, query, key]. Whoever lowers this chooses blocks, and the order in
+// which keys are seen, itself.
+#include "dialects/act/AttentionLowering.h"
+#include "dialects/act/AttentionTiles.h"
+#include "dialects/act/ScoreRegion.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+class AttentionSums {
+public:
+  AttentionSums(OpBuilder &b, Location loc, Value q, Value k, Value v,
+                const AttentionTiles::Options &options)
+      : t(b, loc, q, k, v, options), l(t.l), members(t.heads / t.kvHeads),
+        scores({t.batch, t.kvHeads, members, t.s, t.kv}),
+        rows(ArrayRef(scores).drop_back()), q(grouped(t.q)) {}
+
+  /// [b, s, heads, d] as [b, s, kv heads, members, d].
+  Value grouped(Value dense) {
+    ArrayRef<int64_t> shape = shapeOf(dense);
+    return l.reshape(dense, {shape[0], shape[1], t.kvHeads, members, shape[3]});
+  }
+  /// [b, heads, s] as [b, kv heads, members, s].
+  Value groupedStatistic(Value dense) { return l.reshape(dense, rows); }
+  /// A value of each head, as [kv heads, members].
+  Value groupedHeads(Value perHead) {
+    return l.reshape(perHead, {t.kvHeads, members});
+  }
+
+  /// sum over e of x[b, query, kv head, member, e] y[b, key, kv head, e].
+  Value product(Value x, Value y) {
+    return l.sum(with(shapeOf(x)[4]), {5},
+                 {l.at(x, {0, 3, 1, 2, 5}), l.at(y, {0, 4, 1, 5})},
+                 [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+  }
+  /// sum over keys of x[scores] y[b, key, kv head, e]: [rows, e].
+  Value overKeys(Value x, Value y) {
+    SmallVector<int64_t> ranges(rows);
+    ranges.append({shapeOf(y)[3], t.kv});
+    return l.sum(ranges, {5}, {l.at(x, {0, 1, 2, 3, 5}), l.at(y, {0, 5, 1, 4})},
+                 [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+  }
+  /// sum over queries and members of x[scores] y[b, query, kv head, member, e],
+  /// rounded: [b, key, kv head, e].
+  Value overQueries(Value x, Value y, Type element) {
+    int64_t width = shapeOf(y)[4];
+    Value sum =
+        l.sum({t.batch, t.kv, t.kvHeads, width, members, t.s}, {4, 5},
+              {l.at(x, {0, 2, 4, 5, 1}), l.at(y, {0, 5, 2, 4, 3})},
+              [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+    return l.rounded(sum, element);
+  }
+  /// What masking needs, to come after an op's own inputs.
+  SmallVector<LinalgBuilder::Input> maskInputs() {
+    SmallVector<LinalgBuilder::Input> inputs;
+    if (Value mask = t.options.mask) {
+      SmallVector<int64_t> shape(shapeOf(mask)), loops{0, 4};
+      if (shape.size() == 3)
+        loops.insert(loops.begin() + 1, 3);
+      if (shape[0] == 1 && t.batch != 1) { // one for all
+        loops.erase(loops.begin());
+        shape.erase(shape.begin());
+        mask = l.reshape(mask, shape);
+      }
+      inputs.push_back(l.at(mask, loops));
+    }
+    if (t.options.boundaries) {
+      Value zero = t.index(0);
+      for (bool low : {true, false})
+        inputs.push_back(l.at(t.rowBounds(zero, t.s, low), {3}));
+    }
+    return inputs;
+  }
+  /// The element that a body over `scores` is at.
+  AttentionTiles::Position position(Scalars &s) {
+    Value head = s.loop(1);
+    if (members > 1) {
+      head = arith::MulIOp::create(s.b, s.loc, head, s.index(members));
+      head = arith::AddIOp::create(s.b, s.loc, head, s.loop(2));
+    }
+    return {s.loop(0), head, s.loop(3), s.loop(4)};
+  }
+
+  AttentionTiles t;
+  LinalgBuilder &l;
+  int64_t members; // query heads that share keys and values
+  SmallVector<int64_t> scores;
+  ArrayRef<int64_t> rows;
+  Value q;
+
+private:
+  SmallVector<int64_t> with(int64_t width) {
+    SmallVector<int64_t> ranges(scores);
+    ranges.push_back(width);
+    return ranges;
+  }
+};
+
+// exp(x - most), 0 where there is nothing to compare with.
+Value power(Scalars &s, Value x, Value most) {
+  return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
+}
+
+Value orOne(Scalars &s, Value total) {
+  Value none = arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ,
+                                     total, s.f(0));
+  return s.select(none, s.f(1), total);
+}
+
+/// What both halves of the gradient are made of.
+struct GradSums : AttentionSums {
+  GradSums(OpBuilder &b, AttentionGradOp op, AttentionGradOp::Adaptor in)
+      : AttentionSums(b, op.getLoc(), in.getQ(), in.getK(), in.getV(),
+                      attentionOptions(op, in)),
+        grad(grouped(t.dense(in.getGrad()))),
+        lse(groupedStatistic(t.denseStatistic(in.getLse()))) {
+    Value out = grouped(t.dense(in.getOut()));
+    SmallVector<int64_t> ranges(rows);
+    ranges.push_back(t.dv);
+    delta = l.sum(ranges, {4},
+                  {l.at(grad, {0, 3, 1, 2, 4}), l.at(out, {0, 3, 1, 2, 4})},
+                  [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+  }
+
+  /// d loss / d (q k^T), and dropout(p) when it is wanted.
+  SmallVector<Value> scoreGrads(bool wantP) {
+    SmallVector<LinalgBuilder::Input> in{
+        l.whole(product(q, t.k)), l.whole(product(grad, t.v)),
+        l.at(lse, {0, 1, 2, 3}), l.at(delta, {0, 1, 2, 3})};
+    llvm::append_range(in, maskInputs());
+    SmallVector<Type> elements(wantP ? 2 : 1, l.compute);
+    return l.mapAll(scores, in, elements, [&](Scalars &s, ValueRange x) {
+      AttentionTiles::Position at = position(s);
+      auto score = t.scoreAt(s, at, x[0], x.drop_front(4), true);
+      // A row that sees nothing has lse = -inf, and no gradient.
+      Value p = power(s, score.value, x[2]);
+      Value ds =
+          s.mul(s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3])), score.slope);
+      // A slope may be infinite or NaN where the score is -inf.
+      Value none = arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ,
+                                         p, s.f(0));
+      SmallVector<Value> values{s.select(none, s.f(0), ds)};
+      if (wantP)
+        values.push_back(t.dropAt(s, at, p));
+      return values;
+    });
+  }
+
+  Value grad, lse, delta;
+};
+
+LogicalResult check(AttentionGradOp op) {
+  return op->getNumRegions() ? checkScoreRegion(op->getRegion(0), true)
+                             : success();
+}
+
+} // namespace
+
+LogicalResult AttentionOp::lowerToSums(OpBuilder &b, ValueRange operands,
+                                       SmallVectorImpl<Value> &results) {
+  if (getNumRegions() && failed(checkScoreRegion(getRegion(0), false)))
+    return failure();
+  Adaptor in(operands, *this);
+  AttentionSums a(b, getLoc(), in.getQ(), in.getK(), in.getV(),
+                  attentionOptions(*this, in));
+  AttentionTiles &t = a.t;
+  LinalgBuilder &l = a.l;
+  SmallVector<LinalgBuilder::Input> inputs{l.whole(a.product(a.q, t.k))};
+  llvm::append_range(inputs, a.maskInputs());
+  Value score =
+      l.map(a.scores, inputs, l.compute, [&](Scalars &s, ValueRange x) {
+        return t.scoreAt(s, a.position(s), x[0], x.drop_front(), false).value;
+      });
+  Value most = l.maximum(a.scores, {4}, l.whole(score));
+  Value sink;
+  if (in.getSinks()) {
+    sink = a.groupedHeads(in.getSinks());
+    most = l.map(a.rows, {l.whole(most), l.at(sink, {1, 2})}, l.compute,
+                 [](Scalars &s, ValueRange x) { return s.max(x[0], x[1]); });
+  }
+  Value p =
+      l.map(a.scores, {l.whole(score), l.at(most, {0, 1, 2, 3})}, l.compute,
+            [](Scalars &s, ValueRange x) { return power(s, x[0], x[1]); });
+  Value total = l.sum(a.scores, {4}, {l.whole(p)},
+                      [](Scalars &, ValueRange x) { return x[0]; });
+  if (sink)
+    total = l.map(a.rows, {l.whole(total), l.whole(most), l.at(sink, {1, 2})},
+                  l.compute, [](Scalars &s, ValueRange x) {
+                    return s.add(x[0], power(s, x[2], x[1]));
+                  });
+  if (t.options.dropout)
+    p = l.map(a.scores, {l.whole(p)}, l.compute, [&](Scalars &s, ValueRange x) {
+      return t.dropAt(s, a.position(s), x[0]);
+    });
+  auto type = plainTensor(getResult().getType());
+  Value out = l.map(
+      {t.batch, t.s, t.kvHeads, a.members, t.dv},
+      {l.at(a.overKeys(p, t.v), {0, 2, 3, 1, 4}), l.at(total, {0, 2, 3, 1})},
+      type.getElementType(),
+      [](Scalars &s, ValueRange x) { return s.div(x[0], orOne(s, x[1])); });
+  results.push_back(l.reshape(out, type.getShape()));
+  if (!getLse())
+    return success();
+  Value lse =
+      l.map(a.rows, {l.whole(most), l.whole(total)}, elementOf(getLse()),
+            [](Scalars &s, ValueRange x) {
+              Value none = arith::CmpFOp::create(
+                  s.b, s.loc, arith::CmpFPredicate::OEQ, x[1], s.f(0));
+              return s.select(none, s.negInf(), s.add(x[0], s.log(x[1])));
+            });
+  results.push_back(l.reshape(lse, shapeOf(getLse())));
+  return success();
+}
+
+LogicalResult act::attentionGradQ(OpBuilder &b, AttentionGradOp op,
+                                  ValueRange operands, Value &dq) {
+  if (failed(check(op)))
+    return failure();
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  AttentionTiles &t = g.t;
+  auto type = plainTensor(op.getDq().getType());
+  Value sum = g.overKeys(g.scoreGrads(false)[0], t.k);
+  dq = g.l.map({t.batch, t.s, t.kvHeads, g.members, t.d},
+               {g.l.at(sum, {0, 2, 3, 1, 4})}, type.getElementType(),
+               [](Scalars &, ValueRange x) { return x[0]; });
+  dq = g.l.reshape(dq, type.getShape());
+  return success();
+}
+
+LogicalResult act::attentionGradKV(OpBuilder &b, AttentionGradOp op,
+                                   ValueRange operands, Value &dk, Value &dv) {
+  if (failed(check(op)))
+    return failure();
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  SmallVector<Value> of = g.scoreGrads(true);
+  auto k = plainTensor(op.getDk().getType());
+  auto v = plainTensor(op.getDv().getType());
+  dk = g.l.reshape(g.overQueries(of[0], g.q, k.getElementType()), k.getShape());
+  dv = g.l.reshape(g.overQueries(of[1], g.grad, v.getElementType()),
+                   v.getShape());
+  return success();
+}
+
+// dsinks[h] = - sum over rows of exp(sink - lse) * delta.
+LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
+                                      ValueRange operands, Value &dsinks) {
+  AttentionGradOp::Adaptor in(operands, op);
+  GradSums g(b, op, in);
+  auto type = plainTensor(op.getDsinks().getType());
+  Value sum =
+      g.l.sum({g.t.kvHeads, g.members, g.t.batch, g.t.s}, {2, 3},
+              {g.l.at(g.groupedHeads(in.getSinks()), {0, 1}),
+               g.l.at(g.lse, {2, 0, 1, 3}), g.l.at(g.delta, {2, 0, 1, 3})},
+              [](Scalars &s, ValueRange x) {
+                Value p = s.exp(s.sub(x[0], x[1]));
+                // No key and a sink of -inf: nothing in the denominator.
+                p = s.select(s.isNegInf(x[1]), s.f(0), p);
+                return s.neg(s.mul(p, x[2]));
+              });
+  dsinks =
+      g.l.reshape(g.l.rounded(sum, type.getElementType()), type.getShape());
+  return success();
+}
+
+LogicalResult AttentionGradOp::lowerToSums(OpBuilder &b, ValueRange operands,
+                                           SmallVectorImpl<Value> &results) {
+  Value dq, dk, dv, dsinks;
+  if (failed(attentionGradQ(b, *this, operands, dq)) ||
+      failed(attentionGradKV(b, *this, operands, dk, dv)) ||
+      (getSinks() && failed(attentionGradSinks(b, *this, operands, dsinks))))
+    return failure();
+  results.append({dq, dk, dv});
+  if (dsinks)
+    results.push_back(dsinks);
+  return success();
+}
