@@ -15,12 +15,19 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   static const char *stepOptions[] = {
       "optimizer", "master", "grad-dtype", "micro-batches", "clip",
       "beta1",     "beta2",  "eps",        "weight-decay"};
-  static const char *ptxOptions[] = {"dir", "target", "cache-dir", "cubin"};
+  static const char *ptxOptions[] = {"dir", "target", "mode", "cache-dir", "cubin"};
+  static const char *emitOptions[] = {"file", "target", "mode", "cache-dir", "cpu", "kernels"};
+  auto isNamed = [](const auto &options, const std::string &value) {
+    return std::any_of(std::begin(options), std::end(options), [&](auto *option) {
+      return value.rfind(std::string(option) + "=", 0) == 0;
+    });
+  };
   std::string step, target;
   size_t stepAt = 0;
-  std::vector<size_t> ptxAt; // in out
-  bool hasPtx = std::any_of(argv, argv + argc, [](const char *arg) {
-    return std::string(arg).find("-emit-ptx=") <= 1;
+  std::vector<size_t> emitAt; // in out
+  bool emits = std::any_of(argv, argv + argc, [](const char *arg) {
+    std::string s = arg;
+    return s.find("-emit-ptx=") <= 1 || s.find("-emit=") <= 1;
   });
   for (int i = 0; i < argc; ++i) {
     std::string arg = argv[i];
@@ -33,22 +40,18 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         out.push_back(keep("--remat=policy=" + value));
         continue;
       }
-      if (name == "emit" && value.rfind("file=", 0) != 0 &&
-          value.rfind("mode=", 0) != 0) {
-        out.push_back(keep("--emit=file=" + value));
+      if (name == "emit") {
+        emitAt.push_back(out.size());
+        out.push_back(keep("--emit=" + (isNamed(emitOptions, value) ? value : "file=" + value)));
         continue;
       }
       if (name == "emit-ptx") {
-        bool named = std::any_of(
-            std::begin(ptxOptions), std::end(ptxOptions), [&](auto *option) {
-              return value.rfind(std::string(option) + "=", 0) == 0;
-            });
-        ptxAt.push_back(out.size());
-        out.push_back(keep("--emit-ptx=" + (named ? value : "dir=" + value)));
+        emitAt.push_back(out.size());
+        out.push_back(keep("--emit-ptx=" + (isNamed(ptxOptions, value) ? value : "dir=" + value)));
         continue;
       }
       // Alone it is left to the parser, which knows no such flag.
-      if (name == "target" && hasPtx) {
+      if (name == "target" && emits) {
         target = value;
         continue;
       }
@@ -67,7 +70,7 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   if (!step.empty())
     out[stepAt] = keep("--write-step=" + step);
   if (!target.empty())
-    for (size_t at : ptxAt)
+    for (size_t at : emitAt)
       out[at] = keep(std::string(out[at]) + " target=" + target);
   return out;
 }

@@ -6,7 +6,7 @@
 //   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw clip=1.0"
 //   --emit-ptx=DIR --target=sm_80  ->  --emit-ptx="dir=DIR target=sm_80"
 // --write-step takes the place of the first flag it is made of; --target counts
-// for every --emit-ptx, wherever it stands.
+// for every --emit and --emit-ptx, wherever it stands.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
 #include <vector>

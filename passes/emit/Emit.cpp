@@ -29,7 +29,9 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     OwningOpRef<ModuleOp> copy(getOperation().clone());
     EmitOptions o;
     o.mode = mode;
+    o.target = target == "host" ? "" : target.getValue();
     o.cpu = cpu;
+    o.cacheDir = cacheDir;
     o.kernelsFile = kernels;
     auto step = emitStep(*copy, o);
     if (failed(step))

@@ -7,9 +7,10 @@
 #include "passes/act/DeriveInference.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/MemoryModel.h"
+#include "passes/emit/GpuKernels.h"
 #include "passes/emit/InputRange.h"
-#include "passes/emit/LowerGroup.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/tile-to-nvvm/PtxText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -62,9 +63,12 @@ public:
   Emitter(ModuleOp module, const EmitOptions &options)
       : module(module), options(options), kernels(ModuleOp::create(module.getLoc())) {}
 
-  FailureOr<artifact::Step> run();
+  FailureOr<CompiledStep> run();
 
 private:
+  LogicalResult prepare();
+  LogicalResult hostCode();
+  LogicalResult gpuCode();
   void parameters();
   LogicalResult function(StringRef name, StringRef as);
   /// The kernels of a group under one choice of in-place operands.
@@ -80,6 +84,8 @@ private:
   EmitOptions options;
   OwningOpRef<ModuleOp> kernels;
   artifact::Step step;
+  std::vector<GroupKernel> groupKernels; // as step.kernels
+  std::vector<tile::CompiledKernel> gpuKernels;
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
@@ -145,10 +151,11 @@ FailureOr<Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t
   auto [it, fresh] = cache.insert({{group, inPlace.vec()}, {}});
   if (!fresh)
     return &it->second;
-  auto lowered = lowerGroup(group, inPlace, *kernels);
+  LinalgForm form = options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
+  auto lowered = lowerGroup(group, inPlace, *kernels, form);
   if (failed(lowered))
     return failure();
-  for (LoweredKernel &k : *lowered) {
+  for (auto [part, k] : llvm::enumerate(*lowered)) {
     // Groups that lower to the same text are one kernel.
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -160,6 +167,8 @@ FailureOr<Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t
         symbol += llvm::isAlnum(c) ? c : '_';
       k.function.setName(symbol);
       step.kernels.push_back({symbol, 1, 0});
+      groupKernels.push_back(
+          {k.function, text, group, aboutKernel(group, k, part, lowered->size())});
     } else {
       k.function.erase();
     }
@@ -300,9 +309,7 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
   return success();
 }
 
-FailureOr<artifact::Step> Emitter::run() {
-  auto name = module.getSymName();
-  step.model = name ? name->str() : "model";
+LogicalResult Emitter::prepare() {
   InputRange range = inputRange(module);
   step.vocabulary = range.vocabulary;
   step.maxPositions = range.maxPositions;
@@ -337,22 +344,10 @@ FailureOr<artifact::Step> Emitter::run() {
     if (auto n = module->getAttrOfType<IntegerAttr>("act.micro_batches"))
       step.microBatches = n.getInt();
   }
-  parameters();
-  if (options.mode == "train") {
-    if (failed(function(stepName, "step")))
-      return failure();
-    if (module.lookupSymbol(forwardName) && failed(function(forwardName, "eval")))
-      return failure();
-  } else if (failed(function(forwardName, "forward"))) {
-    return failure();
-  }
-  if (!options.kernelsFile.empty()) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    kernels->print(os);
-    if (auto written = file::writeFile(options.kernelsFile, text); !written)
-      return module.emitError() << written.error().str();
-  }
+  return success();
+}
+
+LogicalResult Emitter::hostCode() {
   HostOptions host;
   host.cpu = options.cpu;
   auto code = compileHostKernels(*kernels, host);
@@ -373,15 +368,79 @@ FailureOr<artifact::Step> Emitter::run() {
     for (uint32_t k : describedKernels)
       scratch = std::max(scratch, int64_t(step.kernels[k].scratchBytes));
     described->scratchBytesPerThread = scratch;
-    step.report = report::toJson(*described);
   }
   step.target = code->cpu;
   step.code = code->sharedObject;
-  return std::move(step);
+  return success();
+}
+
+LogicalResult Emitter::gpuCode() {
+  tile::PtxOptions ptx;
+  ptx.chip = options.target;
+  auto compiled = compileGpuKernels(groupKernels, ptx, tile::PtxCache(options.cacheDir));
+  if (failed(compiled))
+    return failure();
+  gpuKernels = std::move(*compiled);
+  SmallVector<tile::PtxKernel> texts;
+  for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
+    auto [x, y, z] = made.grid;
+    if (x < 1 || y != 1 || z != 1 || made.block[1] != 1 || made.block[2] != 1)
+      return module.emitError() << "kernel " << made.name
+                                << " has a grid or a block of more dimensions than one, which a "
+                                   "step cannot launch";
+    to.grid = x;
+    to.threads = made.block[0];
+    to.sharedBytes = made.sharedBytes;
+    texts.push_back({made.name, made.ptx});
+  }
+  auto joined = tile::joinPtx(texts);
+  if (!joined)
+    return module.emitError() << joined.error().str();
+  step.device = "cuda";
+  step.target = options.target;
+  step.code.assign(joined->begin(), joined->end());
+  return success();
+}
+
+FailureOr<CompiledStep> Emitter::run() {
+  auto name = module.getSymName();
+  step.model = name ? name->str() : "model";
+  if (!options.target.empty() && failed(tile::checkChip(options.target, module.getLoc())))
+    return failure();
+  if (failed(prepare()))
+    return failure();
+  parameters();
+  if (options.mode == "train") {
+    if (failed(function(stepName, "step")))
+      return failure();
+    if (module.lookupSymbol(forwardName) && failed(function(forwardName, "eval")))
+      return failure();
+  } else if (failed(function(forwardName, "forward"))) {
+    return failure();
+  }
+  if (!options.kernelsFile.empty()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernels->print(os);
+    if (auto written = file::writeFile(options.kernelsFile, text); !written)
+      return module.emitError() << written.error().str();
+  }
+  if (failed(options.target.empty() ? hostCode() : gpuCode()))
+    return failure();
+  if (described)
+    step.report = report::toJson(*described);
+  return CompiledStep{std::move(step), std::move(gpuKernels)};
 }
 
 } // namespace
 
-FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {
+FailureOr<CompiledStep> act::compileStep(ModuleOp module, const EmitOptions &options) {
   return Emitter(module, options).run();
+}
+
+FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {
+  auto compiled = compileStep(module, options);
+  if (failed(compiled))
+    return failure();
+  return std::move(compiled->step);
 }

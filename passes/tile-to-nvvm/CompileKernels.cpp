@@ -2,6 +2,7 @@
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/IR/Threading.h"
+#include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/Pipeline.h"
 #include "llvm/ADT/SetVector.h"
@@ -44,6 +45,7 @@ LogicalResult collect(ModuleOp module, StringRef only,
     CompiledKernel k;
     k.name = kernel.getName().str();
     k.source = kernel;
+    k.about = describe(kernel);
     kernels.push_back(k);
     return WalkResult::advance();
   });

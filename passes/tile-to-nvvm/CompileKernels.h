@@ -6,6 +6,7 @@
 #define ACT_PASSES_TILETONVVM_COMPILEKERNELS_H
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/PtxCache.h"
+#include "llvm/Support/JSON.h"
 #include <array>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct CompiledKernel {
   std::array<int32_t, 3> block = {1, 1, 1}; ///< threads
   int64_t sharedBytes = 0;                  ///< dynamic, asked for at launch
   mlir::gpu::GPUFuncOp source;              ///< in the module that was given
+  llvm::json::Object about;                 ///< for the index: KernelIndex.h
   bool cached = false;                      ///< it was on disk already
 };
 

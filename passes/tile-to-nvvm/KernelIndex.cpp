@@ -51,26 +51,35 @@ llvm::json::Value jsonOf(Attribute attribute) {
 }
 
 void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k) {
-  auto given = [&](StringRef name, llvm::json::Value otherwise) {
-    Attribute attribute = k.source->getAttr(name);
-    return attribute ? jsonOf(attribute) : otherwise;
+  auto about = [&](StringRef word, llvm::json::Value otherwise) {
+    const llvm::json::Value *value = k.about.get(word);
+    json.attribute(word, value ? *value : otherwise);
   };
   json.object([&] {
     json.attribute("name", k.name);
     json.attribute("file", k.name + ".ptx");
     json.attribute("entry", k.name);
-    json.attribute("ops", given("tile.ops", llvm::json::Array()));
-    json.attribute("shapes", given("tile.shapes", llvm::json::Array()));
+    about("ops", llvm::json::Array());
+    about("shapes", llvm::json::Array());
     json.attribute("grid", numbers(ArrayRef<int64_t>(k.grid)));
     json.attribute("block", numbers(ArrayRef<int32_t>(k.block)));
     json.attribute("shared_bytes", k.sharedBytes);
-    json.attribute("useful_flops", given("tile.useful_flops", 0));
-    json.attribute("least_bytes", given("tile.least_bytes", 0));
-    json.attribute("schedule", given("tile.schedule", llvm::json::Object()));
+    about("useful_flops", 0);
+    about("least_bytes", 0);
+    about("schedule", llvm::json::Object());
   });
 }
 
 } // namespace
+
+llvm::json::Object tile::describe(gpu::GPUFuncOp kernel) {
+  llvm::json::Object about;
+  for (StringRef word :
+       {"ops", "shapes", "useful_flops", "least_bytes", "schedule"})
+    if (Attribute given = kernel->getAttr(("tile." + word).str()))
+      about[word] = jsonOf(given);
+  return about;
+}
 
 std::string tile::kernelIndex(ArrayRef<CompiledKernel> kernels) {
   std::string text;

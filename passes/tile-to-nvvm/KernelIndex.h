@@ -4,21 +4,25 @@
 //
 //   name, entry    the kernel's, which is its entry in the PTX
 //   file           of the PTX, beside the index
-//   ops            names of the act operations in it       attribute tile.ops
-//   shapes         of its operands                         attribute
-//   tile.shapes grid, block    three numbers each; grid zeros: the launch
-//   decides shared_bytes   of dynamic shared memory useful_flops   of the
-//   operations themselves            tile.useful_flops least_bytes    each
-//   input read, each output written    tile.least_bytes schedule tile.schedule
-//   as an object
+//   ops            names of the act operations in it
+//   shapes         of its operands, results last: "128x64xbf16"
+//   grid, block    three numbers each; grid zeros: the launch decides
+//   shared_bytes   of dynamic shared memory
+//   useful_flops   of the operations themselves
+//   least_bytes    each input read once, each output written once
+//   schedule       as an object
 //
-// The attributes are on the gpu.func; who makes kernels from act operations
-// sets them. Where there are none: empty lists, zeros.
+// Who makes kernels from act operations fills in CompiledKernel::about. For a
+// kernel that somebody wrote it is what the attributes of the gpu.func say:
+// tile.ops, tile.shapes, tile.useful_flops, tile.least_bytes, tile.schedule;
+// where there are none, empty lists and zeros.
 #ifndef ACT_PASSES_TILETONVVM_KERNELINDEX_H
 #define ACT_PASSES_TILETONVVM_KERNELINDEX_H
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
 namespace act::tile {
+/// What the attributes of `kernel` say, under the words of the index.
+llvm::json::Object describe(mlir::gpu::GPUFuncOp kernel);
 std::string kernelIndex(llvm::ArrayRef<CompiledKernel> kernels);
 } // namespace act::tile
 #endif

@@ -51,21 +51,4 @@ def CheckPtxTargetPass : Pass<"check-ptx-target", "::mlir::gpu::GPUModuleOp"> {
            "sm_80, sm_86, sm_89 or sm_90a">
   ];
 }
-
-def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
-  let summary = "compiles the kernels of a copy of the module to PTX files";
-  let description = [{
-    Writes DIR/NAME.ptx for every kernel and DIR/index.json, an array with one
-    object per kernel. The files appear when all kernels are compiled.
-  }];
-  let options = [
-    Option<"dir", "dir", "std::string", "\"\"", "the folder to write to">,
-    Option<"target", "target", "std::string", "\"sm_80\"",
-           "sm_80, sm_86, sm_89 or sm_90a">,
-    Option<"cacheDir", "cache-dir", "std::string", "\"\"",
-           "where compiled kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
-    Option<"cubin", "cubin", "bool", "false",
-           "also assemble DIR/NAME.cubin with ptxas">
-  ];
-}
 #endif

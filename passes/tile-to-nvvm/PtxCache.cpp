@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
-static constexpr llvm::StringLiteral magic = "act-ptx 1 ";
+static constexpr llvm::StringLiteral magic = "act-ptx 2 ";
 
 static std::string digest(StringRef text) {
   auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
@@ -63,14 +63,23 @@ std::string PtxCache::key(gpu::GPUModuleOp module,
                           const PtxOptions &options) const {
   if (folder.empty())
     return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().useLocalScope());
+  return key(text, options);
+}
+
+std::string PtxCache::key(StringRef source, const PtxOptions &options) const {
+  if (folder.empty())
+    return "";
   static const std::string build = buildIdentity();
   std::string text;
   llvm::raw_string_ostream os(text);
   os << magic << ACT_VERSION << "\n"
      << build << "\n"
      << options.chip << " " << options.optimizationLevel << " "
-     << options.registers << "\n";
-  module->print(os, OpPrintingFlags().useLocalScope());
+     << options.registers << "\n"
+     << source;
   return digest(text);
 }
 
@@ -84,7 +93,8 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
   auto [head, rest] = text.split('\n');
   if (!head.consume_front(magic) || head != digest(rest))
     return false;
-  auto [numbers, ptx] = rest.split('\n');
+  auto [numbers, afterNumbers] = rest.split('\n');
+  auto [schedule, ptx] = afterNumbers.split('\n');
   SmallVector<StringRef> words;
   numbers.split(words, ' ');
   SmallVector<int64_t> values;
@@ -93,6 +103,11 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
     if (!word.getAsInteger(10, value))
       values.push_back(value);
   }
+  auto parsed = llvm::json::parse(schedule);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return false;
+  }
   if (values.size() != 7)
     return false;
   for (int i = 0; i < 3; ++i) {
@@ -100,6 +115,7 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
     kernel.grid[i] = values[3 + i];
   }
   kernel.sharedBytes = values[6];
+  kernel.about["schedule"] = std::move(*parsed);
   kernel.ptx = ptx.str();
   return true;
 }
@@ -111,7 +127,9 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   llvm::raw_string_ostream os(body);
   os << "block " << k.block[0] << " " << k.block[1] << " " << k.block[2]
      << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
-     << " shared " << k.sharedBytes << "\n"
+     << " shared " << k.sharedBytes << "\n";
+  const llvm::json::Value *schedule = k.about.get("schedule");
+  os << (schedule ? *schedule : llvm::json::Value(llvm::json::Object())) << "\n"
      << k.ptx;
   (void)file::writeFile(file(key), (magic + digest(body) + "\n" + body).str());
 }

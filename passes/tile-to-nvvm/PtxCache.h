@@ -2,13 +2,14 @@
 //
 // Compiled kernels on disk, found again by what they were made of.
 //
-// The key is SHA-256 of the kernel's text before any pass, the options, act's
-// version and which build of it this is (path, size and time of the binary, so
-// that a compiler under work never finds its predecessor's code). An entry is
-// one file, KEY.ptx, in the folder:
+// The key is SHA-256 of the kernel's text before any pass (or of whatever else
+// says what it computes), the options, act's version and which build of it this
+// is (path, size and time of the binary, so that a compiler under work never
+// finds its predecessor's code). An entry is one file, KEY.ptx, in the folder:
 //
-//     act-ptx 1 <SHA-256 of the rest>
+//     act-ptx 2 <SHA-256 of the rest>
 //     block 128 1 1 grid 0 0 0 shared 49152
+//     {"stages":2,"warps":4}
 //     <PTX>
 //
 // Files appear whole or not at all. One that is damaged is as one that is not
@@ -30,7 +31,8 @@ public:
   /// Empty without a cache.
   std::string key(mlir::gpu::GPUModuleOp module,
                   const PtxOptions &options) const;
-  /// Fills in the PTX and the launch.
+  std::string key(llvm::StringRef source, const PtxOptions &options) const;
+  /// Fills in the PTX, the launch and the schedule.
   bool find(const std::string &key, CompiledKernel &kernel) const;
   void store(const std::string &key, const CompiledKernel &kernel) const;
   llvm::StringRef path() const { return folder; }

@@ -11,10 +11,6 @@ namespace act::run {
 
 Result<artifact::Step> compileModule(const std::string &path,
                                      const CompileOptions &options) {
-  if (options.device != "host")
-    return Error{"cannot compile for device '" + options.device +
-                     "': only for host",
-                 path};
   auto parsed = ParsedModule::open(path, options.threads);
   if (!parsed)
     return parsed.error();
@@ -33,6 +29,8 @@ Result<artifact::Step> compileModule(const std::string &path,
   }
   EmitOptions emit;
   emit.mode = options.wants;
+  if (options.target != "host")
+    emit.target = options.target;
   auto step = emitStep(module, emit);
   if (failed(step))
     return (*parsed)->error("cannot be compiled");

@@ -12,7 +12,8 @@
 namespace act::run {
 
 struct CompileOptions {
-  std::string device = "host";
+  std::string device = "host"; // that it will run on, which says the
+  std::string target = "host"; // target: host, or a GPU's, sm_80
   std::string wants = "train"; // "train": step (and eval); "infer": forward
   std::string optimizer;       // adamw, sgd, or empty: as the module says
   unsigned microBatches = 0;   // 0: as the module says, else one

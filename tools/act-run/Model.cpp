@@ -51,7 +51,8 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   if (auto s = check(actrt_step_load_memory(m->device, bytes->data(),
                                             bytes->size(), flags, &m->step));
       !s) {
-    bool refused = !(flags & ACTRT_ALLOW_NATIVE);
+    bool refused = !(flags & ACTRT_ALLOW_NATIVE) && step->device == "host" &&
+                   options.device == "host";
     return Error{s.error().message +
                      (refused ? " (--allow-native runs an artifact from "
                                 "elsewhere)"

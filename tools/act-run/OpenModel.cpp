@@ -8,7 +8,7 @@ using namespace act::run;
 Result<std::unique_ptr<Model>> run::openModel(const Options &o,
                                               const char *wants) {
   CompileOptions c;
-  c.device = o.device.substr(0, o.device.find(':'));
+  c.device = o.device;
   c.wants = wants;
   c.optimizer = o.optimizer;
   c.microBatches = o.microBatches;

@@ -2,6 +2,7 @@
 #include "tools/act-run/StepSource.h"
 #include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"
+#include "tools/act-run/Target.h"
 
 using namespace act;
 using namespace act::run;
@@ -22,6 +23,10 @@ public:
   ModuleFile(std::string path, CompileOptions options)
       : path(std::move(path)), options(std::move(options)) {}
   Result<artifact::Step> load() override {
+    auto target = targetOf(options.device);
+    if (!target)
+      return target.error();
+    options.target = *target;
     return compileModule(path, options);
   }
   bool compiledHere() const override { return true; }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/Flops.h"
+#include "dialects/act/Types.h"
+#include "passes/emit/GpuKernels.h"
+
+using namespace mlir;
+using namespace act;
+
+/// 128x64xbf16, or i64 for a number.
+static std::string shapeOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Type element = type;
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    for (int64_t d : tensor.getShape())
+      os << d << "x";
+    element = tensor.getElementType();
+  }
+  os << element;
+  return text;
+}
+
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  return tensor.getNumElements() *
+         int64_t(llvm::divideCeil(
+             tensor.getElementType().getIntOrFloatBitWidth(), 8));
+}
+
+/// The gradient of attention is done in parts, which make the scores again. The
+/// operation has five products, of which dq's part is credited with the scores,
+/// dp and dq, and that of keys with dk and dv.
+static int64_t flopsOf(CostOpInterface op, unsigned part, unsigned parts) {
+  int64_t flops = op.getFlops();
+  auto grad = dyn_cast<AttentionGradOp>(op.getOperation());
+  if (!grad || parts == 1)
+    return flops;
+  int64_t d = grad.getQ().getType().getShape().back();
+  int64_t dv = grad.getV().getType().getShape().back();
+  int64_t unit = flops / (3 * d + 2 * dv);
+  return part == 0 ? unit * (2 * d + dv) : part == 1 ? unit * (d + dv) : 0;
+}
+
+llvm::json::Object act::aboutKernel(GroupOp group, const LoweredKernel &kernel,
+                                    unsigned part, unsigned parts) {
+  llvm::json::Array ops, shapes;
+  int64_t flops = 0, bytes = 0;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    ops.push_back(op.getName().stripDialect());
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops = flopsSum({flops, flopsOf(cost, part, parts)});
+  }
+  // The function's types: its arguments, and the results that are not in place.
+  func::FuncOp function = kernel.function;
+  FunctionType type = function.getFunctionType();
+  llvm::SmallDenseSet<int64_t> inPlace;
+  for (auto [i, t] : llvm::enumerate(type.getInputs())) {
+    shapes.push_back(shapeOf(t));
+    bytes = flopsSum({bytes, bytesOf(t)});
+    if (auto result =
+            function.getArgAttrOfType<IntegerAttr>(i, "act.inplace")) {
+      inPlace.insert(result.getInt());
+      bytes = flopsSum({bytes, bytesOf(t)});
+    }
+  }
+  for (auto [i, t] : llvm::enumerate(type.getResults())) {
+    if (inPlace.contains(int64_t(i)))
+      continue;
+    shapes.push_back(shapeOf(t));
+    bytes = flopsSum({bytes, bytesOf(t)});
+  }
+  return llvm::json::Object{{"ops", std::move(ops)},
+                            {"shapes", std::move(shapes)},
+                            {"useful_flops", flops},
+                            {"least_bytes", bytes}};
+}

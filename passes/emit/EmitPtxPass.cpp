@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/tile/Dialect.h"
+#include "passes/emit/EmitStep.h"
+#include "passes/emit/Passes.h"
+#include "passes/groups-to-host/HostKernels.h"
+#include "passes/tile-to-nvvm/WriteKernels.h"
+
+namespace act {
+#define GEN_PASS_DEF_EMITPTXPASS
+#include "passes/emit/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+bool hasGpuKernels(ModuleOp module) {
+  return module
+      .walk([](gpu::GPUFuncOp function) {
+        return function.isKernel() ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A model, at whatever stage.
+bool hasModel(ModuleOp module) {
+  return !module.getOps<ParameterOp>().empty() ||
+         module.lookupSymbol("forward");
+}
+
+struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
+  using EmitPtxPassBase::EmitPtxPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerHostKernelDialects(registry);
+    tile::registerPtxDialects(registry);
+    registry.insert<tile::TileDialect>();
+  }
+
+  FailureOr<std::vector<tile::CompiledKernel>> compile(ModuleOp module) {
+    if (hasGpuKernels(module) || !hasModel(module)) {
+      tile::PtxOptions options;
+      options.chip = target;
+      return tile::compileKernels(module, options, tile::PtxCache(cacheDir));
+    }
+    OwningOpRef<ModuleOp> copy(module.clone());
+    EmitOptions options;
+    options.mode = mode;
+    options.target = target;
+    options.cacheDir = cacheDir;
+    auto step = compileStep(*copy, options);
+    if (failed(step))
+      return failure();
+    return std::move(step->gpuKernels);
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    if (dir.empty())
+      return module.emitError(
+          "emit-ptx needs a folder to write to: --emit-ptx=DIR");
+    if (failed(tile::checkChip(target, module.getLoc())))
+      return failure();
+    auto kernels = compile(module);
+    if (failed(kernels))
+      return failure();
+    return tile::writeKernels(dir, *kernels, cubin ? StringRef(target) : "",
+                              module.getLoc());
+  }
+
+  void runOnOperation() override {
+    if (failed(run()))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/emit/GpuKernels.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/act-to-tile/Passes.h"
+#include "passes/tile-to-nvvm/PtxText.h"
+
+using namespace mlir;
+using namespace act;
+
+/// What the entry is called in the cache, where kernels have no name.
+static constexpr llvm::StringLiteral nameless = "act_kernel";
+
+namespace {
+
+/// Keeps errors back while it lives.
+class HeldErrors {
+public:
+  explicit HeldErrors(MLIRContext *context)
+      : handler(context, [this](Diagnostic &d) {
+          if (d.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          errors.push_back(std::move(d));
+          return success();
+        }) {}
+  std::vector<Diagnostic> errors;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+/// The op of a group that stands at `loc`.
+Operation *opAt(ArrayRef<GroupKernel> kernels, Location loc) {
+  Operation *found = nullptr;
+  for (const GroupKernel &k : kernels) {
+    GroupOp group = k.group;
+    group.getBody().walk([&](Operation *op) {
+      if (!found && op->getLoc() == loc)
+        found = op;
+    });
+  }
+  return found;
+}
+
+/// Says the first of `errors` again, as one about an act operation.
+LogicalResult explain(std::vector<Diagnostic> errors,
+                      ArrayRef<GroupKernel> kernels,
+                      const tile::PtxOptions &options) {
+  if (errors.empty())
+    return failure();
+  Diagnostic &first = errors.front();
+  Operation *op = opAt(kernels, first.getLocation());
+  GroupOp group = op ? op->getParentOfType<GroupOp>() : kernels.front().group;
+  InFlightDiagnostic error = op ? op->emitOpError() : group.emitOpError();
+  error << "has no kernel for " << options.chip << ", in the group '"
+        << group.getName() << "'";
+  for (Diagnostic &d : errors) {
+    error.attachNote(d.getLocation()) << d.str();
+    for (Diagnostic &note : d.getNotes())
+      error.attachNote(note.getLocation()) << note.str();
+  }
+  return error;
+}
+
+/// Numbers that a launch decides, the learning rate for one, lie in memory like
+/// everything else: a launch that is recorded and done again reads them anew.
+void passByPointer(gpu::GPUFuncOp kernel) {
+  Block &entry = kernel.getBody().front();
+  auto b = OpBuilder::atBlockBegin(&entry);
+  for (BlockArgument argument : entry.getArguments()) {
+    Type type = argument.getType();
+    if (isa<tile::PtrType>(type))
+      continue;
+    auto view = tile::ViewType::get({}, type, {});
+    argument.setType(tile::PtrType::get(b.getContext(), type));
+    Value memory = tile::ViewOp::create(b, argument.getLoc(), view, argument,
+                                        ArrayRef<OpFoldResult>());
+    Value value = tile::LoadOp::create(b, argument.getLoc(), memory,
+                                       ValueRange(), ArrayRef<int64_t>());
+    argument.replaceAllUsesExcept(value, memory.getDefiningOp());
+  }
+  kernel.setFunctionType(
+      FunctionType::get(b.getContext(), entry.getArgumentTypes(), {}));
+}
+
+/// Appends the kernel that `function` becomes to `into`.
+LogicalResult convert(func::FuncOp function, gpu::GPUModuleOp into) {
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
+  alone->push_back(function.clone());
+  PassManager pm(function.getContext());
+  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  pm.addPass(tile::createConvertLinalgToTilePass());
+  if (failed(pm.run(*alone)))
+    return failure();
+  for (auto from : alone->getOps<gpu::GPUModuleOp>())
+    for (Operation &op : llvm::make_early_inc_range(*from.getBody())) {
+      if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+          kernel && kernel.isKernel())
+        passByPointer(kernel);
+      op.moveBefore(into.getBody(), into.getBody()->end());
+    }
+  return success();
+}
+
+FailureOr<std::vector<tile::CompiledKernel>>
+compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
+  func::FuncOp any = kernels.front().function;
+  MLIRContext *context = any.getContext();
+  Location loc = any.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  auto b = OpBuilder::atBlockEnd(module->getBody());
+  auto blocks = gpu::GPUModuleOp::create(b, loc, "kernels");
+  std::vector<Diagnostic> errors;
+  for (const GroupKernel &k : kernels) {
+    {
+      HeldErrors held(context);
+      if (succeeded(convert(k.function, blocks)))
+        continue;
+      errors = std::move(held.errors);
+    }
+    return explain(std::move(errors), k, options);
+  }
+  {
+    HeldErrors held(context);
+    auto compiled =
+        tile::compileKernels(*module, options, tile::PtxCache("none"));
+    if (succeeded(compiled)) {
+      for (tile::CompiledKernel &k : *compiled)
+        k.source = nullptr; // of `module`, which ends here
+      return compiled;
+    }
+    errors = std::move(held.errors);
+  }
+  return explain(std::move(errors), kernels, options);
+}
+
+} // namespace
+
+FailureOr<std::vector<tile::CompiledKernel>>
+act::compileGpuKernels(ArrayRef<GroupKernel> kernels,
+                       const tile::PtxOptions &options,
+                       const tile::PtxCache &cache) {
+  std::vector<tile::CompiledKernel> compiled(kernels.size());
+  std::vector<GroupKernel> missing;
+  std::vector<std::pair<size_t, std::string>> places; // of `missing`, and keys
+  for (auto [i, k] : llvm::enumerate(kernels)) {
+    func::FuncOp function = k.function;
+    std::string name = function.getName().str(),
+                key = cache.key(k.text, options);
+    if (cache.find(key, compiled[i])) {
+      compiled[i].ptx = tile::renameEntry(compiled[i].ptx, nameless, name);
+      compiled[i].cached = true;
+    } else {
+      missing.push_back({function, "", k.group, {}});
+      places.push_back({i, key});
+    }
+    compiled[i].name = name;
+  }
+  if (!missing.empty()) {
+    auto made = compile(missing, options);
+    if (failed(made))
+      return failure();
+    for (auto [k, place] : llvm::zip_equal(*made, places)) {
+      tile::CompiledKernel entry = k;
+      entry.ptx = tile::renameEntry(k.ptx, k.name, nameless);
+      cache.store(place.second, entry);
+      compiled[place.first] = std::move(k);
+    }
+  }
+  for (auto [k, given] : llvm::zip_equal(compiled, kernels))
+    for (auto &[word, value] : given.about)
+      k.about[word] = value;
+  return compiled;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions that groups lower to, as PTX.
+//
+//   linalg function ──convert-linalg-to-tile──► kernel on blocks ──► PTX
+//
+// A kernel is kept in the cache by the text of its function, so one that was
+// compiled before, under whatever name and in whatever model, costs no pass.
+#ifndef ACT_PASSES_EMIT_GPUKERNELS_H
+#define ACT_PASSES_EMIT_GPUKERNELS_H
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/emit/LowerGroup.h"
+#include "passes/tile-to-nvvm/CompileKernels.h"
+
+namespace act {
+
+/// A kernel to compile.
+struct GroupKernel {
+  mlir::func::FuncOp function; ///< its name is the entry's
+  std::string text;            ///< the function, whatever its name is
+  GroupOp group;               ///< that it is of, for messages
+  llvm::json::Object about;    ///< for the index of kernels
+};
+
+/// What the index of kernels says of part `part` of `parts` of `group`: ops,
+/// shapes, useful_flops, least_bytes.
+llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel,
+                               unsigned part, unsigned parts);
+
+/// Compiles them all, in their order. What has no form for the GPU is an error
+/// that names the act operation and its place.
+mlir::FailureOr<std::vector<tile::CompiledKernel>>
+compileGpuKernels(llvm::ArrayRef<GroupKernel> kernels,
+                  const tile::PtxOptions &options, const tile::PtxCache &cache);
+
+} // namespace act
+#endif

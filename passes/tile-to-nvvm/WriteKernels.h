@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled kernels as a folder of files: NAME.ptx, NAME.cubin if wanted, and
+// index.json (KernelIndex.h), which is written last: who reads the index finds
+// its files.
+#ifndef ACT_PASSES_TILETONVVM_WRITEKERNELS_H
+#define ACT_PASSES_TILETONVVM_WRITEKERNELS_H
+#include "passes/tile-to-nvvm/CompileKernels.h"
+
+namespace act::tile {
+/// `assembleFor`: the target to make cubins for, or empty. Nothing is written
+/// before all of them are made.
+mlir::LogicalResult writeKernels(llvm::StringRef dir,
+                                 llvm::ArrayRef<CompiledKernel> kernels,
+                                 llvm::StringRef assembleFor,
+                                 mlir::Location loc);
+} // namespace act::tile
+#endif
