@@ -3,6 +3,26 @@
 #define ACT_PASSES_TILE_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "gives full, masked and empty blocks loops of their own";
+  let description = [{
+    In a loop over blocks a mask is a comparison of positions: of keys with
+    queries, or with an end. Where its operands are sums of `tile.iota`s, the
+    loop's counter and numbers of outside, it is true, or false, for whole blocks
+    up to one iteration and from another one on. The loop becomes up to three
+    over parts of its range: the blocks in which a mask begins, those in which
+    all is seen and the comparison is constant, and those in which a mask ends.
+    Blocks in which the comparison's constant leaves the carried values as they
+    are, are in none of them; that they do is derived by folding the body.
+
+    Loaded numbers are assumed to be finite, so that 0 times one of them is 0.
+    Comparisons with what is loaded stay, and so does a loop around one that is
+    split.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "says which thread holds which element of every block";
   let description = [{

@@ -10,6 +10,11 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   // Folded first: an index that is a constant is proven to be inside.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // What a mask is for whole blocks is seen in what it compares; the constants
+  // that it becomes are folded, and loops without an iteration go.
+  pm.addPass(createSplitMaskedLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.

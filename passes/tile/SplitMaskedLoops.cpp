@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A loop over blocks by what its masks are.
+//
+// A comparison of sums (AffineBlocks.h) is true in a whole block for all
+// iterations up to a point, or false, and the other from another point on. With
+// the loop's counter at lb + step * k:
+//
+//                 k:  0 ... a     a ... b     b ...
+//     key <= query    true        mixed       false       causal
+//     query - key < w false       mixed       true        window
+//
+// `a * counter <= number` says where both points are. Where a comparison's
+// constant makes the body do nothing, its iterations are not in any loop; the
+// other constant is what a full block has. So three loops cover all of it, of
+// which the first is there only if there is a window, the last only if there is
+// an end:
+//
+//     start              full            rest             end
+//       |  all masks      |  no mask      |  masks of ends  |
+//
+// If nothing can be left out, the three are the iterations in which all
+// comparisons are constant, mixed, and constant again.
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "passes/tile/AffineBlocks.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/SplitMaskedLoopsNeutral.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_SPLITMASKEDLOOPSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+using Facts = SmallVector<std::pair<Value, bool>>;
+
+/// The iterations with factor * counter <= most, which are the first ones.
+struct First {
+  int64_t factor; // positive
+  AffineNumber most;
+};
+
+struct Mask {
+  Value op;
+  bool before;       // its value at first; later it is the other
+  First same, mixed; // until where it has that value, and has not the other
+};
+
+/// From the latest of `from` to the earliest of `to`; without any, from the
+/// loop's start and to its end.
+struct Piece {
+  Facts facts;
+  SmallVector<First> from, to;
+  /// Not before the earliest of these.
+  SmallVector<First> after;
+  /// `to` is the latest of these, if that is earlier.
+  SmallVector<First> until;
+};
+
+/// x < y or x <= y as x - y + constant < 0.
+std::optional<AffineBlock> below(arith::CmpIOp op, AffineBlocks &sums) {
+  using P = arith::CmpIPredicate;
+  Value x = op.getLhs(), y = op.getRhs();
+  P p = op.getPredicate();
+  if (p == P::eq || p == P::ne)
+    return std::nullopt;
+  if (p == P::ult || p == P::ule || p == P::ugt || p == P::uge) {
+    // The same as signed, for what is not negative.
+    auto a = sums.of(x), b = sums.of(y);
+    if (!a || !b || !sums.isNonNegative(*a) || !sums.isNonNegative(*b))
+      return std::nullopt;
+    p = p == P::ult   ? P::slt
+        : p == P::ule ? P::sle
+        : p == P::ugt ? P::sgt
+                      : P::sge;
+  }
+  if (p == P::sgt || p == P::sge)
+    std::swap(x, y);
+  auto d = sums.difference(x, y);
+  if (!d || p == P::slt || p == P::sgt)
+    return d;
+  auto less = d->number.plus(-1);
+  if (!less)
+    return std::nullopt;
+  d->number = *less;
+  return d;
+}
+
+std::optional<Mask> maskOf(arith::CmpIOp op, scf::ForOp loop,
+                           AffineBlocks &sums) {
+  auto d = below(op, sums);
+  auto ends = d ? d->extremes() : std::nullopt;
+  if (!ends)
+    return std::nullopt;
+  Value counter = loop.getInductionVar();
+  int64_t factor = d->number.factorOf(counter);
+  if (factor == 0 || std::abs(factor) > INT32_MAX)
+    return std::nullopt;
+  for (auto [symbol, f] : d->number.symbols)
+    if (symbol != counter && !loop.isDefinedOutsideOfLoop(symbol))
+      return std::nullopt;
+  AffineNumber low = ends->first.without(counter),
+               high = ends->second.without(counter);
+  if (factor < 0) // false while -factor * counter <= low, true above high
+    return Mask{op, false, {-factor, low}, {-factor, high}};
+  // True while factor * counter + high < 0, false once it is not with low.
+  auto same = AffineNumber{-1, {}}.plus(high, -1),
+       mixed = AffineNumber{-1, {}}.plus(low, -1);
+  if (!same || !mixed)
+    return std::nullopt;
+  return Mask{op, true, {factor, *same}, {factor, *mixed}};
+}
+
+class Splitting {
+public:
+  Splitting(scf::ForOp loop, AffineBlocks &sums) : loop(loop), sums(sums) {}
+  /// Finds what the loop is to become; false: it stays.
+  bool plan();
+  void apply();
+
+private:
+  bool planParts();
+  bool planThirds();
+  /// Whether `x` surely has all iterations that `y` has; and those of the loop.
+  bool covers(const First &x, const First &y);
+  bool isWhole(const First &x);
+  bool isNone(const First &x);
+  std::optional<AffineNumber> overStart(const First &x);
+  /// What is known where `mask` has come to its second constant, or has its
+  /// first one still.
+  Facts factsWhere(const Mask &mask, bool after);
+
+  Value boundOf(const First &first, OpBuilder &b);
+  Value extreme(ArrayRef<First> points, bool latest, OpBuilder &b);
+
+  scf::ForOp loop;
+  AffineBlocks &sums;
+  SmallVector<Mask> masks;
+  SmallVector<Mask> begins, ends; // what leaves out the first, the last blocks
+  Facts always;
+  std::vector<Piece> pieces;
+};
+
+bool Splitting::covers(const First &x, const First &y) {
+  if (x.factor != y.factor)
+    return false;
+  auto more = y.most.plus(x.most, -1);
+  auto bound = more ? sums.upperBound(*more) : std::nullopt;
+  return bound && *bound <= 0;
+}
+
+bool Splitting::isWhole(const First &x) {
+  auto end = sums.of(loop.getUpperBound());
+  auto last = end ? end->number.plus(-1) : std::nullopt;
+  auto scaled = last ? AffineNumber().plus(*last, x.factor) : std::nullopt;
+  return scaled && covers(x, {x.factor, *scaled});
+}
+
+std::optional<AffineNumber> Splitting::overStart(const First &x) {
+  auto start = sums.of(loop.getLowerBound());
+  return start ? x.most.plus(start->number, -x.factor) : std::nullopt;
+}
+
+bool Splitting::isNone(const First &x) {
+  auto over = overStart(x);
+  auto bound = over ? sums.upperBound(*over) : std::nullopt;
+  return bound && *bound < 0;
+}
+
+Facts Splitting::factsWhere(const Mask &mask, bool after) {
+  Facts facts(always);
+  for (const Mask &other : masks) {
+    if (after && covers(mask.mixed, other.mixed))
+      facts.push_back({other.op, !other.before});
+    else if (!after && covers(other.same, mask.same))
+      facts.push_back({other.op, other.before});
+  }
+  return facts;
+}
+
+bool Splitting::plan() {
+  auto step = getConstantIntValue(loop.getStep());
+  if (loop.getUnsignedCmp() || (step && (*step <= 0 || *step > INT32_MAX)))
+    return false;
+  loop.getBody()->walk([&](arith::CmpIOp op) {
+    auto mask = maskOf(op, loop, sums);
+    if (!mask || !overStart(mask->mixed) || !overStart(mask->same))
+      return;
+    if (isWhole(mask->same))
+      always.push_back({op.getResult(), mask->before});
+    else if (isNone(mask->mixed))
+      always.push_back({op.getResult(), !mask->before});
+    else if (!isNone(mask->same) || !isWhole(mask->mixed))
+      masks.push_back(*mask);
+  });
+  if (!always.empty() && doesNothing(loop, always))
+    return true; // no piece
+  for (const Mask &mask : masks) {
+    if (doesNothing(loop, factsWhere(mask, /*after=*/true)))
+      ends.push_back(mask);
+    else if (doesNothing(loop, factsWhere(mask, /*after=*/false)))
+      begins.push_back(mask);
+  }
+  if (begins.empty() && ends.empty() ? planThirds() : planParts())
+    return true;
+  if (always.empty())
+    return false;
+  pieces.assign(1, Piece{always, {}, {}, {}, {}});
+  return true;
+}
+
+bool Splitting::planParts() {
+  Piece left{always, {}, {}, {}, {}}, full = left, rest = left;
+  bool someFull = true;
+  for (const Mask &m : begins) {
+    if (!isNone(m.same))
+      left.from.push_back(m.same);
+    full.from.push_back(m.mixed);
+    full.facts.push_back({m.op, !m.before});
+    someFull &= !isWhole(m.mixed);
+  }
+  rest.facts = full.facts;
+  for (const Mask &m : ends) {
+    if (!isWhole(m.mixed))
+      rest.to.push_back(m.mixed);
+    full.to.push_back(m.same);
+    full.facts.push_back({m.op, m.before});
+    someFull &= !isNone(m.same);
+    for (const Mask &first : begins)
+      someFull &= !covers(first.mixed, m.same);
+  }
+  if (!someFull) {
+    left.to = rest.to;
+    pieces = {left};
+    return !left.from.empty() || !left.to.empty();
+  }
+  if (!begins.empty()) {
+    left.until = full.from;
+    left.to = rest.to;
+    pieces.push_back(left);
+  }
+  pieces.push_back(full);
+  if (!ends.empty()) {
+    rest.from = full.from;
+    rest.after = full.to;
+    pieces.push_back(rest);
+  }
+  return true;
+}
+
+bool Splitting::planThirds() {
+  Piece before{always, {}, {}, {}, {}}, mixed = before, after = before;
+  bool someBefore = true, someAfter = true;
+  for (const Mask &m : masks) {
+    before.facts.push_back({m.op, m.before});
+    before.to.push_back(m.same);
+    after.facts.push_back({m.op, !m.before});
+    after.from.push_back(m.mixed);
+    someBefore &= !isNone(m.same);
+    someAfter &= !isWhole(m.mixed);
+  }
+  // Masks that begin and masks that end have their full blocks in the middle,
+  // and which are which is not known here.
+  bool alike = llvm::all_of(
+      masks, [&](const Mask &m) { return m.before == masks[0].before; });
+  if (masks.empty() || !alike || (!someBefore && !someAfter))
+    return false;
+  if (someBefore) {
+    pieces.push_back(before);
+    mixed.after = before.to;
+  }
+  if (someAfter)
+    mixed.until = after.from;
+  pieces.push_back(mixed);
+  if (someAfter)
+    pieces.push_back(after);
+  return true;
+}
+
+/// Where the first iteration begins that is not one of these: as many steps
+/// from the start as they are, which are
+///
+///     max(most - factor * start + factor * step, 0) / (factor * step)
+Value Splitting::boundOf(const First &first, OpBuilder &b) {
+  Location loc = loop.getLoc();
+  auto constant = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
+  auto indexOf = [&](Value v) {
+    return v.getType().isIndex()
+               ? v
+               : b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), v);
+  };
+  AffineNumber over = *overStart(first);
+  Value stride, room;
+  auto step = getConstantIntValue(loop.getStep());
+  auto inOne = step ? over.plus(first.factor * *step) : std::nullopt;
+  if (inOne) {
+    stride = constant(first.factor * *step);
+    room = materialize(*inOne, b, loc);
+    over = *inOne;
+  } else {
+    stride = b.createOrFold<arith::MulIOp>(loc, indexOf(loop.getStep()),
+                                           constant(first.factor));
+    room =
+        b.createOrFold<arith::AddIOp>(loc, materialize(over, b, loc), stride);
+  }
+  auto less = AffineNumber().plus(over, -1);
+  auto bound = less ? sums.upperBound(*less) : std::nullopt;
+  if (!bound || *bound > 0)
+    room = b.createOrFold<arith::MaxSIOp>(loc, room, constant(0));
+  Value steps = b.createOrFold<arith::DivUIOp>(loc, room, stride);
+  Value bound_ =
+      b.createOrFold<arith::MulIOp>(loc, steps, indexOf(loop.getStep()));
+  Value at =
+      b.createOrFold<arith::AddIOp>(loc, indexOf(loop.getLowerBound()), bound_);
+  at = b.createOrFold<arith::MinSIOp>(loc, at, indexOf(loop.getUpperBound()));
+  Type type = loop.getUpperBound().getType();
+  return type.isIndex() ? at
+                        : b.createOrFold<arith::IndexCastOp>(loc, type, at);
+}
+
+Value Splitting::extreme(ArrayRef<First> points, bool latest, OpBuilder &b) {
+  Value all;
+  for (const First &point : points) {
+    Value at = boundOf(point, b);
+    if (!all)
+      all = at;
+    else if (latest)
+      all = b.createOrFold<arith::MaxSIOp>(loop.getLoc(), all, at);
+    else
+      all = b.createOrFold<arith::MinSIOp>(loop.getLoc(), all, at);
+  }
+  return all;
+}
+
+void Splitting::apply() {
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  SmallVector<Value> carried(loop.getInitArgs());
+  for (const Piece &piece : pieces) {
+    Value from = extreme(piece.from, /*latest=*/true, b),
+          after = extreme(piece.after, /*latest=*/false, b),
+          to = extreme(piece.to, /*latest=*/false, b),
+          until = extreme(piece.until, /*latest=*/true, b);
+    if (from && after)
+      from = b.createOrFold<arith::MaxSIOp>(loc, from, after);
+    else if (after)
+      from = after;
+    if (to && until)
+      to = b.createOrFold<arith::MinSIOp>(loc, to, until);
+    else if (until)
+      to = until;
+    IRMapping map;
+    auto part = cast<scf::ForOp>(b.clone(*loop, map));
+    if (from)
+      part.setLowerBound(from);
+    if (to)
+      part.setUpperBound(to);
+    part.getInitArgsMutable().assign(carried);
+    for (auto [v, holds] : piece.facts) {
+      Operation *op = map.lookup(v).getDefiningOp();
+      OpBuilder before(op);
+      TypedAttr value = b.getBoolAttr(holds);
+      if (auto block = dyn_cast<RankedTensorType>(v.getType()))
+        value = SplatElementsAttr::get(block, holds);
+      Value known = arith::ConstantOp::create(before, op->getLoc(), value);
+      op->getResult(0).replaceAllUsesWith(known);
+      op->erase();
+    }
+    carried.assign(part.result_begin(), part.result_end());
+  }
+  loop->replaceAllUsesWith(carried);
+  loop.erase();
+}
+
+/// Numbers that do not change are computed in front of a loop: they are what
+/// its new bounds are made of.
+void hoistNumbers(scf::ForOp loop) {
+  for (Operation &op :
+       llvm::make_early_inc_range(loop.getBody()->without_terminator()))
+    if (isMemoryEffectFree(&op) && isSpeculatable(&op) &&
+        op.getNumRegions() == 0 &&
+        llvm::all_of(op.getResultTypes(),
+                     [](Type t) { return t.isIntOrIndex(); }) &&
+        llvm::all_of(op.getOperands(),
+                     [&](Value v) { return loop.isDefinedOutsideOfLoop(v); }))
+      op.moveBefore(loop);
+}
+
+struct SplitMaskedLoops
+    : act::tile::impl::SplitMaskedLoopsPassBase<SplitMaskedLoops> {
+  void runOnOperation() override {
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      if (kernel.isKernel() && failed(split(kernel)))
+        signalPassFailure();
+    });
+  }
+
+  LogicalResult split(gpu::GPUFuncOp kernel) {
+    kernel.walk([](scf::ForOp loop) { hoistNumbers(loop); });
+    DataFlowSolver ranges;
+    ranges.load<dataflow::DeadCodeAnalysis>();
+    ranges.load<dataflow::SparseConstantPropagation>();
+    ranges.load<dataflow::IntegerRangeAnalysis>();
+    if (failed(ranges.initializeAndRun(kernel)))
+      return failure();
+    AffineBlocks sums(ranges);
+    // Inner loops first. One around a loop that is split is not, as that would
+    // copy its body nine times.
+    llvm::SmallPtrSet<Operation *, 8> around;
+    std::vector<Splitting> plans;
+    kernel.walk([&](scf::ForOp loop) {
+      Splitting splitting(loop, sums);
+      if (around.contains(loop) || !splitting.plan())
+        return;
+      plans.push_back(std::move(splitting));
+      for (Operation *op = loop; op; op = op->getParentOp())
+        around.insert(op);
+    });
+    for (Splitting &plan : plans)
+      plan.apply();
+    return success();
+  }
+};
+
+} // namespace
