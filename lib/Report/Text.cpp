@@ -97,6 +97,22 @@ std::string formulaText(const Formula &f) {
   return text;
 }
 
+/// The layer with the most kernels stands for the others.
+std::string launches(const MemoryReport &r) {
+  if (r.launches == 0)
+    return "";
+  std::string text = fmt::format("  kernels launched {}, at least {} moved",
+                                 r.launches, humanBytes(r.leastBytes));
+  const Layer *most = nullptr;
+  for (const Layer &l : r.layers)
+    if (!most || l.launches > most->launches)
+      most = &l;
+  if (most)
+    text += fmt::format("; of a layer {}, {}", most->launches,
+                        humanBytes(most->leastBytes));
+  return text + "\n";
+}
+
 std::string totals(const MemoryReport &r) {
   Rows rows = {{"memory", "", "bytes", ""}};
   auto add = [&](const char *what, int64_t bytes, const std::string &note) {
@@ -131,9 +147,10 @@ std::string totals(const MemoryReport &r) {
           ? ""
           : fmt::format(" ({:.1f} %)",
                         100.0 * double(r.recomputedFlops) / double(r.flops));
-  return text + fmt::format("\n  FLOPs of a step {}, recomputed {}{}\n",
-                            humanCount(r.flops), humanCount(r.recomputedFlops),
-                            share);
+  text +=
+      fmt::format("\n  FLOPs of a step {}, recomputed {}{}\n",
+                  humanCount(r.flops), humanCount(r.recomputedFlops), share);
+  return text + launches(r);
 }
 
 bool sameRow(const Layer &x, const Layer &y) {

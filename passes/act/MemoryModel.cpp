@@ -3,6 +3,7 @@
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
+#include "passes/act/LaunchBytes.h"
 #include "passes/act/Letters.h"
 #include "passes/act/MemoryFormulas.h"
 #include "llvm/ADT/MapVector.h"
@@ -214,10 +215,15 @@ void Describer::layers() {
       saved[b.layer].push_back(&b);
   }
   for (const FlatLaunch &launch : program.launches) {
+    int64_t kernels = kernelCount(launch), bytes = leastBytes(program, launch);
+    out.launches += kernels;
+    out.leastBytes = flopsSum({out.leastBytes, bytes});
     if (launch.layer < 0)
       continue;
     report::Layer &layer = byIndex[launch.layer];
     layer.index = launch.layer;
+    layer.launches += kernels;
+    layer.leastBytes = flopsSum({layer.leastBytes, bytes});
     launch.group.getBody().walk([&](CostOpInterface op) {
       int64_t flops = op.getFlops();
       layer.flops = llvm::SaturatingAdd(layer.flops, uint64_t(flops));

@@ -119,6 +119,9 @@ struct Layer {
   int64_t retainedBytes = 0;
   uint64_t recomputedFlops = 0;
   uint64_t flops = 0;
+  /// Kernels that run for it in a step, and the least bytes that they move:
+  /// each reads its inputs once and writes its outputs once.
+  int64_t launches = 0, leastBytes = 0;
   Formula retained, peak;
 };
 
@@ -150,6 +153,7 @@ struct MemoryReport {
   /// What a thread of the host needs for the kernel that needs most.
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
+  int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
   Formula retained, peak;
   std::vector<Layer> layers;
   std::vector<SavedValue> saved;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The least that a launch moves between memory and the processor: each tensor
+// that it reads once, each that it writes once. What a kernel moves beyond that
+// (blocks of an operand read again by other programs) is its own affair.
+#ifndef ACT_PASSES_ACT_LAUNCHBYTES_H
+#define ACT_PASSES_ACT_LAUNCHBYTES_H
+#include "passes/act/Flatten.h"
+
+namespace act {
+/// Operands, results, and the persistent buffers of the group's effects.
+int64_t leastBytes(const Program &program, const FlatLaunch &launch);
+/// How many kernels the group is: the gradient of attention is two.
+int64_t kernelCount(const FlatLaunch &launch);
+} // namespace act
+#endif
