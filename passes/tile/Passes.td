@@ -23,6 +23,31 @@ def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModu
     "::mlir::scf::SCFDialect"];
 }
 
+def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "makes one loop of several over the same numbers";
+  let description = [{
+    Loops of one block that have the same bounds and read blocks of the same
+    tensor become one, so that what all of them need is read and computed once.
+    Between them memory may not be written.
+
+    A loop that needs the result of another one can go along where that result
+    is a factor of what it adds up: `exp(x - b)` where b bounds x from above at
+    every moment, or a product or quotient with a value that does not change in
+    the loop. In the first case the sum so far is scaled whenever b grows (the
+    recurrence of online softmax), in the second the result is scaled once. Sums
+    are `acc + T` and `tile.dot(P, V, acc)`; factors are followed through
+    conversions, products, `tile.reduce add`, `tile.dot`, selects with 0 and ops
+    that change the shape. Where there is no such factor, as in the sum of
+    (x - mean)^2, the loops stay.
+
+    Rounding: a factor that leaves a sum leaves conversions to bf16 in it, too,
+    so these round another number. Rows in which all x are -inf sum up to 0,
+    where loops that do not ask for it would have a NaN.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "says which thread holds which element of every block";
   let description = [{

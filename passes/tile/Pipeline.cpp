@@ -10,6 +10,11 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   // Folded first: an index that is a constant is proven to be inside.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Loops over the same blocks first: the others are about what one loop does.
+  // What was computed in each is equal then, and factors 1 are folded.
+  pm.addPass(createFuseLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   // What a mask is for whole blocks is seen in what it compares; the constants
   // that it becomes are folded, and loops without an iteration go.
   pm.addPass(createSplitMaskedLoopsPass());

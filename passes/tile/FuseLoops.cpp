@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/FuseLoops.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "passes/tile/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_FUSELOOPSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+bool isSameBound(Value x, Value y) {
+  auto p = getConstantIntValue(x), q = getConstantIntValue(y);
+  return x == y || (p && p == q && x.getType() == y.getType());
+}
+
+bool runTogether(scf::ForOp a, scf::ForOp b) {
+  return isSameBound(a.getLowerBound(), b.getLowerBound()) &&
+         isSameBound(a.getUpperBound(), b.getUpperBound()) &&
+         isSameBound(a.getStep(), b.getStep()) &&
+         a.getUnsignedCmp() == b.getUnsignedCmp();
+}
+
+/// From `first` to `last` memory is only read, and nothing is printed.
+bool onlyReads(Operation *first, Operation *last) {
+  for (Operation *op = first;; op = op->getNextNode()) {
+    auto effects = getEffectsRecursively(op);
+    if (!effects || !llvm::all_of(*effects, [](auto &e) {
+          return isa<MemoryEffects::Read>(e.getEffect());
+        }))
+      return false;
+    if (op == last)
+      return true;
+  }
+}
+
+/// Both read blocks of one tensor. Loops that do not would only hold each
+/// other's registers.
+bool haveLoadsInCommon(scf::ForOp a, scf::ForOp b) {
+  SameValue same(a, b);
+  SmallVector<LoadOp> loads;
+  a.walk([&](LoadOp load) { loads.push_back(load); });
+  return b
+      .walk([&](LoadOp other) {
+        for (LoadOp load : loads)
+          if (load.getExtents() == other.getExtents() &&
+              same(load.getView(), other.getView()))
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
+  void runOnOperation() override {
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      for (Block &block : kernel.getBody())
+        fuseIn(block);
+    });
+  }
+
+  /// What both loops computed is one, so that the next pair sees it.
+  void clean(Operation *op) {
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(op);
+    eliminateCommonSubExpressions(rewriter, dominance, op);
+  }
+
+  /// Loops of this block, and then those within.
+  void fuseIn(Block &block) {
+    while (fuseOne(block))
+      ;
+    for (Operation &op : block)
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          fuseIn(inner);
+  }
+
+  bool fuseOne(Block &block) {
+    SmallVector<scf::ForOp> loops(block.getOps<scf::ForOp>());
+    for (auto [i, a] : llvm::enumerate(loops))
+      for (scf::ForOp b : ArrayRef(loops).drop_front(i + 1))
+        if (runTogether(a, b) && onlyReads(a, b) && fusePair(a, b)) {
+          clean(block.getParentOp());
+          return true;
+        }
+    return false;
+  }
+
+  bool fusePair(scf::ForOp a, scf::ForOp b) {
+    if (a.getNumResults() == b.getNumResults() && a.getNumResults() &&
+        SameValue(a, b)(a.getResult(0), b.getResult(0))) {
+      b.replaceAllUsesWith(a.getResults());
+      b.erase();
+      return true;
+    }
+    if (!haveLoadsInCommon(a, b))
+      return false;
+    // What depends on a's results only is in front of b then.
+    moveLoopInvariantCode(cast<LoopLikeOpInterface>(*b));
+    Dependence dependence(a, b);
+    if (!dependence.analyze())
+      return false;
+    fuse(dependence);
+    return true;
+  }
+};
+
+} // namespace

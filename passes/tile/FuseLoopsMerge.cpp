@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop that takes the place of two.
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/tile/FuseLoops.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+class Merge {
+public:
+  Merge(Dependence &d) : d(d), a(d.a), b(d.b), builder(d.a), loc(b.getLoc()) {}
+  scf::ForOp run();
+
+private:
+  using Memory = DenseMap<Value, Value>;
+  Value splat(Type type, double number);
+  Value spread(Value row, Along along, Type type);
+  Value converted(Value v, Type element);
+  Value row(Value v, Memory &results, bool inSum);
+  Value exponent(Value v);
+  Value term(Value v);
+  Value correction(const Factor &f, Type type);
+  void guard(Value row);
+  void writeBody(scf::ForOp loop);
+  Value finish(unsigned k, scf::ForOp loop);
+  Operation *copy(Operation *op, ValueRange operands);
+  Value sumOf(Operation *op, Value left, Value right);
+
+  Dependence &d;
+  scf::ForOp a, b;
+  OpBuilder builder;
+  Location loc;
+  IRMapping map;        // b's own values
+  Memory before, after; // a's results up to this iteration, and with it
+  DenseMap<Value, Value> terms;
+  DenseSet<unsigned> guarded; // results of a
+};
+
+Value Merge::splat(Type type, double number) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr value = builder.getFloatAttr(element, number);
+  if (auto block = dyn_cast<RankedTensorType>(type))
+    value = DenseElementsAttr::get(block, value);
+  return arith::ConstantOp::create(builder, loc, value);
+}
+
+/// A row's elements repeated over a block.
+Value Merge::spread(Value row, Along along, Type type) {
+  auto block = dyn_cast<RankedTensorType>(type);
+  if (!block || row.getType() == type)
+    return row;
+  auto have = dyn_cast<RankedTensorType>(row.getType());
+  if (!have)
+    return tensor::SplatOp::create(builder, loc, block, row);
+  if (llvm::is_contained(along, -1)) {
+    SmallVector<int64_t> shape;
+    for (auto [d, size] : llvm::zip(along, have.getShape()))
+      if (d >= 0)
+        shape.push_back(size);
+    llvm::erase(along, -1);
+    Type element = have.getElementType();
+    if (shape.empty()) {
+      // One number; a block of one element is its own sum.
+      for (int64_t r = have.getRank(); r > 0; --r)
+        row = ReduceOp::create(builder, loc, CombineKind::Add, row, r - 1)
+                  .getResult(0);
+      return spread(row, {}, type);
+    }
+    row = ReshapeOp::create(builder, loc, RankedTensorType::get(shape, element),
+                            row);
+  }
+  for (int64_t dim = 0; dim < block.getRank(); ++dim)
+    if (!llvm::is_contained(along, dim))
+      row = ExpandDimsOp::create(builder, loc, row, dim);
+  return row.getType() == type
+             ? row
+             : Value(BroadcastOp::create(builder, loc, type, row));
+}
+
+Value Merge::converted(Value v, Type element) {
+  Type from = getElementTypeOrSelf(v.getType());
+  if (from == element)
+    return v;
+  Type to = element;
+  if (auto block = dyn_cast<RankedTensorType>(v.getType()))
+    to = block.clone(element);
+  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, to, v);
+  return arith::TruncFOp::create(builder, loc, to, v);
+}
+
+Operation *Merge::copy(Operation *op, ValueRange operands) {
+  Operation *c = builder.clone(*op);
+  c->setOperands(operands);
+  return c;
+}
+
+/// A sum or difference of which an operand may have left.
+Value Merge::sumOf(Operation *op, Value left, Value right) {
+  if (left && right)
+    return copy(op, {left, right})->getResult(0);
+  if (right && isa<arith::SubFOp>(op))
+    return arith::NegFOp::create(builder, loc, right);
+  return left ? left : right;
+}
+
+/// What is between the loops, for other results of a. `inSum`: v is added up in
+/// an exponent, from where logarithms leave as factors; then the result is null
+/// if all of it does.
+Value Merge::row(Value v, Memory &results, bool inSum) {
+  if (!d.depends(v))
+    return v;
+  if (!inSum || v.getDefiningOp() == a)
+    if (Value known = results.lookup(v))
+      return known;
+  if (Value behind = d.guarded(v))
+    return row(behind, results, inSum);
+  Operation *op = v.getDefiningOp();
+  if (inSum && isa<math::LogOp, math::Log2Op>(op))
+    return nullptr;
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return sumOf(op, row(op->getOperand(0), results, inSum),
+                 row(op->getOperand(1), results, inSum));
+  inSum &= isa<arith::NegFOp, arith::MulFOp, arith::DivFOp, ExpandDimsOp,
+               BroadcastOp, tensor::SplatOp>(op);
+  SmallVector<Value> operands;
+  for (Value o : op->getOperands()) {
+    operands.push_back(row(o, results, inSum));
+    if (!operands.back())
+      return nullptr;
+  }
+  Value made = copy(op, operands)->getResult(0);
+  if (!inSum)
+    results[v] = made;
+  return made;
+}
+
+/// A part of an exponent, without logarithms of rows.
+Value Merge::exponent(Value v) {
+  if (!d.depends(v))
+    return map.lookupOrDefault(v);
+  if (d.isRow(v))
+    return row(v, after, /*inSum=*/true);
+  Operation *op = v.getDefiningOp();
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return sumOf(op, exponent(op->getOperand(0)), exponent(op->getOperand(1)));
+  SmallVector<Value> operands;
+  for (Value o : op->getOperands()) {
+    operands.push_back(exponent(o));
+    if (!operands.back())
+      return nullptr;
+  }
+  return copy(op, operands)->getResult(0);
+}
+
+/// A term, or a part of it, without the factors that leave the loop.
+Value Merge::term(Value v) {
+  if (!d.depends(v))
+    return map.lookupOrDefault(v);
+  if (Value known = terms.lookup(v))
+    return known;
+  if (d.isRow(v))
+    return splat(v.getType(), 1);
+  Operation *op = v.getDefiningOp();
+  SmallVector<Value> operands;
+  for (Value o : op->getOperands())
+    operands.push_back(isa<math::ExpOp, math::Exp2Op>(op) ? exponent(o)
+                                                          : term(o));
+  return terms[v] = copy(op, operands)->getResult(0);
+}
+
+/// exp(scale * (row now - row before)), for a sum of this type.
+Value Merge::correction(const Factor &f, Type type) {
+  Value old = row(f.row, before, false), now = row(f.row, after, false);
+  Type element = getElementTypeOrSelf(type);
+  if (getElementTypeOrSelf(old.getType()).getIntOrFloatBitWidth() <
+      element.getIntOrFloatBitWidth()) {
+    old = converted(old, element);
+    now = converted(now, element);
+  }
+  Value change = f.scale < 0 ? arith::SubFOp::create(builder, loc, old, now)
+                             : arith::SubFOp::create(builder, loc, now, old);
+  if (double size = std::abs(f.scale); size != 1)
+    change = arith::MulFOp::create(builder, loc, change,
+                                   splat(change.getType(), size));
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), f.flags);
+  Value c = f.kind == Factor::Exp
+                ? Value(math::ExpOp::create(builder, loc, change, flags))
+                : Value(math::Exp2Op::create(builder, loc, change, flags));
+  return spread(converted(c, element), f.along, type);
+}
+
+/// As long as a maximum is infinite, the terms take 0 for it.
+void Merge::guard(Value row) {
+  if (!d.depends(row))
+    return;
+  if (Value behind = d.guarded(row))
+    return guard(behind);
+  if (row.getDefiningOp() != a) {
+    for (Value o : row.getDefiningOp()->getOperands())
+      guard(o);
+    return;
+  }
+  unsigned k = cast<OpResult>(row).getResultNumber();
+  Value &now = after[row];
+  auto minimum = d.isMinimum(k);
+  if (!minimum || !guarded.insert(k).second || d.isFinite(k))
+    return;
+  Value never = splat(now.getType(), *minimum ? INFINITY : -INFINITY);
+  Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                     now, never);
+  now =
+      arith::SelectOp::create(builder, loc, none, splat(now.getType(), 0), now);
+}
+
+void Merge::writeBody(scf::ForOp loop) {
+  OpBuilder::InsertionGuard here(builder);
+  Block *body = loop.getBody();
+  body->clear();
+  builder.setInsertionPointToStart(body);
+  unsigned n = a.getNumRegionIterArgs();
+  auto carried = loop.getRegionIterArgs();
+
+  IRMapping first;
+  first.map(a.getInductionVar(), loop.getInductionVar());
+  first.map(a.getRegionIterArgs(), carried.take_front(n));
+  for (Operation &op : a.getBody()->without_terminator())
+    builder.clone(op, first);
+  SmallVector<Value> yields;
+  for (auto [k, v] : llvm::enumerate(a.getYieldedValues())) {
+    Value now = first.lookupOrDefault(v);
+    yields.push_back(now);
+    before[a.getResult(k)] = carried[k];
+    after[a.getResult(k)] = now;
+  }
+  for (auto &factors : d.carried)
+    for (const Factor &f : factors.value_or(Factors()))
+      if (f.isExponential())
+        guard(f.row);
+
+  map.map(b.getInductionVar(), loop.getInductionVar());
+  map.map(b.getRegionIterArgs(), carried.drop_front(n));
+  for (Operation &op : b.getBody()->without_terminator())
+    if (!d.depends(&op))
+      builder.clone(op, map);
+  for (auto [k, factors] : llvm::enumerate(d.carried)) {
+    if (!factors)
+      continue;
+    Value sum = carried[n + k];
+    for (const Factor &f : *factors)
+      if (f.isExponential())
+        sum = arith::MulFOp::create(builder, loc, sum,
+                                    correction(f, sum.getType()));
+    map.map(b.getRegionIterArgs()[k], sum);
+  }
+  for (auto [k, v] : llvm::enumerate(b.getYieldedValues()))
+    yields.push_back(d.carried[k] ? term(v) : map.lookupOrDefault(v));
+  scf::YieldOp::create(builder, loc, yields);
+}
+
+Value Merge::finish(unsigned k, scf::ForOp loop) {
+  Value sum = loop.getResult(a.getNumResults() + k);
+  if (!d.carried[k])
+    return sum;
+  Type type = sum.getType();
+  Value unscaled = sum;
+  for (const Factor &f : *d.carried[k]) {
+    if (f.isExponential())
+      continue;
+    Value by = f.row;
+    if (by.getDefiningOp() == a)
+      by = loop.getResult(cast<OpResult>(by).getResultNumber());
+    by = spread(converted(by, getElementTypeOrSelf(type)), f.along, type);
+    sum = f.kind == Factor::Times
+              ? Value(arith::MulFOp::create(builder, loc, sum, by))
+              : Value(arith::DivFOp::create(builder, loc, sum, by));
+  }
+  // Nothing was added up, so there is nothing to scale.
+  auto from = getConstantIntValue(b.getLowerBound()),
+       to = getConstantIntValue(b.getUpperBound());
+  if (sum != unscaled && !(from && to && *from < *to)) {
+    Value any =
+        arith::CmpIOp::create(builder, loc,
+                              b.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                                                 : arith::CmpIPredicate::slt,
+                              b.getLowerBound(), b.getUpperBound());
+    sum = arith::SelectOp::create(builder, loc, any, sum, unscaled);
+  }
+  Value first = b.getInitArgs()[k];
+  if (constantOf(first) != 0.0)
+    sum = arith::AddFOp::create(builder, loc, first, sum);
+  return sum;
+}
+
+scf::ForOp Merge::run() {
+  for (Operation *op = a->getNextNode(), *next; op != b; op = next) {
+    next = op->getNextNode();
+    if (!d.depends(op))
+      op->moveBefore(a);
+  }
+  SmallVector<Value> first(a.getInitArgs());
+  for (auto [k, v] : llvm::enumerate(b.getInitArgs()))
+    first.push_back(d.carried[k] ? splat(v.getType(), 0) : v);
+  auto loop = scf::ForOp::create(
+      builder, a.getLoc(), a.getLowerBound(), a.getUpperBound(), a.getStep(),
+      first, [](OpBuilder &, Location, Value, ValueRange) {},
+      a.getUnsignedCmp());
+  writeBody(loop);
+  builder.setInsertionPoint(b);
+  for (auto [k, v] : llvm::enumerate(a.getResults()))
+    v.replaceAllUsesWith(loop.getResult(k));
+  for (auto [k, v] : llvm::enumerate(b.getResults()))
+    v.replaceAllUsesWith(finish(k, loop));
+  b.erase();
+  a.erase();
+  return loop;
+}
+
+} // namespace
+
+scf::ForOp act::tile::fuse(Dependence &d) { return Merge(d).run(); }
