@@ -34,6 +34,10 @@
 // running maximum of that very value (`bounded`). Then all terms and
 // corrections are at most 1.
 //
+// A ragged edge is hidden by selects: the maximum is of c ? x : -inf, the sum
+// of c ? exp(x - m) : 0. What c hides is not bounded and need not be, as long
+// as the second select is there.
+//
 // Rows in which all x are -inf. As long as m is -inf there, the term takes 0
 // for m, and is exp(-inf) = 0; the correction takes m as it is, and is
 // exp(-inf - m') = 0 when a number turns up, times a sum that is 0. No NaN
@@ -71,6 +75,13 @@ private:
 /// along[i] of the block; -1 where it has one element, which is repeated.
 using Along = llvm::SmallVector<int64_t, 4>;
 
+/// The elements where a block of truth values, computed in the first loop, is
+/// `value`.
+struct Where {
+  mlir::Value condition;
+  bool value;
+};
+
 /// A part of a block that depends on the first loop's results and on nothing
 /// of the second's iterations.
 struct Factor {
@@ -85,6 +96,9 @@ struct Factor {
   Along along;
   double scale = 1;
   mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none;
+  /// What the first loop looked at; elsewhere a term may overflow and has to be
+  /// left out before terms are added up.
+  llvm::SmallVector<Where, 1> only = {};
 
   bool isExponential() const { return kind == Exp || kind == Exp2; }
   bool operator==(const Factor &o) const {
@@ -130,6 +144,7 @@ private:
   std::optional<Factors> exponential(mlir::Operation *op, Factor::Kind kind);
   std::optional<Factors> product(mlir::Value x, mlir::Value y);
   std::optional<Factors> dot(DotOp op);
+  std::optional<Factors> finiteFactorsOf(mlir::Value v);
 
   struct Exponent;
   bool split(mlir::Value v, double scale, Along along, Exponent &out);
@@ -138,11 +153,15 @@ private:
   struct Bound {
     unsigned result;
     bool minimum;
+    llvm::SmallVector<Where, 1> only;
   };
   std::optional<Bound> bounded(mlir::Value x, double scaleX, mlir::Value row,
                                double scaleRow, Along along);
-  bool isRunningMaximumOf(unsigned result, bool minimum, mlir::Value x,
-                          llvm::ArrayRef<int64_t> along);
+  std::optional<llvm::SmallVector<Where, 1>>
+  isRunningMaximumOf(unsigned result, bool minimum, mlir::Value x,
+                     llvm::ArrayRef<int64_t> along);
+  std::optional<Factors> selected(mlir::Value condition, bool value,
+                                  mlir::Value kept);
   bool isGuardOf(mlir::Value guard, Bound bound);
   bool canBeRepeated(mlir::Value row) const;
   std::optional<llvm::SmallVector<mlir::Value>> runningOf(unsigned result,

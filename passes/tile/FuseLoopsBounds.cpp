@@ -140,6 +140,7 @@ std::optional<Factors> Dependence::exponential(Operation *op,
       !llvm::all_of(e.guards, [&](Value g) { return isGuardOf(g, *bound); }))
     return std::nullopt;
   Factors factors = e.rows;
+  factors[0].only = bound->only;
   factors.append(e.logarithms);
   return factors;
 }
@@ -233,16 +234,44 @@ static Value behindReduce(Value v, CombineKind kind, Along &along) {
   return v;
 }
 
-bool Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
-                                    ArrayRef<int64_t> along) {
+std::optional<SmallVector<Where, 1>>
+Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
+                               ArrayRef<int64_t> along) {
   auto leaves = runningOf(result, minimum);
-  return leaves && llvm::any_of(*leaves, [&](Value leaf) {
-           Along kept;
-           Value block = behindReduce(
-               leaf, minimum ? CombineKind::Min : CombineKind::Max, kept);
-           return block.getType() == x.getType() && ArrayRef(kept) == along &&
-                  same(block, x);
-         });
+  for (Value leaf : leaves.value_or(SmallVector<Value>())) {
+    Along kept;
+    Value block =
+        behindReduce(leaf, minimum ? CombineKind::Min : CombineKind::Max, kept);
+    if (block.getType() != x.getType() || ArrayRef(kept) != along)
+      continue;
+    // What it is the maximum of may be hidden in parts.
+    SmallVector<Where, 1> only;
+    while (!same(block, x)) {
+      auto select = block.getDefiningOp<arith::SelectOp>();
+      if (!select)
+        return std::nullopt;
+      double low = minimum ? INFINITY : -INFINITY;
+      bool value = constantOf(select.getFalseValue()) == low;
+      if (!value && constantOf(select.getTrueValue()) != low)
+        return std::nullopt;
+      only.push_back({select.getCondition(), value});
+      block = value ? select.getTrueValue() : select.getFalseValue();
+    }
+    return only;
+  }
+  return std::nullopt;
+}
+
+/// c ? kept : 0
+std::optional<Factors> Dependence::selected(Value condition, bool value,
+                                            Value kept) {
+  auto factors = factorsOf(kept);
+  if (factors)
+    for (Factor &f : *factors)
+      llvm::erase_if(f.only, [&](const Where &w) {
+        return w.value == value && same(w.condition, condition);
+      });
+  return factors;
 }
 
 /// The result of a whose running maximum keeps scaleX x + scaleRow row from
@@ -256,9 +285,9 @@ std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
     unsigned result = cast<OpResult>(row).getResultNumber();
     bool minimum = scaleRow > 0;
     while (x) {
-      if (std::abs(scaleX + scaleRow) <= 1e-7 * std::abs(scaleX) &&
-          isRunningMaximumOf(result, minimum, x, along))
-        return Bound{result, minimum};
+      if (std::abs(scaleX + scaleRow) <= 1e-7 * std::abs(scaleX))
+        if (auto only = isRunningMaximumOf(result, minimum, x, along))
+          return Bound{result, minimum, *only};
       // A part of it that was hidden is below the maximum all the same.
       if (auto select = x.getDefiningOp<arith::SelectOp>()) {
         double low = scaleX > 0 ? -INFINITY : INFINITY;

@@ -124,7 +124,7 @@ std::optional<Factors> Dependence::carriedFactors(unsigned k) {
       return use.getOperandNumber() == k ? all : std::nullopt;
     std::optional<Factors> own;
     if (auto add = dyn_cast<arith::AddFOp>(op))
-      own = factorsOf(add->getOperand(1 - use.getOperandNumber()));
+      own = finiteFactorsOf(add->getOperand(1 - use.getOperandNumber()));
     else if (auto product = dyn_cast<DotOp>(op))
       own = use.getOperandNumber() == 2 ? dot(product) : std::nullopt;
     if (!own || (all && *all != *own))
@@ -145,6 +145,15 @@ std::optional<Factors> Dependence::factorsOf(Value v) {
   return factors;
 }
 
+/// Of a block whose elements all count.
+std::optional<Factors> Dependence::finiteFactorsOf(Value v) {
+  auto factors = factorsOf(v);
+  return factors && llvm::all_of(*factors,
+                                 [](const Factor &f) { return f.only.empty(); })
+             ? factors
+             : std::nullopt;
+}
+
 std::optional<Factors> Dependence::product(Value x, Value y) {
   auto left = factorsOf(x), right = factorsOf(y);
   if (!left || !right)
@@ -155,7 +164,7 @@ std::optional<Factors> Dependence::product(Value x, Value y) {
 
 /// A product of matrices has the factors of a's rows and of b's columns.
 std::optional<Factors> Dependence::dot(DotOp op) {
-  auto left = factorsOf(op.getA()), right = factorsOf(op.getB());
+  auto left = finiteFactorsOf(op.getA()), right = finiteFactorsOf(op.getB());
   if (!left || !right)
     return std::nullopt;
   auto within = [](const Factors &factors, int64_t dim) {
@@ -235,35 +244,35 @@ std::optional<Factors> Dependence::computeFactors(Value v) {
     return factors;
   }
   if (isa<arith::AddFOp, arith::SubFOp>(op)) {
-    auto left = factorsOf(op->getOperand(0)),
-         right = factorsOf(op->getOperand(1));
+    auto left = finiteFactorsOf(op->getOperand(0)),
+         right = finiteFactorsOf(op->getOperand(1));
     return left && right && *left == *right ? left : std::nullopt;
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (depends(select.getCondition()))
       return std::nullopt;
     if (constantOf(select.getFalseValue()) == 0.0)
-      return factorsOf(select.getTrueValue());
+      return selected(select.getCondition(), true, select.getTrueValue());
     if (constantOf(select.getTrueValue()) == 0.0)
-      return factorsOf(select.getFalseValue());
+      return selected(select.getCondition(), false, select.getFalseValue());
     return std::nullopt;
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     int64_t axis = reduce.getAxis();
     if (reduce.getKind() != CombineKind::Add)
       return std::nullopt;
-    return moved(factorsOf(reduce.getInputs()[0]), [&](int64_t d) {
+    return moved(finiteFactorsOf(reduce.getInputs()[0]), [&](int64_t d) {
       return d == axis ? notThere : d - (d > axis);
     });
   }
   if (auto product = dyn_cast<DotOp>(op))
     return constantOf(product.getAcc()) == 0.0 ? dot(product) : std::nullopt;
   if (auto expand = dyn_cast<ExpandDimsOp>(op))
-    return moved(factorsOf(expand.getInput()), [&](int64_t d) {
+    return moved(finiteFactorsOf(expand.getInput()), [&](int64_t d) {
       return d + (d >= int64_t(expand.getAxis()));
     });
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return moved(factorsOf(broadcast.getInput()), [&](int64_t d) {
+    return moved(finiteFactorsOf(broadcast.getInput()), [&](int64_t d) {
       return broadcast.getInput().getType().getDimSize(d) ==
                      broadcast.getType().getDimSize(d)
                  ? d
@@ -271,7 +280,7 @@ std::optional<Factors> Dependence::computeFactors(Value v) {
     });
   if (auto trans = dyn_cast<TransOp>(op)) {
     int64_t rank = trans.getType().getRank();
-    return moved(factorsOf(trans.getInput()), [&](int64_t d) {
+    return moved(finiteFactorsOf(trans.getInput()), [&](int64_t d) {
       return d >= rank - 2 ? 2 * rank - 3 - d : d;
     });
   }

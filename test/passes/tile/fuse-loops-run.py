@@ -107,6 +107,7 @@ KERNELS = {
     "softmax": ([rows((8, 100))], softmax, 2e-6),
     "attention": ([queries(), keys(), bf16(numbers(96, 16)), seen()], attention, 2**-7),
     "logarithm": ([rows((8, 100)), numbers(8, 100)], logarithm, 1e-5),
+    "ragged": ([rows((8, 100))], lambda x: exps(x).sum(-1), 1e-5),
     "sink": ([rows((8, 100)), numbers(8)], sink, 1e-5),
     "minimum": ([np.abs(numbers(1024)) - 0.5], minimum, 1e-5),
     "normalised": ([bf16(numbers(16, 96)), bf16(numbers(96, 16))], normalised, 2**-20),
@@ -118,7 +119,7 @@ KERNELS = {
     "nested": ([numbers(8, 96)], lambda x: np.stack([x.sum(-1), (x.astype(np.float64)**2).sum(-1)]), 1e-5),
 }
 # Sums of positive terms are right up to a part of their own.
-POSITIVE = {"sink", "minimum", "variance", "unrelated"}
+POSITIVE = {"ragged", "sink", "minimum", "variance", "unrelated"}
 
 
 def run(file, folder, kernel):
