@@ -263,14 +263,17 @@ std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
   llvm::SmallPtrSet<Operation *, 32> seen;
   bool rows = rowsStayTogether(dot.getResult(), seen);
   // A row operand that is another dot's accumulator stays where it is.
-  SetVector<Operation *> slice;
-  Value a = dot.getA();
-  while (Operation *op = a.getDefiningOp()) {
-    if (isa<DotOp>(op))
+  SetVector<Operation *> behind;
+  auto follow = [&](Value v) {
+    if (Operation *op = v.getDefiningOp(); op && isBlock(v))
+      behind.insert(op);
+  };
+  follow(dot.getA());
+  for (size_t i = 0; i < behind.size() && !rows; ++i) {
+    if (isa<DotOp>(behind[i]))
       rows = true;
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumOperands() == 0)
-      break;
-    a = op->getOperand(0);
+    else if (behind[i]->hasTrait<OpTrait::Elementwise>())
+      llvm::for_each(behind[i]->getOperands(), follow);
   }
   std::pair<int64_t, int64_t> best{0, 0};
   int64_t least = INT64_MAX;

@@ -26,6 +26,9 @@ static bool touchesBlocks(Operation *op) {
 
 LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   t.loc = op->getLoc();
+  t.current = op;
+  if (t.shared.mustWait(op))
+    t.barrier();
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
     return lowerControl(op, t);
   if (isa<LoadOp, StoreOp, AtomicAddOp>(op))
@@ -123,12 +126,6 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
     t.scalars.map(from, v);
   }
   b.setInsertionPointToEnd(fresh);
-  kernel.walk([&](AllocSharedOp alloc) {
-    if (!alloc.getOffset())
-      alloc.setOffset(t.allocateShared(alloc.getType().getByteSize()));
-    else
-      t.reserveShared(*alloc.getOffset() + alloc.getType().getByteSize());
-  });
   for (Operation &op : old.without_terminator())
     if (failed(lowerOp(&op, t)))
       return failure();
@@ -137,7 +134,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   old.dropAllDefinedValueUses();
   old.erase();
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
-  kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.sharedBytes()));
+  kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.shared.size()));
   return success();
 }
 

@@ -131,8 +131,6 @@ Value Staging::allocate(Chain c, int64_t slots) {
   auto block = cast<RankedTensorType>(c.load.getType());
   SmallVector<int64_t> shape{slots};
   llvm::append_range(shape, block.getShape());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&kernel.getBody().front());
   int64_t width = layout::Shared::evenWidth(block.getDimSize(1) *
                                             bytesOf(block.getElementType()));
   auto type = SharedType::get(shape, block.getElementType(),
@@ -170,9 +168,9 @@ void Staging::read(Chain c, Value shared, ValueRange slot) {
 
 void Staging::stageOnce(ArrayRef<Chain> chains) {
   for (Chain c : chains) {
-    Value shared = allocate(c, 1);
     b.setInsertionPoint(c.load);
     Location loc = c.load.getLoc();
+    Value shared = allocate(c, 1);
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     if (c.load->getParentOfType<LoopLikeOpInterface>())
       BarrierOp::create(b, loc); // the last iteration may still be read
@@ -214,12 +212,12 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   if (chains.empty())
     return false;
   Location loc = loop.getLoc();
+  b.setInsertionPoint(loop);
   SmallVector<Value> buffers;
   for (Chain c : chains)
     buffers.push_back(allocate(c, stages));
 
   // Prologue. What came before may still be read.
-  b.setInsertionPoint(loop);
   BarrierOp::create(b, loc);
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);

@@ -11,8 +11,8 @@ static constexpr StringLiteral sharedName = "tile_shared";
 
 ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder,
                              int64_t warps, DataFlowSolver &ranges)
-    : b(builder), warps(warps), loc(kernel.getLoc()), kernel(kernel),
-      ranges(ranges) {
+    : b(builder), warps(warps), shared(kernel), loc(kernel.getLoc()),
+      kernel(kernel), ranges(ranges) {
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   lane = arith::AndIOp::create(b, loc, thread, i32(31));
   warp = arith::ShRUIOp::create(b, loc, thread, i32(5));
@@ -130,25 +130,14 @@ Value ThreadBuilder::holdsFirstCopy(Type block) {
   return all;
 }
 
-int64_t ThreadBuilder::allocateShared(int64_t bytes) {
-  allocated = llvm::alignTo(allocated, 128);
-  int64_t offset = allocated;
-  allocated += bytes;
-  return offset;
-}
-
 Value ThreadBuilder::scratch(int64_t bytes) {
   // LLVM may read a few bytes more than are asked for, in one access.
-  scratchBytes = std::max<int64_t>(scratchBytes, llvm::alignTo(bytes, 16));
-  if (scratchUsed)
+  bytes = llvm::alignTo(bytes, 16);
+  int64_t offset = shared.scratch(current, bytes);
+  if (scratchUsed || shared.isShared(offset, bytes))
     barrier();
   scratchUsed = true;
-  return sharedAddress(llvm::alignTo(allocated, 128));
-}
-
-int64_t ThreadBuilder::sharedBytes() const {
-  return scratchBytes ? llvm::alignTo(allocated, 128) + scratchBytes
-                      : allocated;
+  return sharedAddress(offset);
 }
 
 Value ThreadBuilder::sharedAddress(int64_t offset) {

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/threads/SharedPlan.h"
 #include <map>
 
 namespace act::tile {
@@ -81,11 +82,12 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value c);
   mlir::Value mul(mlir::Value a, int64_t c);
 
-  // Shared memory: an offset of bytes, laid out once for the whole kernel.
-  int64_t allocateShared(int64_t bytes);
-  /// Shared memory up to there is somebody else's.
-  void reserveShared(int64_t end) { allocated = std::max(allocated, end); }
-  /// Scratch that ops use one after the other; a barrier is between two users.
+  // Shared memory.
+  SharedPlan shared;
+  /// The op that is lowered.
+  mlir::Operation *current = nullptr;
+  /// Scratch for it. Ops use it one after the other, and over what is not
+  /// needed then; a barrier is between two users.
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
   void barrier();
@@ -99,7 +101,6 @@ public:
   /// Inline PTX with side effects; `result` may be null.
   mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,
                         llvm::StringRef constraints, mlir::ValueRange operands);
-  int64_t sharedBytes() const;
 
   /// Code that is computed once, before the first op of the kernel.
   mlir::OpBuilder atEntry() const;
@@ -115,7 +116,6 @@ private:
   std::map<std::pair<const void *, unsigned>, mlir::Value> bases;
   std::map<std::tuple<const void *, int64_t, int64_t>, mlir::Value> digits;
   mlir::Value sharedBase;
-  int64_t allocated = 0, scratchBytes = 0;
   bool scratchUsed = false;
 };
 

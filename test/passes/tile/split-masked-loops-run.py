@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-D = 32
+MOST_SHARED = 99 * 1024  # of a program on sm_86 and sm_89
 
 #        queries, keys, block of queries, of keys, and comparisons
 CASES = {
@@ -39,6 +39,7 @@ CASES = {
     "all-seen": dict(s=64, t=128, bq=64, bk=64, end=1000),
     "none-seen": dict(s=64, t=128, bq=64, bk=64, end=0),
     "unguarded": dict(s=200, t=200, bq=64, bk=64, causal=0, guard=False),
+    "wide-heads": dict(s=200, t=200, bq=128, bk=64, causal=0, d=128),
     "step-at-launch": dict(s=200, t=256, bq=64, bk=32, causal=0, steps=True),
 }
 
@@ -66,7 +67,7 @@ def blocks_needed(case):
 
 
 def kernel(case, split):
-    s, t, bq, bk = case["s"], case["t"], case["bq"], case["bk"]
+    s, t, bq, bk, D = case["s"], case["t"], case["bq"], case["bk"], case.get("d", 32)
     bits = case.get("bits", 64)
     integer, scores = f"i{bits}", f"{bq}x{bk}"
     lines = []
@@ -213,8 +214,8 @@ def reference(case, q, k, v):
 
 def run(folder, case, split):
     (folder / "k.mlir").write_text(kernel(case, split))
-    command = ["act-run", "kernel", str(folder / "k.mlir"), "--target", "sm_80", "--seed", "7"]
-    for a in ["in:q.npy", "in:k.npy", "in:v.npy", f"out:f32[{case['s']},{D}]:o.npy", f"i64:{case.get('end', 0)}",
+    command = ["act-run", "kernel", str(folder / "k.mlir"), "--target", "sm_86", "--seed", "7"]
+    for a in ["in:q.npy", "in:k.npy", "in:v.npy", f"out:f32[{case['s']},{case.get('d', 32)}]:o.npy", f"i64:{case.get('end', 0)}",
               f"i64:{case['bk']}"]:
         command += ["--arg", a.replace(":", f":{folder}/", 1) if a.startswith("in:") else
                     a.replace(":o.npy", f":{folder}/o.npy")]
@@ -222,7 +223,8 @@ def run(folder, case, split):
     if done.returncode:
         sys.exit(f"exit status {done.returncode} of {' '.join(command)}\n{done.stderr}")
     matrix = re.search(r"^ +matrix +(\d+)$", done.stdout, re.M)
-    return np.load(folder / "o.npy"), int(matrix[1]) if matrix else 0
+    shared = re.search(r"^ +shared bytes +(\d+)$", done.stdout, re.M)
+    return np.load(folder / "o.npy"), int(matrix[1]) if matrix else 0, int(shared[1])
 
 
 def main():
@@ -232,14 +234,15 @@ def main():
     for name in sys.argv[2:] or CASES:
         case = CASES[name]
         rng = np.random.default_rng(5)
-        q, k, v = (bf16(rng.normal(size=(n, D))) for n in (case["s"], case["t"], case["t"]))
+        d = case.get("d", 32)
+        q, k, v = (bf16(rng.normal(size=(n, d)) / d**0.25) for n in (case["s"], case["t"], case["t"]))
         for file, x in zip("qkv", (q, k, v)):
             np.save(folder / f"{file}.npy", x)
-        got, matrix = run(folder, case, True)
-        plain, most = run(folder, case, False)
+        got, matrix, shared = run(folder, case, True)
+        plain, most, _ = run(folder, case, False)
         want = reference(case, wide(q), wide(k), wide(v))
         error = np.abs(got - want).max()
-        per_block = case["bq"] * case["bk"] * D * 2 // 2048
+        per_block = case["bq"] * case["bk"] * d * 2 // 2048
         needed = blocks_needed(case)
         all_blocks = -(-case["s"] // case["bq"]) * -(-case["t"] // case["bk"])
         expected = needed * per_block
@@ -252,9 +255,12 @@ def main():
             wrong.append(f"{(got != plain).sum()} numbers are others without the pass")
         if matrix != expected:
             wrong.append(f"{matrix} matrix instructions, expected {expected}")
+        if shared > MOST_SHARED:
+            wrong.append(f"{shared} bytes of shared memory, {MOST_SHARED} are there")
         if needed and most != all_blocks * per_block:
             wrong.append(f"{most} matrix instructions without the pass, expected {all_blocks * per_block}")
-        print(f"{name}: {needed} of {all_blocks} blocks, off by {error:.1e}" + "".join("\n  " + w for w in wrong))
+        print(f"{name}: {needed} of {all_blocks} blocks, off by {error:.1e}, "
+              f"{shared} shared bytes" + "".join("\n  " + w for w in wrong))
         failures += bool(wrong)
     sys.exit(failures != 0)
 

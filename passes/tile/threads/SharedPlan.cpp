@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/threads/SharedPlan.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+static constexpr int64_t alignment = 128;
+
+SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
+  int64_t now = 0;
+  auto number = [&](auto &self, Operation *op) -> void {
+    int64_t begin = now++;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          self(self, &inner);
+    times[op] = {begin, now++};
+  };
+  number(number, kernel);
+  kernel.walk([&](AllocSharedOp op) {
+    Piece piece;
+    piece.op = op;
+    piece.bytes = op.getType().getByteSize();
+    findUses(piece);
+    pieces.push_back(piece);
+  });
+  place();
+}
+
+void SharedPlan::findUses(Piece &piece) {
+  Block *block = piece.op->getBlock();
+  piece.inLoop = isa<LoopLikeOpInterface>(block->getParentOp()) ||
+                 piece.op->getParentOfType<LoopLikeOpInterface>() != nullptr;
+  bool copied = false;
+  for (Operation *user : piece.op->getUsers()) {
+    Operation *use = block->findAncestorOpInBlock(*user);
+    auto [begin, until] = times.lookup(use);
+    if (!piece.first || use->isBeforeInBlock(piece.first)) {
+      piece.first = use;
+      piece.from = begin;
+    }
+    piece.to = std::max(piece.to, until);
+    copied |= isa<CopyAsyncOp>(user);
+  }
+  if (!copied)
+    return;
+  // Copies that nobody waits for in this block may be under way for ever.
+  for (Operation &op : *block)
+    if (auto wait = dyn_cast<WaitCopiesOp>(op);
+        wait && wait.getPending() == 0 &&
+        times.lookup(wait).first > times.lookup(piece.first).first) {
+      bool last = llvm::none_of(piece.op->getUsers(), [&](Operation *user) {
+        return isa<CopyAsyncOp>(user) &&
+               times.lookup(block->findAncestorOpInBlock(*user)).first >
+                   times.lookup(wait).first;
+      });
+      if (last) {
+        piece.to = std::max(piece.to, times.lookup(wait).second);
+        return;
+      }
+    }
+  piece.from = 0;
+  piece.to = INT64_MAX;
+}
+
+int64_t SharedPlan::lowest(int64_t bytes,
+                           ArrayRef<const Piece *> others) const {
+  // Behind one of the others, or at the start.
+  SmallVector<int64_t> candidates{0};
+  for (const Piece *other : others)
+    candidates.push_back(
+        llvm::alignTo(other->offset + other->bytes, alignment));
+  llvm::sort(candidates);
+  for (int64_t at : candidates)
+    if (llvm::none_of(others,
+                      [&](const Piece *p) { return p->meets(at, bytes); }))
+      return at;
+  llvm_unreachable("behind the last one there is room");
+}
+
+void SharedPlan::place() {
+  SmallVector<Piece *> order;
+  SmallVector<const Piece *> placed;
+  for (Piece &piece : pieces) {
+    if (!piece.op.getOffset()) {
+      order.push_back(&piece);
+      continue;
+    }
+    // Whoever chose the place knows when it is free; nobody else does.
+    piece.offset = *piece.op.getOffset();
+    piece.from = 0;
+    piece.to = INT64_MAX;
+    placed.push_back(&piece);
+  }
+  // The largest first; pieces are in the order of the kernel.
+  llvm::sort(order, [](Piece *a, Piece *b) {
+    return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
+  });
+  for (Piece *piece : order) {
+    SmallVector<const Piece *> atOnce;
+    for (const Piece *other : placed)
+      if (other->isNeeded(piece->from, piece->to))
+        atOnce.push_back(other);
+    piece->offset = lowest(piece->bytes, atOnce);
+    piece->op.setOffset(piece->offset);
+    placed.push_back(piece);
+  }
+  for (const Piece &piece : pieces)
+    end = std::max(end, piece.offset + piece.bytes);
+}
+
+int64_t SharedPlan::scratch(Operation *op, int64_t bytes) {
+  auto [begin, until] = times.lookup(op);
+  SmallVector<const Piece *> atOnce;
+  for (const Piece &piece : pieces)
+    if (piece.isNeeded(begin, until))
+      atOnce.push_back(&piece);
+  int64_t offset = lowest(bytes, atOnce);
+  scratches.push_back({offset, bytes});
+  end = std::max(end, offset + bytes);
+  return offset;
+}
+
+bool SharedPlan::isShared(int64_t offset, int64_t bytes) const {
+  return llvm::any_of(pieces,
+                      [&](const Piece &p) { return p.meets(offset, bytes); });
+}
+
+const SharedPlan::Piece *SharedPlan::pieceOf(Value shared) const {
+  for (const Piece &piece : pieces)
+    if (piece.op == shared.getDefiningOp())
+      return &piece;
+  return nullptr;
+}
+
+bool SharedPlan::hasBarrier(const Piece &piece) const {
+  // Between here and the barrier nothing may touch what was there before; what
+  // is needed at the same time is elsewhere.
+  auto isElsewhere = [&](Value shared) {
+    const Piece *other = pieceOf(shared);
+    return other && other->isNeeded(piece.from, piece.from);
+  };
+  for (Operation *op = piece.first->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<BarrierOp>(op))
+      return true;
+    if (isa<AllocSharedOp, CommitCopiesOp, LoadOp>(op))
+      continue;
+    if (auto copy = dyn_cast<CopyAsyncOp>(op);
+        copy && isElsewhere(copy.getShared()))
+      continue;
+    if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+        isa<ConvertLayoutOp, ReshapeOp, ReduceOp>(op))
+      return false;
+  }
+  return false;
+}
+
+bool SharedPlan::mustWait(Operation *op) const {
+  for (const Piece &piece : pieces) {
+    if (piece.first != op || hasBarrier(piece))
+      continue;
+    if (piece.inLoop)
+      return true;
+    for (const Piece &other : pieces)
+      if (other.to < piece.from && other.meets(piece.offset, piece.bytes))
+        return true;
+    for (auto [offset, bytes] : scratches)
+      if (piece.meets(offset, bytes))
+        return true;
+  }
+  return false;
+}

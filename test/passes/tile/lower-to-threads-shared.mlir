@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-lower-to-threads))' | FileCheck %s
+
+// Who has which bytes of shared memory, and when.
+#l = #tile.layout<register = [4:(0,1)], lane = [4:(0,4), 8:(1,0)], warp = [1:(0,0)]>
+#s = #tile.shared<swizzle = 64>
+gpu.module @kernels {
+  // The second block comes when the first is not needed any more, and has its
+  // memory behind a barrier; the third is needed with the second.
+  // CHECK-LABEL: gpu.func @one_after_the_other
+  // CHECK-SAME: tile.shared_bytes = 1024
+  // CHECK: llvm.getelementptr %[[BASE:.*]][%{{.*}}] : (!llvm.ptr<3>, i32)
+  // CHECK: llvm.store
+  // CHECK-NOT: gpu.barrier
+  // CHECK: llvm.load {{.*}} !llvm.ptr<3>
+  // CHECK: %[[THIRD:.*]] = llvm.getelementptr %[[BASE]][512]
+  // CHECK: gpu.barrier
+  // CHECK: llvm.getelementptr %[[BASE]][%{{.*}}] : (!llvm.ptr<3>, i32)
+  // CHECK-NOT: gpu.barrier
+  // CHECK: llvm.getelementptr %[[THIRD]]
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @one_after_the_other(%x: !tile.view<8x16xf32>, %y: !tile.view<8x16xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 8, %c0 : 16] : !tile.view<8x16xf32> -> tensor<8x16xf32, #l>
+    %1 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+    tile.store_shared %a, %1 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    %b = tile.load_shared %1 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+    %2 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+    %3 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+    tile.store_shared %b, %2 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    tile.store_shared %b, %3 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    %c = tile.load_shared %2 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+    %d = tile.load_shared %3 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+    %e = arith.addf %c, %d : tensor<8x16xf32, #l>
+    tile.store %e, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
+    gpu.return
+  }
+
+  // An allocation in a loop is another one in each iteration: a barrier keeps
+  // its first write from the last iteration's reads. One that is written in
+  // front of the loop is needed in all of it.
+  // CHECK-LABEL: gpu.func @in_a_loop
+  // CHECK-SAME: tile.shared_bytes = 1024
+  // CHECK-NOT: gpu.barrier
+  // CHECK: scf.for
+  // CHECK: gpu.barrier
+  // CHECK: llvm.store
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @in_a_loop(%x: !tile.view<8x16xf32>, %y: !tile.view<8x16xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %a = tile.load %x[%c0 : 8, %c0 : 16] : !tile.view<8x16xf32> -> tensor<8x16xf32, #l>
+    %1 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+    tile.store_shared %a, %1 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %a) -> tensor<8x16xf32, #l> {
+      %2 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+      tile.store_shared %s, %2 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+      %b = tile.load_shared %1 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+      %c = tile.load_shared %2 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+      %d = arith.addf %b, %c : tensor<8x16xf32, #l>
+      scf.yield %d : tensor<8x16xf32, #l>
+    }
+    tile.store %sum, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
+    gpu.return
+  }
+}
