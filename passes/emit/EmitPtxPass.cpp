@@ -50,10 +50,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     options.mode = mode;
     options.target = target;
     options.cacheDir = cacheDir;
-    auto step = compileStep(*copy, options);
-    if (failed(step))
-      return failure();
-    return std::move(step->gpuKernels);
+    return compileKernelsOf(*copy, options);
   }
 
   LogicalResult run() {

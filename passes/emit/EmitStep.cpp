@@ -63,11 +63,14 @@ public:
   Emitter(ModuleOp module, const EmitOptions &options)
       : module(module), options(options), kernels(ModuleOp::create(module.getLoc())) {}
 
-  FailureOr<CompiledStep> run();
+  FailureOr<artifact::Step> run();
+  FailureOr<std::vector<tile::CompiledKernel>> runKernels();
 
 private:
+  LogicalResult functions();
   LogicalResult prepare();
   LogicalResult hostCode();
+  LogicalResult compileForGpu();
   LogicalResult gpuCode();
   void parameters();
   LogicalResult function(StringRef name, StringRef as);
@@ -75,7 +78,8 @@ private:
   struct Compiled {
     std::vector<std::pair<uint32_t, SmallVector<KernelOperand>>> parts;
   };
-  FailureOr<Compiled *> compiled(GroupOp group, ArrayRef<int64_t> inPlace);
+  FailureOr<const Compiled *> compiled(GroupOp group, ArrayRef<int64_t> inPlace);
+  FailureOr<const Compiled *> compiled(const FlatLaunch &launch, const Program &program);
   artifact::Operand place(const Place &place, const ArenaPlan &plan, const Program &program);
   artifact::Operand persistent(const KernelOperand &operand, const FlatParameter &parameter);
   uint32_t scalar(const FlatPort &port);
@@ -86,6 +90,7 @@ private:
   artifact::Step step;
   std::vector<GroupKernel> groupKernels; // as step.kernels
   std::vector<tile::CompiledKernel> gpuKernels;
+  bool kernelsOnly = false;
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
@@ -147,7 +152,7 @@ uint32_t Emitter::scalar(const FlatPort &port) {
   return step.scalars.size() - 1;
 }
 
-FailureOr<Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t> inPlace) {
+FailureOr<const Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t> inPlace) {
   auto [it, fresh] = cache.insert({{group, inPlace.vec()}, {}});
   if (!fresh)
     return &it->second;
@@ -240,10 +245,29 @@ artifact::Operand Emitter::persistent(const KernelOperand &k, const FlatParamete
   return o;
 }
 
+FailureOr<const Emitter::Compiled *> Emitter::compiled(const FlatLaunch &launch,
+                                                       const Program &program) {
+  SmallVector<int64_t> inPlace(launch.results.size(), -1);
+  for (auto [r, p] : llvm::enumerate(launch.results)) {
+    if (p.kind != Place::Buffer || !program.buffers[p.index].reuses)
+      continue;
+    ArrayRef<int64_t> choice = launch.group.getInplace();
+    if (r < choice.size())
+      inPlace[r] = choice[r];
+  }
+  return compiled(launch.group, inPlace);
+}
+
 LogicalResult Emitter::function(StringRef name, StringRef as) {
   auto program = flatten(module, name);
   if (failed(program))
     return failure();
+  if (kernelsOnly) {
+    for (const FlatLaunch &launch : program->launches)
+      if (failed(compiled(launch, *program)))
+        return failure();
+    return success();
+  }
   auto plan = planArena(*program, module.getLoc());
   if (failed(plan))
     return failure();
@@ -257,15 +281,7 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
   // A group may be several launches: where its own begin and end.
   std::vector<uint32_t> begin, end;
   for (FlatLaunch &launch : program->launches) {
-    SmallVector<int64_t> inPlace(launch.results.size(), -1);
-    for (auto [r, p] : llvm::enumerate(launch.results)) {
-      if (p.kind != Place::Buffer || !program->buffers[p.index].reuses)
-        continue;
-      ArrayRef<int64_t> choice = launch.group.getInplace();
-      if (r < choice.size())
-        inPlace[r] = choice[r];
-    }
-    auto code = compiled(launch.group, inPlace);
+    auto code = compiled(launch, *program);
     if (failed(code))
       return failure();
     begin.push_back(f.launches.size());
@@ -374,13 +390,19 @@ LogicalResult Emitter::hostCode() {
   return success();
 }
 
-LogicalResult Emitter::gpuCode() {
+LogicalResult Emitter::compileForGpu() {
   tile::PtxOptions ptx;
   ptx.chip = options.target;
   auto compiled = compileGpuKernels(groupKernels, ptx, tile::PtxCache(options.cacheDir));
   if (failed(compiled))
     return failure();
   gpuKernels = std::move(*compiled);
+  return success();
+}
+
+LogicalResult Emitter::gpuCode() {
+  if (failed(compileForGpu()))
+    return failure();
   SmallVector<tile::PtxKernel> texts;
   for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
     auto [x, y, z] = made.grid;
@@ -402,9 +424,33 @@ LogicalResult Emitter::gpuCode() {
   return success();
 }
 
-FailureOr<CompiledStep> Emitter::run() {
+FailureOr<artifact::Step> Emitter::run() {
   auto name = module.getSymName();
   step.model = name ? name->str() : "model";
+  if (failed(functions()))
+    return failure();
+  if (!options.kernelsFile.empty()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernels->print(os);
+    if (auto written = file::writeFile(options.kernelsFile, text); !written)
+      return module.emitError() << written.error().str();
+  }
+  if (failed(options.target.empty() ? hostCode() : gpuCode()))
+    return failure();
+  if (described)
+    step.report = report::toJson(*described);
+  return std::move(step);
+}
+
+FailureOr<std::vector<tile::CompiledKernel>> Emitter::runKernels() {
+  kernelsOnly = true;
+  if (failed(functions()) || failed(compileForGpu()))
+    return failure();
+  return std::move(gpuKernels);
+}
+
+LogicalResult Emitter::functions() {
   if (!options.target.empty() && failed(tile::checkChip(options.target, module.getLoc())))
     return failure();
   if (failed(prepare()))
@@ -418,29 +464,16 @@ FailureOr<CompiledStep> Emitter::run() {
   } else if (failed(function(forwardName, "forward"))) {
     return failure();
   }
-  if (!options.kernelsFile.empty()) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    kernels->print(os);
-    if (auto written = file::writeFile(options.kernelsFile, text); !written)
-      return module.emitError() << written.error().str();
-  }
-  if (failed(options.target.empty() ? hostCode() : gpuCode()))
-    return failure();
-  if (described)
-    step.report = report::toJson(*described);
-  return CompiledStep{std::move(step), std::move(gpuKernels)};
+  return success();
 }
 
 } // namespace
 
-FailureOr<CompiledStep> act::compileStep(ModuleOp module, const EmitOptions &options) {
-  return Emitter(module, options).run();
+FailureOr<std::vector<tile::CompiledKernel>> act::compileKernelsOf(ModuleOp module,
+                                                                   const EmitOptions &options) {
+  return Emitter(module, options).runKernels();
 }
 
 FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {
-  auto compiled = compileStep(module, options);
-  if (failed(compiled))
-    return failure();
-  return std::move(compiled->step);
+  return Emitter(module, options).run();
 }

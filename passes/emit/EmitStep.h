@@ -15,19 +15,13 @@ struct EmitOptions {
   std::string kernelsFile; ///< also write the kernels' linalg here
 };
 
-struct CompiledStep {
-  artifact::Step step;
-  /// What the step's code was put together from, in the order of its kernels;
-  /// empty for the host.
-  std::vector<tile::CompiledKernel> gpuKernels;
-};
-
 /// Compiles `module`, of any stage. Works on the module it is given: hand it a
 /// clone.
-mlir::FailureOr<CompiledStep> compileStep(mlir::ModuleOp module, const EmitOptions &options);
-
-/// The step alone.
 mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module, const EmitOptions &options);
+
+/// The kernels alone, which take neither a plan nor a report; for a GPU.
+mlir::FailureOr<std::vector<tile::CompiledKernel>> compileKernelsOf(mlir::ModuleOp module,
+                                                                    const EmitOptions &options);
 
 } // namespace act
 #endif

@@ -44,13 +44,25 @@ static std::string eachWord(StringRef text,
 }
 
 std::string tile::renameEntry(StringRef ptx, StringRef from, StringRef to) {
-  return eachWord(ptx, [&](StringRef word) {
-    StringRef rest = word;
-    if (rest.consume_front(from) &&
-        (rest.empty() || rest.starts_with("_param_")))
-      return (to + rest).str();
-    return word.str();
-  });
+  std::string out;
+  out.reserve(ptx.size());
+  size_t done = 0;
+  for (size_t at = 0; (at = ptx.find(from, at)) != StringRef::npos;) {
+    size_t end = at + from.size();
+    StringRef rest = ptx.substr(end);
+    char before = at ? ptx[at - 1] : ' ';
+    bool whole = !isWord(before) && before != '%' && before != '.' &&
+                 (rest.empty() || !isWord(rest[0]) ||
+                  rest.starts_with("_param_"));
+    if (whole) {
+      out += ptx.slice(done, at);
+      out += to;
+      done = end;
+    }
+    at = end;
+  }
+  out += ptx.substr(done);
+  return out;
 }
 
 static bool isHead(StringRef s) {

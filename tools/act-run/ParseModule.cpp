@@ -14,7 +14,8 @@ static void describe(Diagnostic &d, llvm::raw_ostream &os) {
     if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>())
       os << file.getFilename().getValue() << ":" << file.getLine() << ":"
          << file.getColumn() << ": ";
-  os << d.str();
+  os << (d.getSeverity() == DiagnosticSeverity::Note ? "note: " : "")
+     << d.str();
 }
 
 ParsedModule::ParsedModule(const std::string &path, unsigned threads)
@@ -32,6 +33,10 @@ ParsedModule::ParsedModule(const std::string &path, unsigned threads)
         if (!messages.empty())
           os << "\n";
         describe(d, os);
+        for (Diagnostic &note : d.getNotes()) {
+          os << "\n";
+          describe(note, os);
+        }
         return success();
       });
 }
