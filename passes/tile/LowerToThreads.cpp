@@ -6,8 +6,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 namespace act::tile {
 #define GEN_PASS_DEF_LOWERTOTHREADSPASS
@@ -91,6 +93,34 @@ struct LowerToThreads
   LogicalResult lower(gpu::GPUFuncOp kernel);
 };
 
+/// What the memory of an argument surely is a multiple of, up to 16 bytes, and
+/// so the alignment that LLVM may build on: it makes one access of several
+/// beside each other, with bytes that nobody asked for as long as these are in
+/// the same aligned chunk. With this they are in the same array, too.
+int64_t alignmentOf(BlockArgument argument) {
+  auto bytes = [](ViewType view) {
+    return view.isPlain() ? ShapedType::getNumElements(view.getShape()) *
+                                bytesOf(view.getElementType())
+                          : 0;
+  };
+  auto view = dyn_cast<ViewType>(argument.getType());
+  int64_t element =
+      bytesOf(view ? view.getElementType()
+                   : cast<PtrType>(argument.getType()).getElementType());
+  SmallVector<int64_t> sizes;
+  if (view)
+    sizes.push_back(bytes(view));
+  else
+    for (Operation *user : argument.getUsers()) {
+      auto made = dyn_cast<ViewOp>(user);
+      sizes.push_back(made ? bytes(made.getType()) : 0);
+    }
+  int64_t all = 16;
+  for (int64_t size : sizes)
+    all = size ? std::gcd(all, size) : element;
+  return all;
+}
+
 LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   Region &body = kernel.getBody();
   if (!body.hasOneBlock())
@@ -107,8 +137,10 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   auto *fresh = new Block;
   auto global = LLVM::LLVMPointerType::get(&getContext(), 1);
   SmallVector<Type> arguments;
+  SmallVector<int64_t> alignments;
   for (BlockArgument a : old.getArguments()) {
     bool pointer = isa<ViewType, PtrType>(a.getType());
+    alignments.push_back(pointer ? alignmentOf(a) : 0);
     arguments.push_back(pointer ? Type(global)
                         : a.getType().isIndex()
                             ? IntegerType::get(&getContext(), 64)
@@ -134,6 +166,10 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   old.dropAllDefinedValueUses();
   old.erase();
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
+  for (auto [i, bytes] : llvm::enumerate(alignments))
+    if (bytes)
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(bytes));
   kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.shared.size()));
   return success();
 }

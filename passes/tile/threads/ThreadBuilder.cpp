@@ -205,6 +205,30 @@ Value ThreadBuilder::fromMemory(Value v, Type element) {
 }
 
 Value ThreadBuilder::vectorOf(ValueRange elements) {
+  size_t count = elements.size();
+  if (elements.front().getType().isInteger(8) &&
+      (count == 2 || count % 4 == 0)) {
+    // Bytes by arithmetic: LLVM puts pairs of them beside a half word that
+    // nobody has written.
+    size_t perWord = std::min<size_t>(count, 4);
+    SmallVector<Value> words;
+    for (size_t i = 0; i < count; i += perWord) {
+      Type type = b.getIntegerType(8 * perWord);
+      Value word;
+      for (auto [j, e] : llvm::enumerate(elements.slice(i, perWord))) {
+        Value part = arith::ExtUIOp::create(b, loc, type, e);
+        if (!word) {
+          word = part;
+          continue;
+        }
+        Value by = arith::ConstantIntOp::create(b, loc, type, 8 * j);
+        part = arith::ShLIOp::create(b, loc, part, by);
+        word = arith::OrIOp::create(b, loc, word, part);
+      }
+      words.push_back(word);
+    }
+    return words.size() == 1 ? words[0] : vectorOf(words);
+  }
   auto type = VectorType::get(elements.size(), elements.front().getType());
   Value v = LLVM::PoisonOp::create(b, loc, type);
   for (auto [i, e] : llvm::enumerate(elements))

@@ -56,7 +56,7 @@ gpu.module @kernels {
 
   // A transposed view of a pointer: strides of run-time sizes are their products.
   // CHECK-LABEL: gpu.func @turned
-  // CHECK-SAME: (%{{.+}}: !llvm.ptr<1>, %{{.+}}: i64, %{{.+}}: !llvm.ptr<1>)
+  // CHECK-SAME: (%{{.+}}: !llvm.ptr<1> {llvm.align = 4 : i64}, %{{.+}}: i64, %{{.+}}: !llvm.ptr<1> {llvm.align = 16 : i64})
   // CHECK-NOT: tile.transposed_view
   // CHECK: gpu.return
   gpu.func @turned(%p: !tile.ptr<f32>, %n: index, %y: !tile.view<16x8xf32>) kernel {
