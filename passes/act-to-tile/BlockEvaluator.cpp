@@ -5,7 +5,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -19,8 +18,9 @@ Type elementOf(Type t) {
   return t.isIndex() ? IntegerType::get(t.getContext(), 64) : t;
 }
 
-/// Whether what computes `tensor` only gives an argument another shape.
-Value argumentBehind(Value tensor) {
+} // namespace
+
+Value act::tile::argumentBehind(Value tensor) {
   while (Operation *op = tensor.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
       return nullptr;
@@ -28,56 +28,6 @@ Value argumentBehind(Value tensor) {
   }
   return tensor;
 }
-
-/// A combiner in a reduction's body: what it adds to the running result.
-struct Combiner {
-  CombineKind kind;
-  Value added;
-};
-
-std::optional<Combiner> combinerOf(linalg::GenericOp op, unsigned result) {
-  Block *body = op.getBody();
-  Value yielded = body->getTerminator()->getOperand(result);
-  Value running = body->getArgument(op.getNumDpsInputs() + result);
-  Operation *last = yielded.getDefiningOp();
-  if (!last || last->getNumOperands() != 2)
-    return std::nullopt;
-  auto kind = llvm::TypeSwitch<Operation *, std::optional<CombineKind>>(last)
-                  .Case<arith::AddFOp, arith::AddIOp>(
-                      [](auto) { return CombineKind::Add; })
-                  .Case<arith::MulFOp, arith::MulIOp>(
-                      [](auto) { return CombineKind::Mul; })
-                  .Case<arith::MaximumFOp, arith::MaxSIOp>(
-                      [](auto) { return CombineKind::Max; })
-                  .Case<arith::MinimumFOp, arith::MinSIOp>(
-                      [](auto) { return CombineKind::Min; })
-                  .Default([](Operation *) { return std::nullopt; });
-  if (!kind)
-    return std::nullopt;
-  for (unsigned i : {0u, 1u})
-    if (last->getOperand(i) == running && last->getOperand(1 - i) != running)
-      return Combiner{*kind, last->getOperand(1 - i)};
-  return std::nullopt;
-}
-
-/// The two factors of a sum of products, past their widening to f32.
-std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp op) {
-  auto combiner = combinerOf(op, 0);
-  if (!combiner || combiner->kind != CombineKind::Add ||
-      op.getNumDpsInputs() != 2)
-    return std::nullopt;
-  auto mul = combiner->added.getDefiningOp<arith::MulFOp>();
-  if (!mul)
-    return std::nullopt;
-  auto widened = [](Value v) {
-    if (auto ext = v.getDefiningOp<arith::ExtFOp>())
-      v = ext.getIn();
-    return v;
-  };
-  return std::pair(widened(mul.getLhs()), widened(mul.getRhs()));
-}
-
-} // namespace
 
 int BlockEvaluator::addAxis(Value base, int64_t extent) {
   axes.push_back({base, extent});
@@ -87,56 +37,116 @@ int BlockEvaluator::addAxis(Value base, int64_t extent) {
 int BlockEvaluator::wholeAxis(int64_t extent, const Place &loops) {
   for (size_t i = 0; i < axes.size(); ++i)
     if (axes[i].extent == extent && matchPattern(axes[i].base, m_Zero()) &&
-        llvm::none_of(loops, [&](const Coordinate &c) { return c.axis == int(i); }))
+        llvm::none_of(loops,
+                      [&](const Coordinate &c) { return c.axis == int(i); }))
       return i;
   return addAxis(constant(0), extent);
+}
+
+int64_t BlockEvaluator::elementsOf(const Place &loops) const {
+  int64_t n = 1;
+  for (const Coordinate &c : loops)
+    if (c.axis >= 0)
+      n *= axes[c.axis].extent;
+  return n;
+}
+
+size_t BlockEvaluator::levelOf(Value v) const {
+  for (size_t n = nest.size(); n > 0; --n)
+    if (nest[n - 1]->getRegion(0).isAncestor(v.getParentRegion()))
+      return n;
+  return 0;
+}
+
+size_t BlockEvaluator::levelOf(const Place &place) const {
+  size_t level = 0;
+  for (const Coordinate &c : place) {
+    if (c.scalar)
+      level = std::max(level, levelOf(c.scalar));
+    if (c.axis >= 0)
+      level = std::max(level, levelOf(axes[c.axis].base));
+  }
+  return level;
+}
+
+template <typename Make> auto BlockEvaluator::atLevel(size_t level, Make make) {
+  OpBuilder::InsertionGuard guard(b);
+  std::vector<scf::ForOp> inner(nest.begin() + level, nest.end());
+  if (!inner.empty())
+    b.setInsertionPoint(inner.front());
+  nest.resize(level);
+  auto result = make();
+  nest.insert(nest.end(), inner.begin(), inner.end());
+  return result;
+}
+
+Value BlockEvaluator::once(StringRef name, Value x, Value y,
+                           function_ref<Value()> make) {
+  auto key =
+      std::tuple(name.str(), x.getAsOpaquePointer(), y.getAsOpaquePointer());
+  Value &known = arithmetic[key];
+  if (known &&
+      known.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+    return known;
+  return known = atLevel(std::max(levelOf(x), levelOf(y)), make);
+}
+
+template <typename Op> Value BlockEvaluator::scaled(Value v, int64_t factor) {
+  Value y = constant(factor);
+  return once(Op::getOperationName(), v, y,
+              [&] { return Op::create(b, loc, v, y).getResult(); });
+}
+
+Value BlockEvaluator::sum(Value x, Value y) {
+  if (!x || !y)
+    return x ? x : y;
+  return once("+", x, y,
+              [&] { return arith::AddIOp::create(b, loc, x, y).getResult(); });
 }
 
 Value BlockEvaluator::viewOf(RankedTensorType type, Value pointer) {
   auto view = ViewType::get(type.getShape(), elementOf(type));
   Value &v = views[{view.getAsOpaquePointer(), pointer.getAsOpaquePointer()}];
   if (!v) {
-    OpBuilder entry =
-        OpBuilder::atBlockBegin(cast<BlockArgument>(pointer).getOwner());
-    v = ViewOp::create(entry, loc, view, pointer,
+    OpBuilder first = OpBuilder::atBlockBegin(entry);
+    v = ViewOp::create(first, loc, view, pointer,
                        getAsIndexOpFoldResult(b.getContext(), type.getShape()));
   }
   return v;
 }
 
 Value BlockEvaluator::scalarOf(Value v) {
-  Value &known = scalars[v];
-  Operation *op = v.getDefiningOp();
-  if (known &&
+  if (Value known = scalars.lookup(v);
+      known &&
       known.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
     return known;
-  if (!op || op->getParentOfType<gpu::GPUFuncOp>()) { // the kernel's own
-    known = v;
-  } else {
+  Operation *op = v.getDefiningOp();
+  Value made = v; // the kernel's own
+  if (op && !op->getParentOfType<gpu::GPUFuncOp>()) {
     IRMapping map;
     for (Value o : op->getOperands())
       map.map(o, scalarOf(o));
-    known = b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
+    made = b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
   }
-  if (known.getType().isIndex())
-    known = arith::IndexCastOp::create(b, loc, b.getI64Type(), known);
-  return scalars[v] = known;
+  if (made.getType().isIndex())
+    made = arith::IndexCastOp::create(b, loc, b.getI64Type(), made);
+  return scalars[v] = made;
 }
 
 Value BlockEvaluator::constant(int64_t v) {
-  return arith::ConstantIndexOp::create(b, loc, v);
+  Value &known = constants[v];
+  if (!known) {
+    OpBuilder first = OpBuilder::atBlockBegin(entry);
+    known = arith::ConstantIndexOp::create(first, loc, v);
+  }
+  return known;
 }
 
 Value BlockEvaluator::indexOf(const Coordinate &c) {
-  Value v = c.scalar;
-  if (c.axis >= 0)
-    v = v ? Value(arith::AddIOp::create(b, loc, v, axes[c.axis].base))
-          : axes[c.axis].base;
+  Value v = sum(c.scalar, c.axis >= 0 ? axes[c.axis].base : Value());
   if (!v)
     return constant(c.constant);
-  return c.constant
-             ? Value(arith::AddIOp::create(b, loc, v, constant(c.constant)))
-             : v;
+  return c.constant ? sum(v, constant(c.constant)) : v;
 }
 
 Value BlockEvaluator::numbers(const Coordinate &c) {
@@ -225,7 +235,7 @@ FailureOr<BlockValue> BlockEvaluator::evaluate(Value tensor,
     if (made->isAncestor(b.getInsertionBlock()->getParent()))
       return it->second;
   }
-  auto v = compute(tensor, place);
+  auto v = atLevel(levelOf(place), [&] { return compute(tensor, place); });
   if (succeeded(v))
     known[key] = *v;
   return v;
@@ -244,11 +254,15 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
   if (auto fill = dyn_cast_or_null<linalg::FillOp>(op)) {
     return BlockValue{scalarOf(fill.getInputs()[0]), {}};
   }
-  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
+  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op)) {
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return BlockValue{
           arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>()),
           {}};
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+        dense && type.getRank() == 1 && type.getDimSize(0) <= 1024)
+      return table(dense, place[0]);
+  }
   if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op)) {
     if (slice.getType().getRank() == slice.getSourceType().getRank() &&
         slice.hasUnitStride() &&
@@ -260,50 +274,67 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     }
   }
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
-    // Dimensions of one element come and go.
     Place moved;
     for (auto [c, group] :
          llvm::zip(place, collapse.getReassociationIndices())) {
-      bool placed = false;
-      for (int64_t d : group) {
-        bool unit = collapse.getSrcType().getDimSize(d) == 1;
-        if (!unit && placed)
-          return op->emitOpError("collapses what is computed; only dimensions "
-                                 "of one element may be");
-        moved.push_back(unit ? Coordinate() : c);
-        placed |= !unit;
+      auto size = [&](int64_t d) {
+        return collapse.getSrcType().getDimSize(d);
+      };
+      size_t wide =
+          llvm::count_if(group, [&](int64_t d) { return size(d) > 1; });
+      if (wide > 1 && c.axis >= 0)
+        return op->emitOpError("collapses what is computed along an axis");
+      // The number of the dimension, in digits; the last is the fastest.
+      SmallVector<Coordinate> digits(group.size());
+      Value rest = wide > 1 ? indexOf(c) : Value();
+      for (int64_t i = group.size(); i-- > 0;) {
+        if (size(group[i]) == 1)
+          continue;
+        if (wide == 1) {
+          digits[i] = c;
+          continue;
+        }
+        digits[i].scalar = scaled<arith::RemUIOp>(rest, size(group[i]));
+        rest = scaled<arith::DivUIOp>(rest, size(group[i]));
       }
+      moved.append(digits);
     }
     return evaluate(collapse.getSrc(), moved);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
-    Place moved;
-    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      Coordinate sum;
-      int64_t inner = 1;
-      for (int64_t d : llvm::reverse(group)) {
-        const Coordinate &c = place[d];
-        if (c.axis >= 0 && (inner != 1 || sum.axis >= 0))
-          return op->emitOpError("expands what is computed along two axes");
-        if (c.axis >= 0)
-          sum.axis = c.axis;
-        if (c.scalar) {
-          Value scaled = inner == 1 ? c.scalar
-                                    : Value(arith::MulIOp::create(
-                                          b, loc, c.scalar, constant(inner)));
-          sum.scalar =
-              sum.scalar
-                  ? Value(arith::AddIOp::create(b, loc, sum.scalar, scaled))
-                  : scaled;
-        }
-        sum.constant += c.constant * inner;
-        inner *= expand.getResultType().getDimSize(d);
-      }
-      moved.push_back(sum);
-    }
-    return evaluate(expand.getSrc(), moved);
+    auto moved = collapsed(place, expand.getReassociationIndices(),
+                           expand.getResultType().getShape());
+    if (failed(moved))
+      return op->emitOpError("expands what is computed along two axes");
+    return evaluate(expand.getSrc(), *moved);
   }
   return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
+}
+
+FailureOr<Place>
+BlockEvaluator::collapsed(const Place &place,
+                          ArrayRef<ReassociationIndices> groups,
+                          ArrayRef<int64_t> shape) {
+  Place moved;
+  for (const ReassociationIndices &group : groups) {
+    Coordinate whole;
+    int64_t inner = 1;
+    for (int64_t d : llvm::reverse(group)) {
+      const Coordinate &c = place[d];
+      if (c.axis >= 0 && (inner != 1 || whole.axis >= 0))
+        return failure();
+      if (c.axis >= 0)
+        whole.axis = c.axis;
+      if (c.scalar)
+        whole.scalar =
+            sum(whole.scalar,
+                inner == 1 ? c.scalar : scaled<arith::MulIOp>(c.scalar, inner));
+      whole.constant += c.constant * inner;
+      inner *= shape[d];
+    }
+    moved.push_back(whole);
+  }
+  return moved;
 }
 
 FailureOr<Coordinate> BlockEvaluator::at(AffineExpr expr, const Place &loops) {
@@ -346,99 +377,183 @@ BlockEvaluator::operands(linalg::GenericOp op, const Place &loops,
 
 /// An op of the body on blocks: of scalars a scalar, of others a block along
 /// all axes of its operands.
-FailureOr<BlockValue>
-BlockEvaluator::bodyOp(Operation *op, DenseMap<Value, BlockValue> &values,
-                       const Place &loops) {
+LogicalResult BlockEvaluator::bodyOp(Operation *op,
+                                     DenseMap<Value, BlockValue> &values,
+                                     const Place &loops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
     const Coordinate &c = loops[index.getDim()];
     SmallVector<int> along;
     if (c.axis >= 0)
       along.push_back(c.axis);
-    return BlockValue{numbers(c), along};
+    Value own = atLevel(levelOf(Place{c}), [&] { return numbers(c); });
+    values[index] = {own, along};
+    return success();
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    if (constant.getType().isIndex())
-      return BlockValue{arith::ConstantIntOp::create(
-                            b, loc, b.getI64Type(),
-                            cast<IntegerAttr>(constant.getValue()).getInt()),
-                        {}};
-    return BlockValue{b.clone(*op)->getResult(0), {}};
+    values[constant] = {
+        atLevel(0,
+                [&]() -> Value {
+                  if (!constant.getType().isIndex())
+                    return b.clone(*op)->getResult(0);
+                  return arith::ConstantIntOp::create(
+                      b, loc, b.getI64Type(),
+                      cast<IntegerAttr>(constant.getValue()).getInt());
+                }),
+        {}};
+    return success();
   }
-  auto valueOf = [&](Value v) {
+  SmallVector<BlockValue> blocks;
+  size_t level = 0;
+  for (Value v : op->getOperands()) {
     auto it = values.find(v);
-    return it != values.end() ? it->second : BlockValue{scalarOf(v), {}};
-  };
-  SmallVector<int> onto;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0)
-      for (Value v : op->getOperands())
-        if (llvm::is_contained(valueOf(v).axes, c.axis) &&
-            !llvm::is_contained(onto, c.axis))
-          onto.push_back(c.axis);
-  SmallVector<int64_t> shape;
-  for (int a : onto)
-    shape.push_back(axes[a].extent);
-  auto blockOf = [&](Type t) -> Type {
-    Type element = elementOf(t);
-    return shape.empty() ? element
-                         : Type(RankedTensorType::get(shape, element));
-  };
+    blocks.push_back(it != values.end() ? it->second
+                                        : BlockValue{scalarOf(v), {}});
+    level = std::max(level, levelOf(blocks.back().value));
+  }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value argument = argumentBehind(extract.getTensor());
-    Value pointer = argument ? pointers.lookup(argument) : Value();
-    if (!pointer)
-      return op->emitOpError("gathers from what is computed");
-    auto type = extract.getTensor().getType();
-    Value view = viewOf(type, pointer);
-    SmallVector<Value> indices;
-    SmallVector<int64_t> extents;
-    BlockValue out;
-    for (Value i : extract.getIndices()) {
-      BlockValue v = valueOf(i);
-      Coordinate plain;
-      auto own = i.getDefiningOp<linalg::IndexOp>();
-      if (own) {
-        plain = loops[own.getDim()];
-        v.axes.clear();
-        if (plain.axis >= 0)
-          v.axes.push_back(plain.axis);
-      }
-      if (v.axes.size() > 1 ||
-          (v.axes.size() == 1 && llvm::is_contained(out.axes, v.axes[0])))
-        return op->emitOpError(
-            "gathers along an axis that another index has too");
-      indices.push_back(own ? indexOf(plain) : v.value);
-      extents.push_back(v.axes.empty() ? -1 : axes[v.axes[0]].extent);
-      out.axes.append(v.axes);
-    }
-    out.value = LoadOp::create(b, loc, view, indices, extents);
-    return out;
+    auto v = gather(extract, ArrayRef(blocks).drop_front(), loops);
+    if (succeeded(v))
+      values[extract] = *v;
+    return v;
   }
   if (!op->hasTrait<OpTrait::Elementwise>() &&
       !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return op->emitOpError("has no form on blocks");
+  SmallVector<int> onto;
+  for (const Coordinate &c : loops)
+    if (c.axis >= 0 && !llvm::is_contained(onto, c.axis) &&
+        llvm::any_of(blocks, [&](const BlockValue &v) {
+          return llvm::is_contained(v.axes, c.axis);
+        }))
+      onto.push_back(c.axis);
+  for (auto [v, made] :
+       llvm::zip(op->getResults(), atLevel(level, [&] { // as early as can be
+                   return elementwise(op, blocks, onto);
+                 })))
+    values[v] = {made, onto};
+  return success();
+}
+
+SmallVector<Value> BlockEvaluator::elementwise(Operation *op,
+                                               ArrayRef<BlockValue> blocks,
+                                               ArrayRef<int> onto) {
+  SmallVector<int64_t> shape;
+  for (int a : onto)
+    shape.push_back(axes[a].extent);
   SmallVector<Value> operands;
-  for (Value v : op->getOperands())
-    operands.push_back(spread(valueOf(v), onto));
-  Type result = blockOf(op->getResult(0).getType());
+  for (const BlockValue &v : blocks)
+    operands.push_back(spread(v, onto));
+  SmallVector<Type> types;
+  for (Type t : op->getResultTypes())
+    types.push_back(shape.empty()
+                        ? elementOf(t)
+                        : Type(RankedTensorType::get(shape, elementOf(t))));
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     // An index is an i64 here.
-    unsigned from = elementOf(operands[0].getType()).getIntOrFloatBitWidth(),
-             to = elementOf(result).getIntOrFloatBitWidth();
     Value v = operands[0];
+    unsigned from = elementOf(v.getType()).getIntOrFloatBitWidth(),
+             to = elementOf(types[0]).getIntOrFloatBitWidth();
     if (from < to)
       v = isa<arith::IndexCastOp>(op)
-              ? Value(arith::ExtSIOp::create(b, loc, result, v))
-              : Value(arith::ExtUIOp::create(b, loc, result, v));
+              ? Value(arith::ExtSIOp::create(b, loc, types[0], v))
+              : Value(arith::ExtUIOp::create(b, loc, types[0], v));
     else if (from > to)
-      v = arith::TruncIOp::create(b, loc, result, v);
-    return BlockValue{v, onto};
+      v = arith::TruncIOp::create(b, loc, types[0], v);
+    return {v};
   }
-  OperationState state(op->getLoc(), op->getName(), operands,
-                       TypeRange{result});
+  OperationState state(op->getLoc(), op->getName(), operands, types);
   state.addAttributes(op->getDiscardableAttrDictionary().getValue());
   state.propertiesAttr = op->getPropertiesAsAttribute();
-  return BlockValue{b.create(state)->getResult(0), onto};
+  return SmallVector<Value>(b.create(state)->getResults());
+}
+
+/// Elements of an argument at computed indices. An index that is computed is a
+/// block along one axis; where two have the same axis, or one has two, the
+/// tensor is read as the row of numbers that it is in memory.
+FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
+                                             ArrayRef<BlockValue> computed,
+                                             const Place &loops) {
+  Value argument = argumentBehind(op.getTensor());
+  Value pointer = argument ? pointers.lookup(argument) : Value();
+  if (!pointer)
+    return op->emitOpError("gathers from what is computed");
+  RankedTensorType type = op.getTensor().getType();
+  SmallVector<Value> indices;
+  SmallVector<int64_t> extents;
+  BlockValue out;
+  bool apart = true;
+  for (auto [i, v] : llvm::zip(op.getIndices(), computed)) {
+    if (auto own = i.getDefiningOp<linalg::IndexOp>()) {
+      const Coordinate &c = loops[own.getDim()];
+      indices.push_back(indexOf(c));
+      extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
+    } else {
+      indices.push_back(v.value);
+      extents.push_back(v.axes.empty() ? -1 : axes[v.axes[0]].extent);
+    }
+    apart &= v.axes.size() <= 1 && llvm::none_of(v.axes, [&](int a) {
+               return llvm::is_contained(out.axes, a);
+             });
+    for (int a : v.axes)
+      if (!llvm::is_contained(out.axes, a))
+        out.axes.push_back(a);
+  }
+  if (apart) {
+    out.value = LoadOp::create(b, loc, viewOf(type, pointer), indices, extents);
+    return out;
+  }
+  if (out.axes.size() != 1)
+    return op->emitOpError("gathers along two axes at once");
+  int64_t stride = 1;
+  Value at;
+  auto i64Of = [&](Value v) -> Value {
+    if (v.getType().isIndex())
+      v = arith::IndexCastOp::create(b, loc, b.getI64Type(), v);
+    return v;
+  };
+  auto block =
+      RankedTensorType::get({axes[out.axes[0]].extent}, b.getI64Type());
+  for (size_t d = computed.size(); d-- > 0;) {
+    Value v = spread({i64Of(computed[d].value), computed[d].axes}, out.axes);
+    if (getElementTypeOrSelf(v.getType()) != b.getI64Type())
+      v = arith::ExtSIOp::create(b, loc, block, v);
+    if (stride != 1)
+      v = arith::MulIOp::create(
+          b, loc, v,
+          arith::ConstantOp::create(
+              b, loc,
+              DenseElementsAttr::get(block, b.getI64IntegerAttr(stride))));
+    at = at ? Value(arith::AddIOp::create(b, loc, at, v)) : v;
+    stride *= type.getDimSize(d);
+  }
+  auto row = RankedTensorType::get({stride}, type.getElementType());
+  int64_t extent = block.getDimSize(0);
+  out.value = LoadOp::create(b, loc, viewOf(row, pointer), ValueRange{at},
+                             ArrayRef<int64_t>{extent});
+  return out;
+}
+
+/// A few numbers that the program knows, picked by comparing.
+FailureOr<BlockValue> BlockEvaluator::table(DenseElementsAttr values,
+                                            const Coordinate &c) {
+  Value at = numbers(c), picked;
+  SmallVector<int> along;
+  if (c.axis >= 0)
+    along.push_back(c.axis);
+  auto splat = [&](TypedAttr number) {
+    Value v = arith::ConstantOp::create(b, loc, number);
+    return spread({v, {}}, along);
+  };
+  for (auto [i, value] : llvm::enumerate(values.getValues<TypedAttr>())) {
+    if (!picked) {
+      picked = splat(value);
+      continue;
+    }
+    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at,
+                                       splat(b.getI64IntegerAttr(i)));
+    picked = arith::SelectOp::create(b, loc, here, splat(value), picked);
+  }
+  return BlockValue{picked, along};
 }
 
 FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
@@ -464,9 +579,8 @@ FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
       return op.emitOpError("reduces several results at once");
     int blocks =
         llvm::count_if(loops, [](const Coordinate &c) { return c.axis >= 0; });
-    if (reduced.size() == 1 && blocks == 2 && factorsOf(op))
-      return product(op, loops, reduced[0]);
-    return reduce(op, loops, reduced);
+    return blocks == 2 && factorsOf(op) ? product(op, loops, reduced)
+                                        : reduce(op, loops, reduced);
   }
   unsigned inputs = op.getNumDpsInputs();
   auto in = operands(op, loops, inputs);
@@ -490,122 +604,10 @@ FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
     values[running] = *v;
   }
   for (Operation &inner : op.getBody()->without_terminator()) {
-    auto v = bodyOp(&inner, values, loops);
-    if (failed(v))
+    if (failed(bodyOp(&inner, values, loops)))
       return failure();
-    values[inner.getResult(0)] = *v;
   }
   Value yielded = op.getBody()->getTerminator()->getOperand(result);
   auto it = values.find(yielded);
   return it != values.end() ? it->second : BlockValue{scalarOf(yielded), {}};
-}
-
-FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
-                                             ArrayRef<unsigned> dims) {
-  auto combiner = combinerOf(op, 0);
-  if (!combiner)
-    return op.emitOpError("reduces in a way that has no word");
-  SmallVector<int> added;
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  for (unsigned d : dims) {
-    added.push_back(wholeAxis(ranges[d], loops));
-    loops[d].axis = added.back();
-  }
-  int64_t elements = 1;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0)
-      elements *= axes[c.axis].extent;
-  if (elements > 65536)
-    return op.emitOpError() << "reduces a block of " << elements
-                            << " elements; at most 65536 are taken at once";
-  auto in = operands(op, loops, op.getNumDpsInputs());
-  if (failed(in))
-    return failure();
-  DenseMap<Value, BlockValue> values;
-  for (auto [argument, block] :
-       llvm::zip(op.getBody()->getArguments(), in->blocks))
-    values[argument] = block;
-  Operation *last =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  for (Operation &inner : op.getBody()->without_terminator()) {
-    if (&inner == last)
-      continue;
-    auto v = bodyOp(&inner, values, loops);
-    if (failed(v))
-      return failure();
-    values[inner.getResult(0)] = *v;
-  }
-  BlockValue all = values.lookup(combiner->added);
-  all = {spread(all, in->axes), in->axes};
-  for (int a : llvm::reverse(added)) {
-    unsigned d = llvm::find(all.axes, a) - all.axes.begin();
-    all.value =
-        ReduceOp::create(b, loc, combiner->kind, all.value, d).getResult(0);
-    all.axes.erase(all.axes.begin() + d);
-  }
-  // What the result was before.
-  Place at;
-  for (AffineExpr e :
-       op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults())
-    at.push_back(loops[cast<AffineDimExpr>(e).getPosition()]);
-  auto first = evaluate(op.getDpsInitOperand(0)->get(), at);
-  if (failed(first))
-    return failure();
-  DenseMap<Value, BlockValue> both; // the running result, and what is added
-  both[last->getOperand(0)] =
-      last->getOperand(0) == combiner->added ? all : *first;
-  both[last->getOperand(1)] =
-      last->getOperand(1) == combiner->added ? all : *first;
-  return bodyOp(last, both, loops);
-}
-
-FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
-                                              unsigned dim) {
-  auto factors = factorsOf(op);
-  int64_t depth = op.getStaticLoopRanges()[dim];
-  int64_t step = std::min<int64_t>(64, llvm::alignTo(depth, 16));
-  // The factors' axes: which one is along rows.
-  SmallVector<int> wanted; // of the result: rows, columns
-  for (AffineExpr e :
-       op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults())
-    if (int a = loops[cast<AffineDimExpr>(e).getPosition()].axis; a >= 0)
-      wanted.push_back(a);
-  Place initPlace;
-  for (AffineExpr e :
-       op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults())
-    initPlace.push_back(loops[cast<AffineDimExpr>(e).getPosition()]);
-  auto first = evaluate(op.getDpsInitOperand(0)->get(), initPlace);
-  if (failed(first))
-    return failure();
-  Value acc = spread(*first, wanted);
-  auto loop = scf::ForOp::create(b, loc, constant(0), constant(depth),
-                                 constant(step), ValueRange{acc});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    int k = addAxis(loop.getInductionVar(), step);
-    loops[dim].axis = k;
-    auto in = operands(op, loops, 2);
-    if (failed(in))
-      return failure();
-    BlockValue sides[2];
-    for (int i : {0, 1}) {
-      auto argument =
-          dyn_cast<BlockArgument>(i ? factors->second : factors->first);
-      if (!argument || argument.getOwner() != op.getBody())
-        return op.emitOpError("multiplies what its body computes");
-      BlockValue v = in->blocks[argument.getArgNumber()];
-      // Rows first or last, the side says it.
-      if (llvm::is_contained(v.axes, wanted[0]))
-        sides[0] = {spread(v, {wanted[0], k}), {wanted[0], k}};
-      else
-        sides[1] = {spread(v, {k, wanted[1]}), {k, wanted[1]}};
-    }
-    if (!sides[0].value || !sides[1].value)
-      return op.emitOpError("multiplies two blocks of the same axis");
-    Value next = DotOp::create(b, loc, sides[0].value, sides[1].value,
-                               loop.getRegionIterArgs()[0]);
-    scf::YieldOp::create(b, loc, next);
-  }
-  return BlockValue{loop.getResult(0), wanted};
 }

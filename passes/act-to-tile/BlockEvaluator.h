@@ -13,14 +13,19 @@
 //
 // evaluate() asks what computes the tensor: an argument is loaded, an
 // elementwise op is done on the blocks of its operands, each asked for at the
-// coordinates that its indexing map gives, a reduction adds an axis for the
-// dimension that is summed. So a group's ops are computed where they are used,
-// and none of what is between them is stored.
+// coordinates that its indexing map gives, a reduction is a block with one more
+// axis that is summed, or a loop over such blocks. So a group's ops are
+// computed where they are used, and none of what is between them is stored.
+//
+// What does not depend on a loop is computed before it, also another loop: a
+// softmax is a loop for the maximum, one for the sum, and what uses both.
+// --tile-fuse-loops makes one of them.
 #ifndef ACT_PASSES_ACTTOTILE_BLOCKEVALUATOR_H
 #define ACT_PASSES_ACTTOTILE_BLOCKEVALUATOR_H
 
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <map>
 
 namespace act::tile {
@@ -29,6 +34,16 @@ struct Axis {
   mlir::Value base; // index
   int64_t extent;
 };
+
+/// Past reshapes, which dense memory does not know of: the argument that
+/// `tensor` is, or null.
+mlir::Value argumentBehind(mlir::Value tensor);
+/// The two factors of a generic that sums products, as values of its body, past
+/// their widening to f32.
+std::optional<std::pair<mlir::Value, mlir::Value>>
+factorsOf(mlir::linalg::GenericOp op);
+/// Whether a sum of products is behind `tensor`.
+bool hasProduct(mlir::Value tensor);
 
 struct Coordinate {
   mlir::Value scalar; // index, or null: 0
@@ -48,10 +63,15 @@ struct BlockValue {
 
 class BlockEvaluator {
 public:
-  BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc)
-      : b(builder), loc(loc) {}
+  /// Of a kernel whose body begins with `entry`.
+  BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Block &entry)
+      : b(builder), loc(loc), entry(&entry) {}
 
   int addAxis(mlir::Value base, int64_t extent);
+  /// An axis from 0 to `extent` that `loops` do not have yet. One that there is
+  /// already is taken again: a row that is summed and then read is one block.
+  int wholeAxis(int64_t extent, const Place &loops);
   const Axis &axis(int i) const { return axes[i]; }
   /// The memory of an argument or a result.
   void bind(mlir::Value tensor, mlir::Value pointer) {
@@ -59,6 +79,12 @@ public:
   }
 
   mlir::FailureOr<BlockValue> evaluate(mlir::Value tensor, const Place &place);
+  /// A place in a tensor of `shape` as one in that whose dimensions are these
+  /// groups of its dimensions; only the last of a group may have an axis.
+  mlir::FailureOr<Place>
+  collapsed(const Place &place,
+            llvm::ArrayRef<mlir::ReassociationIndices> groups,
+            llvm::ArrayRef<int64_t> shape);
   /// Writes a block of `tensor`, whose memory is at `pointer`.
   mlir::LogicalResult store(BlockValue block, mlir::RankedTensorType type,
                             mlir::Value pointer, const Place &place);
@@ -75,15 +101,44 @@ private:
                                    mlir::Value pointer, const Place &place);
   mlir::FailureOr<BlockValue> generic(mlir::linalg::GenericOp op,
                                       unsigned result, const Place &place);
+  /// Sums and maxima over the loops `dims` of `op`, whose others have their
+  /// coordinates in `loops`.
   mlir::FailureOr<BlockValue> reduce(mlir::linalg::GenericOp op, Place loops,
                                      llvm::ArrayRef<unsigned> dims);
   mlir::FailureOr<BlockValue> product(mlir::linalg::GenericOp op, Place loops,
-                                      unsigned dim);
+                                      llvm::ArrayRef<unsigned> dims);
+  /// One loop of a reduction: numbers 0 to `extent`, `step` at a time.
+  struct Sweep {
+    unsigned dim;
+    int64_t extent, step; // one step of 1: a number, else an axis
+  };
+  /// `acc` after all steps of `sweeps`, outermost first: body(place, acc) is
+  /// the next one. One step is no loop.
+  mlir::FailureOr<mlir::Value>
+  sweep(llvm::ArrayRef<Sweep> sweeps, Place loops, mlir::Value acc,
+        llvm::function_ref<mlir::FailureOr<mlir::Value>(const Place &,
+                                                        mlir::Value)>
+            body);
+  /// `block` with `neutral` where the axis of `s` is past its extent.
+  BlockValue masked(BlockValue block, const Sweep &s, const Place &loops,
+                    mlir::Value neutral);
+  /// The coordinates of the result that `op` adds to.
+  Place placeOfInit(mlir::linalg::GenericOp op, unsigned result,
+                    const Place &loops);
+  mlir::FailureOr<BlockValue> gather(mlir::tensor::ExtractOp op,
+                                     llvm::ArrayRef<BlockValue> indices,
+                                     const Place &loops);
   mlir::FailureOr<Operands> operands(mlir::linalg::GenericOp op,
                                      const Place &loops, unsigned count);
-  mlir::FailureOr<BlockValue>
-  bodyOp(mlir::Operation *op, llvm::DenseMap<mlir::Value, BlockValue> &values,
-         const Place &loops);
+  /// Adds the results of an op of a generic's body to `values`.
+  mlir::LogicalResult bodyOp(mlir::Operation *op,
+                             llvm::DenseMap<mlir::Value, BlockValue> &values,
+                             const Place &loops);
+  llvm::SmallVector<mlir::Value> elementwise(mlir::Operation *op,
+                                             llvm::ArrayRef<BlockValue> blocks,
+                                             llvm::ArrayRef<int> onto);
+  mlir::FailureOr<BlockValue> table(mlir::DenseElementsAttr values,
+                                    const Coordinate &c);
   mlir::FailureOr<Coordinate> at(mlir::AffineExpr expr, const Place &loops);
   mlir::Value viewOf(mlir::RankedTensorType type, mlir::Value pointer);
   /// A number of the function around, made again in the kernel.
@@ -91,19 +146,34 @@ private:
   mlir::Value indexOf(const Coordinate &c);
   mlir::Value numbers(const Coordinate &c); // i64, along its axis
   mlir::Value constant(int64_t v);
-  /// An axis from 0 to `extent` that `loops` do not have yet. One that there is
-  /// already is taken again: a row that is summed and then read is one block.
-  int wholeAxis(int64_t extent, const Place &loops);
+  /// Arithmetic on coordinates: at the place where its operands are there, and
+  /// once. `factor` is the second operand.
+  template <typename Op> mlir::Value scaled(mlir::Value v, int64_t factor);
+  mlir::Value sum(mlir::Value x, mlir::Value y);
+  mlir::Value once(llvm::StringRef name, mlir::Value x, mlir::Value y,
+                   llvm::function_ref<mlir::Value()> make);
+  int64_t elementsOf(const Place &loops) const;
+
+  /// How many of the open loops `v` depends on.
+  size_t levelOf(mlir::Value v) const;
+  size_t levelOf(const Place &place) const;
+  /// Does `make` before those loops that are not among the first `level`.
+  template <typename Make> auto atLevel(size_t level, Make make);
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  mlir::Block *entry;
   std::vector<Axis> axes;
+  std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
   std::map<std::pair<const void *, const void *>, mlir::Value>
       views; // of type and pointer
   using Key =
       std::pair<void *, std::vector<std::tuple<const void *, int64_t, int>>>;
   std::map<Key, BlockValue> known;
+  std::map<int64_t, mlir::Value> constants;
+  std::map<std::tuple<std::string, const void *, const void *>, mlir::Value>
+      arithmetic;
 };
 
 } // namespace act::tile

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
 
 namespace act::tile {
@@ -12,35 +14,6 @@ using namespace mlir;
 using namespace act::tile;
 
 namespace {
-
-/// A result that only gives another shape to what is computed is stored in that
-/// shape: memory is dense.
-Value unshaped(Value v) {
-  while (Operation *op = v.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      break;
-    v = op->getOperand(0);
-  }
-  return v;
-}
-
-bool hasProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
-  Operation *op = v.getDefiningOp();
-  if (!op || !seen.insert(op).second)
-    return false;
-  if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    if (generic.getNumReductionLoops() == 1 && generic.getNumDpsInputs() == 2 &&
-        generic.getNumParallelLoops() == 2) {
-      Value sum = generic.getBody()->getTerminator()->getOperand(0);
-      if (auto add = sum.getDefiningOp<arith::AddFOp>())
-        if (add.getLhs().getDefiningOp<arith::MulFOp>() ||
-            add.getRhs().getDefiningOp<arith::MulFOp>())
-          return true;
-    }
-  return llvm::any_of(op->getOperands(), [&](Value o) {
-    return isa<RankedTensorType>(o.getType()) && hasProduct(o, seen);
-  });
-}
 
 struct ConvertLinalgToTile
     : act::tile::impl::ConvertLinalgToTilePassBase<ConvertLinalgToTile> {
@@ -61,30 +34,51 @@ struct ConvertLinalgToTile
   LogicalResult convert(func::FuncOp f, OpBuilder &b);
 };
 
-/// Extents of a block of `shape`: rows and columns for a product, else whole
-/// rows, as many as make about 4096 elements.
-SmallVector<int64_t> blockOf(ArrayRef<int64_t> shape, bool product) {
-  SmallVector<int64_t> extents(shape.size(), -1);
-  size_t rank = shape.size();
-  if (rank == 0)
-    return extents;
-  int64_t columns = shape[rank - 1];
-  auto fits = [](int64_t n, int64_t most, int64_t unit) {
-    return std::min<int64_t>(most, llvm::alignTo(n, unit));
-  };
-  if (product && rank >= 2) {
-    extents[rank - 2] = fits(shape[rank - 2], 64, 64);
-    extents[rank - 1] = fits(columns, 64, 16);
-    return extents;
+/// Where a result is, seen from the places along the grid.
+struct ResultPlace {
+  Place at;               // in the value
+  RankedTensorType type;  // of its memory
+  Place stored;           // in that
+  std::vector<bool> used; // the grid's dimensions that it has
+  bool repeated = false;  // programs that differ in others make the same
+};
+
+FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
+                               const Place &place, BlockEvaluator &blocks) {
+  ResultPlace out;
+  auto type = cast<RankedTensorType>(u.getType());
+  auto root = cast<RankedTensorType>(grid.root.getType());
+  size_t rank = place.size();
+  // The root's dimensions, some of them as one: stored as the root is.
+  if (type.getRank() < int64_t(rank))
+    if (auto groups = getReassociationIndicesForReshape(root, type))
+      if (auto at = blocks.collapsed(place, *groups, root.getShape());
+          succeeded(at)) {
+        out.at = *at;
+        out.type =
+            RankedTensorType::get(root.getShape(), type.getElementType());
+        out.stored = place;
+        return out;
+      }
+  auto dims = dimensionsOf(u, grid);
+  if (failed(dims))
+    return failure();
+  out.used.resize(rank);
+  for (auto [d, size] : llvm::zip(*dims, type.getShape())) {
+    if (d >= 0) {
+      out.at.push_back(place[d]);
+      out.used[d] = true;
+      continue;
+    }
+    out.at.push_back({});
+    if (size > 1)
+      out.at.back().axis = blocks.wholeAxis(size, out.at);
   }
-  extents[rank - 1] = std::min<int64_t>(columns, 1024);
-  if (rank >= 2) {
-    int64_t rows = 1;
-    while (rows * 2 * extents[rank - 1] <= 4096 && rows * 2 <= shape[rank - 2])
-      rows *= 2;
-    extents[rank - 2] = rows;
-  }
-  return extents;
+  for (size_t d = 0; d < rank; ++d)
+    out.repeated |= !out.used[d] && grid.countOf(d) > 1;
+  out.type = type;
+  out.stored = out.at;
+  return out;
 }
 
 LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
@@ -119,20 +113,8 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   Block &entry = kernel.getBody().front();
   b.setInsertionPointToStart(&entry);
 
-  // The largest result says the grid.
-  Value root;
-  for (Value v : results) {
-    Value u = unshaped(v);
-    if (!root || cast<RankedTensorType>(u.getType()).getNumElements() >
-                     cast<RankedTensorType>(root.getType()).getNumElements())
-      root = u;
-  }
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(root.getType()).getShape();
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  bool product = hasProduct(root, seen);
-  SmallVector<int64_t> extents = blockOf(shape, product);
-
-  BlockEvaluator blocks(b, loc);
+  KernelGrid grid = planGrid(results);
+  BlockEvaluator blocks(b, loc, entry);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
       blocks.bind(from, to);
@@ -140,56 +122,94 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
       from.replaceAllUsesWith(to);
 
   // One number counts all programs; the last dimension fastest.
+  auto constant = [&](int64_t n) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, n);
+  };
+  size_t rank = grid.blocks.size();
+  Place place(rank);
+  SmallVector<Value> numbers(rank); // of the block along each dimension
   Value rest = ProgramIdOp::create(b, loc, GridAxis::X);
-  int64_t programs = 1;
-  Place place(shape.size());
-  for (size_t d = shape.size(); d-- > 0;) {
-    int64_t count =
-        extents[d] < 0 ? shape[d] : llvm::divideCeil(shape[d], extents[d]);
-    programs *= count;
-    Value number;
+  bool outermost = true;
+  for (size_t d = rank; d-- > 0;) {
+    int64_t count = grid.countOf(d);
     if (count > 1) {
-      Value n = arith::ConstantIndexOp::create(b, loc, count);
-      number = d ? Value(arith::RemUIOp::create(b, loc, rest, n)) : rest;
-      if (d)
-        rest = arith::DivUIOp::create(b, loc, rest, n);
+      outermost = llvm::all_of(llvm::seq<size_t>(0, d), [&](size_t before) {
+        return grid.countOf(before) == 1;
+      });
+      numbers[d] =
+          outermost
+              ? rest
+              : Value(arith::RemUIOp::create(b, loc, rest, constant(count)));
+      if (!outermost)
+        rest = arith::DivUIOp::create(b, loc, rest, constant(count));
     }
-    if (extents[d] < 0) {
-      place[d].scalar = number;
+    if (grid.blocks[d] == 1) {
+      place[d].scalar = numbers[d];
       continue;
     }
-    Value base = number
-                     ? Value(arith::MulIOp::create(
-                           b, loc, number,
-                           arith::ConstantIndexOp::create(b, loc, extents[d])))
-                     : Value(arith::ConstantIndexOp::create(b, loc, 0));
-    place[d].axis = blocks.addAxis(base, extents[d]);
+    Value base = numbers[d] ? Value(arith::MulIOp::create(
+                                  b, loc, numbers[d], constant(grid.blocks[d])))
+                            : constant(0);
+    place[d].axis = blocks.addAxis(base, grid.blocks[d]);
   }
-  for (auto [v, argument] : llvm::zip(results, where)) {
-    Value u = unshaped(v);
-    auto type = cast<RankedTensorType>(u.getType());
+  // What is replaced in place is read before: first all values, then stores.
+  // Those that one program makes for all are stored where they are made.
+  struct Store {
+    BlockValue block;
+    RankedTensorType type; // of the memory, as `at` counts it
+    Value pointer;
     Place at;
-    if (type.getShape() == shape)
-      at = place;
-    else if (type.getRank() < int64_t(shape.size()) &&
-             type.getShape() == shape.take_front(type.getRank()) &&
-             llvm::all_of(llvm::zip(shape, extents), [&,
-                                                      d = 0](auto p) mutable {
-               return d++ < type.getRank() || std::get<1>(p) >= std::get<0>(p);
-             }))
-      at = Place(place.begin(),
-                 place.begin() + type.getRank()); // statistics of whole rows
-    else
-      return f.emitError() << "has results of unlike shapes: " << type
-                           << " beside " << root.getType();
-    auto block = blocks.evaluate(u, at);
-    if (failed(block) ||
-        failed(blocks.store(*block, type, entry.getArgument(argument), at)))
+  };
+  SmallVector<Store> stores;
+  SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(0, where.size()));
+  SmallVector<ResultPlace> places;
+  for (Value v : results) {
+    auto at = placeOf(unshaped(v), grid, place, blocks);
+    if (failed(at))
+      return f.emitError() << "has results of unlike shapes: " << v.getType()
+                           << " beside " << grid.root.getType();
+    places.push_back(*at);
+  }
+  llvm::stable_sort(order, [&](unsigned x, unsigned y) {
+    return places[x].repeated > places[y].repeated;
+  });
+  for (unsigned r : order) {
+    const ResultPlace &p = places[r];
+    Value u = unshaped(results[r]), pointer = entry.getArgument(where[r]),
+          first;
+    if (p.repeated)
+      for (size_t d = 0; d < rank; ++d)
+        if (!p.used[d] && numbers[d]) {
+          Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                           numbers[d], constant(0));
+          first = first ? Value(arith::AndIOp::create(b, loc, first, is)) : is;
+        }
+    if (first && inPlace.contains(r))
+      return f.emitError("replaces in place what only one program makes");
+    OpBuilder::InsertionGuard guard(b);
+    if (first)
+      b.setInsertionPointToStart(
+          &scf::IfOp::create(b, loc, first).getThenRegion().front());
+    auto block = blocks.evaluate(u, p.at);
+    if (failed(block))
+      return failure();
+    Store store{*block, p.type, pointer, p.stored};
+    if (!first)
+      stores.push_back(store);
+    else if (failed(blocks.store(*block, p.type, pointer, p.stored)))
       return failure();
   }
+  // Threads that hold copies of an element read it, one writes it.
+  if (!inPlace.empty())
+    BarrierOp::create(b, loc);
+  for (const Store &s : stores)
+    if (failed(blocks.store(s.block, s.type, s.pointer, s.at)))
+      return failure();
   gpu::ReturnOp::create(b, loc);
-  kernel->setAttr(scheduleName, ScheduleAttr::get(&getContext(), 4, 2));
-  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({programs, 1, 1}));
+  kernel->setAttr(scheduleName,
+                  ScheduleAttr::get(&getContext(), grid.warps, grid.stages));
+  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({grid.programs(), 1, 1}));
   return success();
 }
 

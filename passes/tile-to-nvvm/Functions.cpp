@@ -59,8 +59,13 @@ private:
   Value whole(Value x) { return math::RoundEvenOp::create(b, loc, x); }
   Value low(Value x) { return math::FloorOp::create(b, loc, x); }
   Value positive(Value x) { return math::AbsFOp::create(b, loc, x); }
-  Value wide(Value x) { return arith::ExtFOp::create(b, loc, f64, x); }
-  Value single(Value x) { return arith::TruncFOp::create(b, loc, f32, x); }
+  Value wide(Value x) {
+    return x.getType() == f64 ? x : arith::ExtFOp::create(b, loc, f64, x);
+  }
+  /// An f64 in the type that was asked for.
+  Value rounded(Value x, Type type) {
+    return type == f64 ? x : arith::TruncFOp::create(b, loc, type, x);
+  }
   /// c[0] + c[1] x + c[2] x² + ...
   Value polynomial(Value x, ArrayRef<double> c) {
     Value sum = number(x.getType(), c.back());
@@ -82,18 +87,22 @@ using P = arith::CmpFPredicate;
 
 /// In f64: x less a multiple k of π/2, which stands in two numbers; an fma
 /// knows all digits of the product, so what is left is good to 1e-16 up to |x|
-/// = 2^53. Then Taylor's polynomials, with an error of 7e-12 on [-π/4, π/4].
+/// = 2^53. Then Taylor's polynomials, with an error of 7e-12 on [-π/4, π/4]
+/// where f32 is wanted, of 1e-16 for f64.
 Value FunctionBuilder::sine(Value x, bool cosine) {
   Value angle = wide(x);
   Value k = whole(mul(angle, d(2 / M_PI)));
   Value r = fma(k, d(-0x1.921fb54442d18p+0), angle);
   r = fma(k, d(-0x1.1a62633145c07p-54), r);
   Value r2 = mul(r, r);
-  Value s = polynomial(
-      r2, {1, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800});
-  s = mul(s, r);
-  Value c = polynomial(r2, {1, -1. / 2, 1. / 24, -1. / 720, 1. / 40320,
-                            -1. / 3628800, 1. / 479001600});
+  // 1/n! with the signs of the series, from n = 1 and from n = 0.
+  SmallVector<double> odds{1}, evens{1};
+  for (int n = 2, last = x.getType() == f64 ? 18 : 12; n <= last; ++n) {
+    SmallVector<double> &terms = n % 2 ? odds : evens;
+    terms.push_back(-terms.back() / (double(n) * (n - 1)));
+  }
+  Value s = mul(polynomial(r2, odds), r);
+  Value c = polynomial(r2, evens);
   // The quadrant as a fraction: 0, 1/4, 1/2 or 3/4.
   Value turns = mul(k, d(0.25));
   turns = sub(turns, low(turns));
@@ -103,11 +112,12 @@ Value FunctionBuilder::sine(Value x, bool cosine) {
   Value value = cosine ? select(odd, s, c) : select(odd, c, s);
   Value negative = cosine ? either(first, second) : either(second, third);
   value = select(negative, arith::NegFOp::create(b, loc, value), value);
-  value = single(value);
+  value = rounded(value, x.getType());
   if (cosine)
     return value;
   // Small angles, and the sign of zero.
-  return select(is(P::OLT, positive(x), 0x1p-12), x, value);
+  double small = x.getType() == f64 ? 0x1p-27 : 0x1p-12;
+  return select(is(P::OLT, positive(x), small), x, value);
 }
 
 /// Of a positive f64 that is normal: exponent and log of the mantissa m in
@@ -148,8 +158,10 @@ Value FunctionBuilder::exp2(Value x) {
   return arith::BitcastOp::create(b, loc, f64, bits);
 }
 
-/// |x|^y as 2^(y log2 |x|) in f64, then the cases of C's pow.
+/// |x|^y as 2^(y log2 |x|) in f64, then the cases of C's pow. For f64 that is
+/// an error of 1e-15 |y log2 |x|| of the value, and what is denormal is 0.
 Value FunctionBuilder::power(Value x, Value y) {
+  Type type = x.getType();
   Value size = wide(positive(x)), exponent = wide(y);
   Value t = mul(exponent, log2(size));
   // 0 and infinity have no mantissa; NaN comes back below.
@@ -157,31 +169,33 @@ Value FunctionBuilder::power(Value x, Value y) {
   Value end = select(is(P::OEQ, size, 0.0), number(f64, -INFINITY), infinite);
   Value atEnd = either(is(P::OEQ, size, 0.0), is(P::OEQ, size, infinite));
   t = select(atEnd, mul(exponent, end), t);
-  // f32 overflows and underflows long before; poison is kept out of fptosi.
-  t = select(is(P::OLT, t, 1000), t, d(1000));
-  t = select(is(P::OGT, t, -1000), t, d(-1000));
-  Value value = single(exp2(t));
+  // Poison is kept out of fptosi; 2^1024 is infinite.
+  Value vanishes = is(P::OLE, t, -1022);
+  t = select(is(P::OLT, t, 1024), t, d(1024));
+  t = select(vanishes, d(-1022), t);
+  Value value = rounded(select(vanishes, d(0), exp2(t)), type);
   // A negative base: the exponent must be whole, and says the sign.
   Value isWhole = is(P::OEQ, low(exponent), exponent);
   Value halved = scaled(exponent, 0.5);
   Value isOdd = both(isWhole, is(P::ONE, low(halved), halved));
-  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
-  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Type word = b.getIntegerType(type.getIntOrFloatBitWidth());
+  Value bits = arith::BitcastOp::create(b, loc, word, x);
+  Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(word, 0));
   Value negative =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bits, zero);
   value = select(both(negative, isOdd),
                  arith::NegFOp::create(b, loc, value).getResult(), value);
-  Value nan = number(f32, NAN);
+  Value nan = number(type, NAN);
   Value noRoot =
       both(is(P::OLT, x, 0.0), both(is(P::ONE, low(exponent), exponent),
-                                    is(P::ONE, x, number(f32, -INFINITY))));
+                                    is(P::ONE, x, number(type, -INFINITY))));
   value = select(noRoot, nan, value);
   value = select(is(P::UNO, x, y), nan, value);
-  Value one = number(f32, 1);
+  Value one = number(type, 1);
   // 1 to any power, anything to the power 0, -1 to an infinite one.
   Value unit = either(is(P::OEQ, x, 1.0), is(P::OEQ, y, 0.0));
   unit = either(unit, both(is(P::OEQ, x, -1.0),
-                           is(P::OEQ, positive(y), number(f32, INFINITY))));
+                           is(P::OEQ, positive(y), number(type, INFINITY))));
   return select(unit, one, value);
 }
 
@@ -229,6 +243,10 @@ Value tile::expandGpuFunction(Operation *op, OpBuilder &builder) {
   FunctionBuilder b(builder, op->getLoc());
   if (type.isF64() && isa<math::RsqrtOp>(op))
     return b.reciprocalRoot(op->getOperand(0), type);
+  if (type.isF64() && isa<math::SinOp, math::CosOp>(op))
+    return b.sine(op->getOperand(0), isa<math::CosOp>(op));
+  if (type.isF64() && isa<math::PowFOp>(op))
+    return b.power(op->getOperand(0), op->getOperand(1));
   if (!type.isF32())
     return Value();
   auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions and products of matrices on blocks, in as many steps as they take.
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/act-to-tile/BlockEvaluator.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// A sum of products goes this many numbers at a time.
+constexpr int64_t productStep = 64;
+/// A product inside of another is one step up to here.
+constexpr int64_t innerDepth = 256;
+/// Elements of a block that is reduced at once, and of one step of a loop.
+constexpr int64_t wholeBlock = 8192, stepBlock = 4096;
+
+/// A combiner in a reduction's body: what it adds to the running result.
+struct Combiner {
+  CombineKind kind;
+  Value added;
+};
+
+std::optional<Combiner> combinerOf(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  Value running = body->getArgument(op.getNumDpsInputs());
+  Operation *last = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!last || last->getNumOperands() != 2)
+    return std::nullopt;
+  auto kind = llvm::TypeSwitch<Operation *, std::optional<CombineKind>>(last)
+                  .Case<arith::AddFOp, arith::AddIOp>(
+                      [](auto) { return CombineKind::Add; })
+                  .Case<arith::MulFOp, arith::MulIOp>(
+                      [](auto) { return CombineKind::Mul; })
+                  .Case<arith::MaximumFOp, arith::MaxSIOp>(
+                      [](auto) { return CombineKind::Max; })
+                  .Case<arith::MinimumFOp, arith::MinSIOp>(
+                      [](auto) { return CombineKind::Min; })
+                  .Default([](Operation *) { return std::nullopt; });
+  if (!kind)
+    return std::nullopt;
+  for (unsigned i : {0u, 1u})
+    if (last->getOperand(i) == running && last->getOperand(1 - i) != running)
+      return Combiner{*kind, last->getOperand(1 - i)};
+  return std::nullopt;
+}
+
+/// What changes nothing.
+TypedAttr neutralOf(CombineKind kind, Type type) {
+  if (auto f = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &s = f.getFloatSemantics();
+    if (kind == CombineKind::Max || kind == CombineKind::Min)
+      return FloatAttr::get(
+          f, APFloat::getInf(s, /*Negative=*/kind == CombineKind::Max));
+    return FloatAttr::get(f, kind == CombineKind::Mul ? 1.0 : 0.0);
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt n = kind == CombineKind::Max   ? APInt::getSignedMinValue(width)
+            : kind == CombineKind::Min ? APInt::getSignedMaxValue(width)
+                                       : APInt(width, kind == CombineKind::Mul);
+  return IntegerAttr::get(type, n);
+}
+
+bool isNarrow(Type t) { return t.isBF16() || t.isF16(); }
+
+bool hasProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = v.getDefiningOp();
+  if (!op || !seen.insert(op).second)
+    return false;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    if (generic.getNumReductionLoops() > 0 && factorsOf(generic))
+      return true;
+  return llvm::any_of(op->getOperands(), [&](Value o) {
+    return isa<RankedTensorType>(o.getType()) && ::hasProduct(o, seen);
+  });
+}
+
+} // namespace
+
+std::optional<std::pair<Value, Value>>
+act::tile::factorsOf(linalg::GenericOp op) {
+  if (op.getNumResults() != 1 || op.getNumDpsInputs() != 2)
+    return std::nullopt;
+  auto combiner = combinerOf(op);
+  if (!combiner || combiner->kind != CombineKind::Add)
+    return std::nullopt;
+  auto mul = combiner->added.getDefiningOp<arith::MulFOp>();
+  if (!mul)
+    return std::nullopt;
+  auto factor = [&](Value v) -> Value {
+    if (auto ext = v.getDefiningOp<arith::ExtFOp>())
+      v = ext.getIn();
+    auto argument = dyn_cast<BlockArgument>(v);
+    return argument && argument.getOwner() == op.getBody() ? v : Value();
+  };
+  Value x = factor(mul.getLhs()), y = factor(mul.getRhs());
+  if (!x || !y || x == y)
+    return std::nullopt;
+  // Both are blocks of two dimensions only if neither has all loops.
+  unsigned rank = op.getNumLoops();
+  for (unsigned i : {0u, 1u})
+    if (op.getIndexingMapsArray()[i].getNumResults() == rank)
+      return std::nullopt;
+  return std::pair(x, y);
+}
+
+bool act::tile::hasProduct(Value tensor) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  return ::hasProduct(tensor, seen);
+}
+
+FailureOr<Value> BlockEvaluator::sweep(
+    ArrayRef<Sweep> sweeps, Place loops, Value acc,
+    function_ref<FailureOr<Value>(const Place &, Value)> body) {
+  if (sweeps.empty())
+    return body(loops, acc);
+  const Sweep &s = sweeps.front();
+  if (s.extent <= s.step) {
+    if (s.step > 1)
+      loops[s.dim].axis = wholeAxis(s.step, loops);
+    return sweep(sweeps.drop_front(), loops, acc, body);
+  }
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(s.extent),
+                                 constant(s.step), ValueRange{acc});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  nest.push_back(loop);
+  if (s.step == 1)
+    loops[s.dim].scalar = loop.getInductionVar();
+  else
+    loops[s.dim].axis = addAxis(loop.getInductionVar(), s.step);
+  auto next =
+      sweep(sweeps.drop_front(), loops, loop.getRegionIterArgs()[0], body);
+  nest.pop_back();
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(b, loc, *next);
+  return loop.getResult(0);
+}
+
+BlockValue BlockEvaluator::masked(BlockValue block, const Sweep &s,
+                                  const Place &loops, Value neutral) {
+  if (s.step == 1 || s.extent % s.step == 0)
+    return block;
+  const Coordinate &c = loops[s.dim];
+  SmallVector<int> onto(block.axes);
+  if (!llvm::is_contained(onto, c.axis))
+    onto.push_back(c.axis);
+  Value at = numbers(c);
+  auto type = cast<RankedTensorType>(at.getType());
+  Value end = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, b.getI64IntegerAttr(s.extent)));
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, end);
+  Value v =
+      arith::SelectOp::create(b, loc, spread({inside, {c.axis}}, onto),
+                              spread(block, onto), spread({neutral, {}}, onto));
+  return {v, onto};
+}
+
+Place BlockEvaluator::placeOfInit(linalg::GenericOp op, unsigned result,
+                                  const Place &loops) {
+  Place at;
+  for (AffineExpr e :
+       op.getMatchingIndexingMap(op.getDpsInitOperand(result)).getResults())
+    at.push_back(loops[cast<AffineDimExpr>(e).getPosition()]);
+  return at;
+}
+
+FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
+                                             ArrayRef<unsigned> dims) {
+  auto combiner = combinerOf(op);
+  if (!combiner)
+    return op.emitOpError("reduces in a way that has no word");
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<int> outer;
+  for (const Coordinate &c : loops)
+    if (c.axis >= 0)
+      outer.push_back(c.axis);
+  // The longest loop is the innermost.
+  SmallVector<unsigned> order(dims);
+  llvm::stable_sort(
+      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  bool ofProducts =
+      llvm::any_of(op.getDpsInputs(), [](Value v) { return hasProduct(v); });
+  int64_t elements = elementsOf(loops);
+  for (unsigned d : dims)
+    elements *= ranges[d];
+  SmallVector<Sweep> sweeps;
+  for (unsigned d : order) {
+    int64_t step = 1;
+    if (ofProducts && d == order.back())
+      step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], 16)));
+    else if (!ofProducts && elements <= wholeBlock)
+      step = ranges[d];
+    else if (!ofProducts && d == order.back())
+      step = std::min<int64_t>(
+          ranges[d], llvm::bit_floor(uint64_t(
+                         std::max<int64_t>(1, stepBlock / elementsOf(loops)))));
+    sweeps.push_back({d, ranges[d], step});
+  }
+  bool inLoop =
+      llvm::any_of(sweeps, [](const Sweep &s) { return s.extent > s.step; });
+
+  auto first =
+      evaluate(op.getDpsInitOperand(0)->get(), placeOfInit(op, 0, loops));
+  if (failed(first))
+    return failure();
+  Operation *last =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  TypedAttr neutralValue =
+      neutralOf(combiner->kind, last->getResult(0).getType());
+  Value neutral = arith::ConstantOp::create(b, loc, neutralValue);
+  Attribute start;
+  bool fromNothing =
+      matchPattern(first->value, m_Constant(&start)) && start == neutralValue;
+  // Two values of the running result.
+  auto combine = [&](BlockValue running,
+                     BlockValue added) -> FailureOr<BlockValue> {
+    DenseMap<Value, BlockValue> both;
+    for (Value v : last->getOperands())
+      both[v] = v == combiner->added ? added : running;
+    if (failed(bodyOp(last, both, loops)))
+      return failure();
+    return both[last->getResult(0)];
+  };
+  auto step = [&](const Place &at, Value acc) -> FailureOr<Value> {
+    auto in = operands(op, at, op.getNumDpsInputs());
+    if (failed(in))
+      return failure();
+    DenseMap<Value, BlockValue> values;
+    for (auto [argument, block] :
+         llvm::zip(op.getBody()->getArguments(), in->blocks))
+      values[argument] = block;
+    for (Operation &inner : op.getBody()->without_terminator())
+      if (&inner != last && failed(bodyOp(&inner, values, at)))
+        return failure();
+    auto it = values.find(combiner->added);
+    BlockValue all = it != values.end()
+                         ? it->second
+                         : BlockValue{scalarOf(combiner->added), {}};
+    for (const Sweep &s : sweeps)
+      all = masked(all, s, at, neutral);
+    all = {spread(all, in->axes), in->axes};
+    for (const Sweep &s : llvm::reverse(sweeps)) {
+      int axis = at[s.dim].axis;
+      if (axis < 0)
+        continue;
+      unsigned d = llvm::find(all.axes, axis) - all.axes.begin();
+      all.value =
+          ReduceOp::create(b, loc, combiner->kind, all.value, d).getResult(0);
+      all.axes.erase(all.axes.begin() + d);
+    }
+    if (!acc)
+      return all.value;
+    auto sum = combine({acc, outer}, all);
+    return failed(sum) ? FailureOr<Value>(failure()) : spread(*sum, outer);
+  };
+  Value acc;
+  if (inLoop)
+    acc = spread(fromNothing ? *first : BlockValue{neutral, {}}, outer);
+  auto total = sweep(sweeps, loops, acc, step);
+  if (failed(total))
+    return failure();
+  BlockValue result{*total, outer};
+  return fromNothing ? FailureOr<BlockValue>(result) : combine(*first, result);
+}
+
+FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
+                                              ArrayRef<unsigned> dims) {
+  auto factors = factorsOf(op);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<unsigned> order(dims);
+  llvm::stable_sort(
+      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  unsigned depth = order.back();
+  SmallVector<Sweep> sweeps;
+  for (unsigned d : order)
+    sweeps.push_back({d, ranges[d], 1});
+  int64_t padded = llvm::alignTo(ranges[depth], 16);
+  Sweep &inner = sweeps.back();
+  inner.step = !nest.empty() && padded <= innerDepth
+                   ? padded
+                   : std::min(productStep, padded);
+  Place at = placeOfInit(op, 0, loops);
+  SmallVector<int> wanted; // rows, columns
+  for (const Coordinate &c : at)
+    if (c.axis >= 0)
+      wanted.push_back(c.axis);
+  auto first = evaluate(op.getDpsInitOperand(0)->get(), at);
+  if (failed(first))
+    return failure();
+  auto step = [&](const Place &place, Value acc) -> FailureOr<Value> {
+    int k = place[depth].axis;
+    auto in = operands(op, place, 2);
+    if (failed(in))
+      return failure();
+    Value sides[2];
+    for (Value factor : {factors->first, factors->second}) {
+      unsigned number = cast<BlockArgument>(factor).getArgNumber();
+      BlockValue v = in->blocks[number];
+      Type element = getElementTypeOrSelf(v.value.getType());
+      // Memory is zero outside of a tensor; what is computed may be anything.
+      if (!argumentBehind(op.getDpsInputs()[number]))
+        v = masked(v, inner, place,
+                   arith::ConstantOp::create(
+                       b, loc, neutralOf(CombineKind::Add, element)));
+      // Rows first or last, the side says it.
+      bool rows = llvm::is_contained(v.axes, wanted[0]);
+      sides[!rows] =
+          rows ? spread(v, {wanted[0], k}) : spread(v, {k, wanted[1]});
+    }
+    if (!sides[0] || !sides[1])
+      return op.emitOpError("multiplies two blocks of the same axis");
+    Type types[2] = {getElementTypeOrSelf(sides[0].getType()),
+                     getElementTypeOrSelf(sides[1].getType())};
+    // Of a computed f32 and a tensor of 16 bits: in 16 bits.
+    for (int i : {0, 1})
+      if (types[i].isF32() && isNarrow(types[1 - i]))
+        sides[i] = arith::TruncFOp::create(
+            b, loc,
+            cast<RankedTensorType>(sides[i].getType()).clone(types[1 - i]),
+            sides[i]);
+    auto precision = types[0].isF32() && types[1].isF32() ? DotPrecision::TF32
+                                                          : DotPrecision::IEEE;
+    return Value(DotOp::create(b, loc, sides[0], sides[1], acc, precision));
+  };
+  auto total = sweep(sweeps, loops, spread(*first, wanted), step);
+  if (failed(total))
+    return failure();
+  return BlockValue{*total, wanted};
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act-to-tile/KernelGrid.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/act-to-tile/BlockEvaluator.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// Elements of a block without products.
+constexpr int64_t blockElements = 4096;
+/// The longest row that a program has whole.
+constexpr int64_t wholeRow = 8192;
+
+ArrayRef<int64_t> shapeOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getShape();
+}
+
+/// Which dimension of the root each dimension of a value is, or -1.
+using Dims = SmallVector<int>;
+
+/// The dimensions of the operands of `op`, whose loops are these dimensions.
+Dims throughMap(AffineMap map, ArrayRef<int> loops) {
+  Dims out;
+  for (AffineExpr e : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    out.push_back(dim ? loops[dim.getPosition()] : -1);
+  }
+  return out;
+}
+
+Dims loopsOf(linalg::GenericOp op, unsigned result, ArrayRef<int> dims) {
+  Dims loops(op.getNumLoops(), -1);
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  for (auto [e, d] : llvm::zip(map.getResults(), dims))
+    if (auto dim = dyn_cast<AffineDimExpr>(e))
+      loops[dim.getPosition()] = d;
+  return loops;
+}
+
+/// Visits the generics behind a value, nearest first, each with the root's
+/// dimensions that its loops are; visit() says whether to go on behind it.
+void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
+                 function_ref<bool(linalg::GenericOp, const Dims &)> visit) {
+  if (!seen.insert({v, dims}).second)
+    return;
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    Dims loops = loopsOf(generic, cast<OpResult>(v).getResultNumber(), dims);
+    if (!visit(generic, loops))
+      return;
+    for (OpOperand *input : generic.getDpsInputOperands())
+      if (isa<RankedTensorType>(input->get().getType()))
+        visitBehind(input->get(),
+                    throughMap(generic.getMatchingIndexingMap(input), loops),
+                    seen, visit);
+    return;
+  }
+  // Of several dimensions that are one, the innermost stands for it.
+  Dims moved;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      int d = -1;
+      for (int64_t i : group)
+        if (expand.getResultType().getDimSize(i) > 1)
+          d = dims[i];
+      moved.push_back(d);
+    }
+    return visitBehind(expand.getSrc(), moved, seen, visit);
+  }
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+  if (!collapse)
+    return;
+  moved.assign(collapse.getSrcType().getRank(), -1);
+  for (auto [d, group] : llvm::zip(dims, collapse.getReassociationIndices())) {
+    SmallVector<int64_t> wide;
+    for (int64_t i : group)
+      if (collapse.getSrcType().getDimSize(i) > 1)
+        wide.push_back(i);
+    if (wide.size() == 1)
+      moved[wide[0]] = d;
+  }
+  visitBehind(collapse.getSrc(), moved, seen, visit);
+}
+
+Dims identity(Value root) {
+  return llvm::to_vector(llvm::seq<int>(0, shapeOf(root).size()));
+}
+
+struct ProductShape {
+  int rows = -1, columns = -1; // dimensions of the root
+  bool computed = false;       // an operand is no argument
+};
+
+/// The first product behind `root` with both rows and columns in it.
+std::optional<ProductShape> productBehind(Value root) {
+  std::optional<ProductShape> found;
+  llvm::DenseMap<Value, Dims> seen;
+  ArrayRef<int64_t> shape = shapeOf(root);
+  visitBehind(root, identity(root), seen,
+              [&](linalg::GenericOp op, const Dims &loops) {
+                if (found)
+                  return false;
+                auto factors = factorsOf(op);
+                if (!factors)
+                  return true;
+                ProductShape p;
+                int *of[2] = {&p.rows, &p.columns};
+                for (int i : {0, 1}) {
+                  AffineMap own = op.getIndexingMapsArray()[i],
+                            other = op.getIndexingMapsArray()[1 - i];
+                  for (AffineExpr e : own.getResults()) {
+                    auto dim = dyn_cast<AffineDimExpr>(e);
+                    int d = dim ? loops[dim.getPosition()] : -1;
+                    if (d < 0 || llvm::is_contained(other.getResults(), e))
+                      continue;
+                    if (*of[i] < 0 || shape[d] > shape[*of[i]])
+                      *of[i] = d;
+                  }
+                  p.computed |= !argumentBehind(op.getDpsInputs()[i]);
+                }
+                if (p.rows < 0 || p.columns < 0)
+                  return true;
+                found = p;
+                return false;
+              });
+  return found;
+}
+
+/// How the nearest reduction behind `root` goes: along the last dimension,
+/// whose elements all need its result, or beside it.
+enum class RowSums { None, Along, Beside };
+RowSums rowSums(Value root) {
+  RowSums found = RowSums::None;
+  llvm::DenseMap<Value, Dims> seen;
+  int last = shapeOf(root).size() - 1;
+  visitBehind(root, identity(root), seen,
+              [&](linalg::GenericOp op, const Dims &loops) {
+                if (found == RowSums::None && op.getNumReductionLoops() > 0)
+                  found = llvm::is_contained(loops, last) ? RowSums::Beside
+                                                          : RowSums::Along;
+                return found == RowSums::None;
+              });
+  return found;
+}
+
+int64_t block(int64_t size, int64_t most, int64_t unit) {
+  return std::min<int64_t>(most, llvm::alignTo(size, unit));
+}
+
+void planProduct(KernelGrid &grid, const ProductShape &p) {
+  ArrayRef<int64_t> shape = shapeOf(grid.root);
+  int64_t rows = shape[p.rows], columns = shape[p.columns];
+  if (p.computed && columns <= 512) {
+    // Whatever its operands cost is paid once per row.
+    int64_t width = llvm::alignTo(columns, 16);
+    grid.blocks[p.columns] = width;
+    grid.blocks[p.rows] = block(rows, width <= 128 ? 128 : 64, 64);
+    grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
+    return;
+  }
+  int64_t others = 1;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (int(d) != p.rows && int(d) != p.columns)
+      others *= shape[d];
+  bool large =
+      others * llvm::divideCeil(rows, 128) * llvm::divideCeil(columns, 128) >=
+      64;
+  int64_t most = large ? 128 : 64;
+  grid.blocks[p.rows] = block(rows, most, 64);
+  grid.blocks[p.columns] = block(columns, most, 16);
+  grid.warps = large ? 8 : 4;
+}
+
+} // namespace
+
+int64_t KernelGrid::countOf(size_t dim) const {
+  return llvm::divideCeil(shapeOf(root)[dim], blocks[dim]);
+}
+
+int64_t KernelGrid::programs() const {
+  int64_t n = 1;
+  for (size_t d = 0; d < blocks.size(); ++d)
+    n *= countOf(d);
+  return n;
+}
+
+Value act::tile::unshaped(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      break;
+    v = op->getOperand(0);
+  }
+  return v;
+}
+
+KernelGrid act::tile::planGrid(ValueRange results) {
+  KernelGrid grid;
+  // The largest; among equals the one with most dimensions, whose numbers make
+  // those of the others.
+  auto size = [](Value v) {
+    auto type = cast<RankedTensorType>(v.getType());
+    return std::pair(type.getNumElements(), type.getRank());
+  };
+  for (Value v : results) {
+    Value u = unshaped(v);
+    if (!grid.root || size(u) > size(grid.root))
+      grid.root = u;
+  }
+  ArrayRef<int64_t> shape = shapeOf(grid.root);
+  grid.blocks.assign(shape.size(), 1);
+  if (shape.empty())
+    return grid;
+  if (auto p = productBehind(grid.root)) {
+    planProduct(grid, *p);
+    return grid;
+  }
+  size_t last = shape.size() - 1;
+  RowSums sums = rowSums(grid.root);
+  bool whole = shape[last] <= wholeRow && sums == RowSums::Along;
+  int64_t most = sums == RowSums::Beside ? 16 : 1024;
+  grid.blocks[last] = whole ? shape[last] : std::min(shape[last], most);
+  if (last > 0 && sums != RowSums::Beside) {
+    int64_t &rows = grid.blocks[last - 1];
+    while (rows * 2 * grid.blocks[last] <= blockElements &&
+           rows * 2 <= shape[last - 1])
+      rows *= 2;
+  }
+  return grid;
+}
+
+FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
+                                                    const KernelGrid &grid) {
+  ArrayRef<int64_t> shape = shapeOf(v), root = shapeOf(grid.root);
+  auto all = [](linalg::GenericOp, const Dims &) { return true; };
+  // By what both are made of.
+  llvm::DenseMap<Value, Dims> ofRoot, ofValue;
+  visitBehind(grid.root, identity(grid.root), ofRoot, all);
+  visitBehind(v, identity(v), ofValue, all);
+  Dims best;
+  size_t matched = 0;
+  for (auto &[tensor, own] : ofValue) {
+    auto it = ofRoot.find(tensor);
+    if (it == ofRoot.end())
+      continue;
+    Dims dims(shape.size(), -1);
+    size_t n = 0;
+    for (auto [o, r] : llvm::zip(own, it->second))
+      if (o >= 0 && r >= 0 && dims[o] < 0 && shape[o] == root[r] &&
+          !llvm::is_contained(dims, r)) {
+        dims[o] = r;
+        ++n;
+      }
+    if (best.empty() || n > matched) {
+      best = dims;
+      matched = n;
+    }
+  }
+  // By their sizes, in order.
+  Dims bySize(shape.size(), -1);
+  size_t next = 0, n = 0;
+  for (size_t d = 0; d < shape.size(); ++d)
+    for (size_t r = next; r < root.size(); ++r)
+      if (shape[d] == root[r]) {
+        bySize[d] = r;
+        next = r + 1;
+        ++n;
+        break;
+      }
+  if (n > matched)
+    best = bySize;
+  best.resize(shape.size(), -1);
+  int64_t whole = 1;
+  for (auto [d, size] : llvm::zip(best, shape))
+    if (d < 0)
+      whole *= size;
+  if (whole > wholeRow)
+    return failure();
+  return best;
+}

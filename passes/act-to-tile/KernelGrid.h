@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one program of a kernel computes, read off the kernel's results.
+//
+// The largest result says the grid: each of its dimensions is cut into blocks,
+// or counted one by one. Where a sum of products is behind it, rows and columns
+// of that product are the dimensions that have blocks; else it is the last
+// ones, with whole rows where rows are summed. Another result of the kernel
+// has, for each of its dimensions, the one of the first that counts the same.
+#ifndef ACT_PASSES_ACTTOTILE_KERNELGRID_H
+#define ACT_PASSES_ACTTOTILE_KERNELGRID_H
+#include "mlir/IR/Value.h"
+#include "mlir/Support/LLVM.h"
+
+namespace act::tile {
+
+struct KernelGrid {
+  mlir::Value root;                  // what the largest result is, unshaped
+  llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
+  int64_t warps = 4, stages = 2;
+
+  int64_t countOf(size_t dim) const;
+  int64_t programs() const;
+};
+
+/// A result that only gives another shape to what is computed is stored in that
+/// shape: memory is dense.
+mlir::Value unshaped(mlir::Value v);
+
+KernelGrid planGrid(mlir::ValueRange results);
+
+/// For each dimension of `v`, the dimension of the grid's root that counts the
+/// same, or -1: one that each program has whole.
+mlir::FailureOr<llvm::SmallVector<int>> dimensionsOf(mlir::Value v,
+                                                     const KernelGrid &grid);
+
+} // namespace act::tile
+#endif
