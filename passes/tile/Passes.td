@@ -48,6 +48,28 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "computes exponentials and maxima of loops with fewer instructions";
+  let description = [{
+    Of blocks of f32, in loops:
+
+    - the maximum of s k, k a positive constant, is k times that of s, bit by bit;
+    - `c ? s k : -inf` is `(c ? s : -inf) k`, so a mask is not in the way;
+    - exp(s k - m), m repeated along a row, is 2 to the power
+      fma(s, k log2(e), -(m log2(e))), with the second product computed per row;
+    - exp(x - m) of a row of which there is such a block is 2 to the power
+      x log2(e) - m log2(e), with the same product, so that its rounding is in both
+      and cancels when one is divided by the other;
+    - any other exp(x) is 2 to the power x log2(e).
+
+    A weight differs from the exact one by up to 2^-23 |m| of itself, by the same
+    part in the whole row, where `math.exp` rounds it to the last bit; with m
+    beyond 2.3e38 it is lost.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
+}
+
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "says which thread holds which element of every block";
   let description = [{

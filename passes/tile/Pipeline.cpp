@@ -20,6 +20,9 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   pm.addPass(createSplitMaskedLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Each loop's own masks are known now, and one fewer select is in the way.
+  pm.addPass(createSimplifyMathPass());
+  pm.addPass(createCSEPass());
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.

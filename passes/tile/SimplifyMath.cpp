@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fewer instructions for each element of a loop's blocks.
+//
+//     exp(s c - m)   of a block s, a constant c and a row m
+//                    fma, ex2            2 instead of mul, sub and a polynomial
+//     max(s c)       max                 1 instead of mul and max
+//
+// What a row costs is a small part of what its block costs: there the
+// multiplications go.
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/tile/FuseLoops.h"
+#include "passes/tile/Passes.h"
+#include <cmath>
+
+namespace act::tile {
+#define GEN_PASS_DEF_SIMPLIFYMATHPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+bool isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>(); }
+
+bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
+
+Value splat(OpBuilder &b, Location loc, Type type, double number) {
+  TypedAttr value = b.getFloatAttr(getElementTypeOrSelf(type), number);
+  if (auto block = dyn_cast<RankedTensorType>(type))
+    value = DenseElementsAttr::get(block, value);
+  return arith::ConstantOp::create(b, loc, value);
+}
+
+/// x and k of a product x k with a constant that is an ordinary number.
+struct Scaled {
+  Value x;
+  double by = 1;
+};
+Scaled scaledOf(Value v) {
+  if (auto mul = v.getDefiningOp<arith::MulFOp>())
+    for (unsigned i : {1u, 0u})
+      if (auto k = constantOf(mul->getOperand(i)))
+        if (std::isnormal(*k))
+          return {mul->getOperand(1 - i), *k};
+  return {v};
+}
+
+/// max(x k) = k max(x) for k > 0, bit by bit: rounding keeps the order.
+struct ScaleAfterMaximum : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isInLoop(op) ||
+        (op.getKind() != CombineKind::Max && op.getKind() != CombineKind::Min))
+      return failure();
+    Value in = op.getInputs()[0];
+    if (!isF32(in))
+      return failure();
+    Scaled s = scaledOf(in);
+    if (s.x == in || s.by <= 0)
+      return failure();
+    Value most = ReduceOp::create(rewriter, op.getLoc(), *op.getKind(), s.x,
+                                  op.getAxis())
+                     .getResult(0);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, most, splat(rewriter, op.getLoc(), most.getType(), s.by));
+    return success();
+  }
+};
+
+/// c ? x k : -inf is (c ? x : -inf) k for k > 0.
+struct ScaleAfterSelect : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SelectOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isInLoop(op) || !isF32(op.getResult()))
+      return failure();
+    for (bool scaledIsTrue : {true, false}) {
+      Value value = scaledIsTrue ? op.getTrueValue() : op.getFalseValue();
+      Value other = scaledIsTrue ? op.getFalseValue() : op.getTrueValue();
+      auto constant = constantOf(other);
+      Scaled s = scaledOf(value);
+      if (!constant || !std::isinf(*constant) || s.x == value || s.by <= 0)
+        continue;
+      Value chosen = arith::SelectOp::create(
+          rewriter, op.getLoc(), op.getCondition(), scaledIsTrue ? s.x : other,
+          scaledIsTrue ? other : s.x);
+      rewriter.replaceOpWithNewOp<arith::MulFOp>(
+          op, chosen, splat(rewriter, op.getLoc(), op.getType(), s.by));
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// What a block repeats, and the ops that repeat it, from the block inwards.
+Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
+  Along none;
+  while (Value inner = behindShape(v, none)) {
+    ops.push_back(v.getDefiningOp());
+    v = inner;
+  }
+  return v;
+}
+
+/// exp and exp2 in a kernel's loops.
+class Exponentials {
+public:
+  explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
+    kernel.walk([&](Operation *op) {
+      if (isa<math::ExpOp, math::Exp2Op>(op) && isInLoop(op) &&
+          isF32(op->getResult(0)))
+        all.push_back(op);
+    });
+  }
+  void run() {
+    for (Operation *op : all)
+      ofBlock(op);
+    for (Operation *op : all)
+      if (!done.contains(op))
+        ofRow(op);
+    for (Operation *op : all)
+      if (!done.contains(op) && isa<math::ExpOp>(op))
+        alone(op);
+    for (Operation *op : done)
+      op->erase();
+  }
+
+private:
+  static double baseOf(Operation *op) {
+    return isa<math::ExpOp>(op) ? M_LOG2E : 1;
+  }
+  Value times(Value v, double by) {
+    if (by == 1)
+      return v;
+    if (by == -1)
+      return arith::NegFOp::create(b, v.getLoc(), v);
+    Scaled s = scaledOf(v);
+    return arith::MulFOp::create(b, v.getLoc(), s.x,
+                                 splat(b, v.getLoc(), v.getType(), s.by * by));
+  }
+  void replace(Operation *op, Value exponent) {
+    auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
+    Value v = math::Exp2Op::create(b, op->getLoc(), exponent, flags);
+    op->getResult(0).replaceAllUsesWith(v);
+    done.insert(op);
+  }
+
+  /// exp(x - row): the row's product is rounded, and so is the same for the
+  /// whole row and in what corrects its sums.
+  void ofBlock(Operation *op) {
+    auto sub = op->getOperand(0).getDefiningOp<arith::SubFOp>();
+    if (!sub)
+      return;
+    SmallVector<Operation *> repeats;
+    Value row = behindRepeats(sub.getRhs(), repeats);
+    Scaled x = scaledOf(sub.getLhs());
+    double by = x.by * baseOf(op);
+    if (repeats.empty() || by == 1 || !std::isnormal(float(by)))
+      return;
+    b.setInsertionPoint(op);
+    if (isa<math::ExpOp>(op))
+      rows.insert(row);
+    Value less = times(row, -baseOf(op));
+    for (Operation *repeat : llvm::reverse(repeats)) {
+      Operation *copy = b.clone(*repeat);
+      copy->setOperand(0, less);
+      less = copy->getResult(0);
+    }
+    replace(op, math::FmaOp::create(b, op->getLoc(), x.x,
+                                    splat(b, op->getLoc(), x.x.getType(), by),
+                                    less));
+  }
+
+  /// exp(before - row), of a row of which there is a block: with the same
+  /// rounded product.
+  void ofRow(Operation *op) {
+    auto sub = op->getOperand(0).getDefiningOp<arith::SubFOp>();
+    if (!sub || !isa<math::ExpOp>(op) || !rows.contains(sub.getRhs()))
+      return;
+    b.setInsertionPoint(op);
+    Value x = times(sub.getLhs(), M_LOG2E), y = times(sub.getRhs(), -M_LOG2E);
+    replace(op, arith::AddFOp::create(b, op->getLoc(), x, y));
+  }
+
+  void alone(Operation *op) {
+    b.setInsertionPoint(op);
+    replace(op, times(op->getOperand(0), M_LOG2E));
+  }
+
+  OpBuilder b;
+  SmallVector<Operation *> all;
+  llvm::SmallSetVector<Operation *, 8> done;
+  llvm::DenseSet<Value> rows; // of blocks of exp
+};
+
+struct SimplifyMath : act::tile::impl::SimplifyMathPassBase<SimplifyMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ScaleAfterMaximum, ScaleAfterSelect>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    getOperation()->walk(
+        [](gpu::GPUFuncOp kernel) { Exponentials(kernel).run(); });
+  }
+};
+
+} // namespace
