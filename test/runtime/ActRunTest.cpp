@@ -10,6 +10,7 @@
 #include "test/runtime/HandMadeSteps.h"
 #include "tools/act-run/Batches.h"
 #include "tools/act-run/Checkpoint.h"
+#include "tools/act-run/Target.h"
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -91,6 +92,27 @@ protected:
   }
   const std::string train = "train m.act --allow-native --lr 5 ";
 };
+
+TEST(ActRunTarget, IsTheNewestThatTheDeviceRuns) {
+  const std::pair<const char *, const char *> known[] = {
+      {"sm_80", "sm_80"},   {"sm_86", "sm_86"}, {"sm_87", "sm_86"},
+      {"sm_89", "sm_89"},   {"sm_90", "sm_89"}, {"sm_90a", "sm_90a"},
+      {"sm_100a", "sm_89"}, {"sm_120", "sm_89"}};
+  for (auto [architecture, target] : known) {
+    auto t = targetFor("cuda:0", architecture);
+    ASSERT_TRUE(t) << t.error().str();
+    EXPECT_EQ(*t, target) << architecture;
+  }
+  auto old = targetFor("cuda:1", "sm_75");
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().str(), "device 'cuda:1' is sm_75, kernels are made for "
+                               "sm_80 and later");
+  EXPECT_FALSE(targetFor("cuda:0", ""));
+  EXPECT_EQ(*targetOf("host"), "host");
+  EXPECT_EQ(*targetOf("sim:sm_90a"), "sm_90a");
+  EXPECT_EQ(targetOf("elsewhere").error().str(),
+            "unknown device 'elsewhere', expected host, cuda:N or sim:sm_XX");
+}
 
 } // namespace
 

@@ -23,6 +23,8 @@ ParsedModule::ParsedModule(const std::string &path, unsigned threads)
   registerDialects(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
+  // An op that a verifier refuses may not be printable either.
+  context.printOpOnDiagnostic(false);
   if (threads != 1)
     context.enableMultithreading();
   handler = std::make_unique<ScopedDiagnosticHandler>(

@@ -14,10 +14,10 @@ Result<std::string> run::targetFor(const std::string &device,
     return Error{"device '" + device + "' is " + architecture +
                      ", kernels are made for sm_80 and later",
                  ""};
-  return std::string(sm == 90   ? "sm_90a"
-                     : sm >= 89 ? "sm_89"
-                     : sm >= 86 ? "sm_86"
-                                : "sm_80");
+  return std::string(architecture == "sm_90a" ? "sm_90a"
+                     : sm >= 89               ? "sm_89"
+                     : sm >= 86               ? "sm_86"
+                                              : "sm_80");
 }
 
 Result<std::string> run::targetOf(const std::string &device) {

@@ -13,7 +13,8 @@ namespace act::run {
 Result<std::string> targetOf(const std::string &device);
 
 /// The same of a device with that architecture: sm_87 takes the code of sm_86.
-/// Those after sm_90a take that of sm_89, as sm_90a's is for none but its own.
+/// What is later and no sm_90a takes that of sm_89, as sm_90a's is for no
+/// other.
 Result<std::string> targetFor(const std::string &device,
                               const std::string &architecture);
 
