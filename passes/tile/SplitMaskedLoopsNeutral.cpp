@@ -18,6 +18,9 @@ class Numbering {
 public:
   using Number = unsigned;
 
+  void assume(Value v, TypedAttr element) { numbers[v] = constant(element); }
+  void assumeFinite(Value v) { finite[of(v)] = true; }
+  bool isZero(Value v) { return isZero(of(v)); }
   bool proves(scf::ForOp loop, ArrayRef<std::pair<Value, bool>> facts);
 
 private:
@@ -32,7 +35,7 @@ private:
   std::optional<Number> simplified(Operation *op, ArrayRef<Number> in);
   std::optional<Number> folded(Operation *op, ArrayRef<Number> in);
   Number branch(scf::IfOp op, unsigned result);
-  std::optional<Number> sum(Number x, Number y, bool minus);
+  std::optional<Number> sum(Operation *op, Number x, Number y, bool minus);
   /// Whether the iterations of an inner loop do nothing.
   bool loopDoesNothing(scf::ForOp loop);
   bool isWithoutEffect(Block &block);
@@ -60,6 +63,12 @@ private:
   }
   bool isFinite(Number n);
   bool computesFinite(Number n);
+  /// A comparison of a number with -inf: whether true says that it is that.
+  struct Guard {
+    Number number;
+    bool isInfinite;
+  };
+  std::optional<Guard> guardOf(arith::CmpFPredicate p, ArrayRef<Number> in);
 
   std::vector<Entry> entries;
   llvm::DenseMap<Value, Number> numbers;
@@ -172,16 +181,15 @@ std::optional<Numbering::Number> Numbering::folded(Operation *op,
   return element ? std::optional(constant(element)) : std::nullopt;
 }
 
-std::optional<Numbering::Number> Numbering::sum(Number x, Number y,
-                                                bool minus) {
+std::optional<Numbering::Number> Numbering::sum(Operation *op, Number x,
+                                                Number y, bool minus) {
   if (isZero(y))
     return x;
   if (isZero(x) && !minus)
     return y;
-  if (minus && x == y && isFinite(x) && entries[x].op)
-    if (auto type = dyn_cast<FloatType>(
-            getElementTypeOrSelf(entries[x].op->getResult(0).getType())))
-      return constant(FloatAttr::get(type, 0));
+  if (minus && x == y && isFinite(x))
+    return constant(
+        FloatAttr::get(getElementTypeOrSelf(op->getResult(0).getType()), 0));
   if (isMinusInfinity(x) && isFinite(y))
     return x;
   if (isMinusInfinity(y) && !minus && isFinite(x))
@@ -192,7 +200,7 @@ std::optional<Numbering::Number> Numbering::sum(Number x, Number y,
 std::optional<Numbering::Number> Numbering::simplified(Operation *op,
                                                        ArrayRef<Number> in) {
   if (isa<arith::AddFOp, arith::SubFOp>(op))
-    return sum(in[0], in[1], isa<arith::SubFOp>(op));
+    return sum(op, in[0], in[1], isa<arith::SubFOp>(op));
   auto product = [&]() -> std::optional<Number> {
     for (int i : {0, 1}) {
       if (isOne(in[i]))
@@ -206,9 +214,20 @@ std::optional<Numbering::Number> Numbering::simplified(Operation *op,
     return product();
   if (isa<math::FmaOp>(op))
     if (auto xy = product())
-      return sum(*xy, in[2], false);
+      return sum(op, *xy, in[2], false);
   if (isa<arith::SelectOp>(op) && in[1] == in[2])
     return in[1];
+  if (auto compared = dyn_cast<arith::CmpFOp>(op)) {
+    Builder b(op->getContext());
+    auto x = dyn_cast_or_null<FloatAttr>(entries[in[0]].constant),
+         y = dyn_cast_or_null<FloatAttr>(entries[in[1]].constant);
+    if (x && y)
+      return constant(b.getBoolAttr(arith::applyCmpPredicate(
+          compared.getPredicate(), x.getValue(), y.getValue())));
+    auto guard = guardOf(compared.getPredicate(), in);
+    if (guard && isFinite(guard->number))
+      return constant(b.getBoolAttr(!guard->isInfinite));
+  }
   if (auto dot = dyn_cast<DotOp>(op))
     if ((isZero(in[0]) && isFinite(in[1])) ||
         (isZero(in[1]) && isFinite(in[0])))
@@ -232,6 +251,21 @@ std::optional<Numbering::Number> Numbering::simplified(Operation *op,
   if (isa<tensor::SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp>(op) &&
       entries[in[0]].constant)
     return in[0];
+  return std::nullopt;
+}
+
+std::optional<Numbering::Guard> Numbering::guardOf(arith::CmpFPredicate p,
+                                                   ArrayRef<Number> in) {
+  using P = arith::CmpFPredicate;
+  if (in.size() != 2 || isMinusInfinity(in[0]) == isMinusInfinity(in[1]))
+    return std::nullopt;
+  bool right = isMinusInfinity(in[1]);
+  Number x = in[right ? 0 : 1];
+  if (p == P::OEQ || p == P::UEQ)
+    return Guard{x, true};
+  if (p == P::ONE || p == P::UNE || (right && (p == P::OGT || p == P::UGT)) ||
+      (!right && (p == P::OLT || p == P::ULT)))
+    return Guard{x, false};
   return std::nullopt;
 }
 
@@ -261,25 +295,13 @@ bool Numbering::computesFinite(Number n) {
   if (isa<arith::SelectOp>(e.op)) {
     // What is not -inf where it is taken.
     const Entry &condition = entries[e.operands[0]];
-    auto compared = dyn_cast_or_null<arith::CmpFOp>(condition.op);
-    int guarded = -1; // the operand that is taken where x is not -inf
-    Number x = 0;
-    if (compared && !condition.operands.empty()) {
-      using P = arith::CmpFPredicate;
-      Number lhs = condition.operands[0], rhs = condition.operands[1];
-      P p = compared.getPredicate();
-      bool is = p == P::OEQ || p == P::UEQ, isNot = p == P::ONE || p == P::UNE;
-      if ((is || isNot) && (isMinusInfinity(lhs) || isMinusInfinity(rhs))) {
-        x = isMinusInfinity(rhs) ? lhs : rhs;
-        guarded = is ? 2 : 1;
-      } else if (((p == P::OGT || p == P::UGT) && isMinusInfinity(rhs)) ||
-                 ((p == P::OLT || p == P::ULT) && isMinusInfinity(lhs))) {
-        x = isMinusInfinity(rhs) ? lhs : rhs;
-        guarded = 1;
-      }
-    }
+    std::optional<Guard> guard;
+    if (auto compared = dyn_cast_or_null<arith::CmpFOp>(condition.op))
+      guard = guardOf(compared.getPredicate(), condition.operands);
+    int guarded = !guard ? -1 : guard->isInfinite ? 2 : 1;
     for (int i : {1, 2})
-      if (!(i == guarded && e.operands[i] == x) && !isFinite(e.operands[i]))
+      if (!(i == guarded && e.operands[i] == guard->number) &&
+          !isFinite(e.operands[i]))
         return false;
     return true;
   }
@@ -363,9 +385,105 @@ bool Numbering::proves(scf::ForOp loop,
       });
 }
 
+bool isSplat(Value v, function_ref<bool(const APFloat &)> test) {
+  Attribute value;
+  if (!matchPattern(v, m_Constant(&value)))
+    return false;
+  auto element = dyn_cast_or_null<FloatAttr>(elementOf(value));
+  return element && test(element.getValue());
+}
+
+/// Whether what is computed from `values` in the loop is computed row by row,
+/// the first dimension of all of it being the row.
+bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
+  llvm::SmallPtrSet<Value, 32> reached;
+  auto hasRows = [&](Value v) {
+    auto block = dyn_cast<RankedTensorType>(v.getType());
+    return block && block.getDimSize(0) == rows;
+  };
+  for (Value v : values) {
+    if (!hasRows(v))
+      return false;
+    reached.insert(v);
+  }
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (llvm::none_of(op.getOperands(),
+                      [&](Value v) { return reached.contains(v); }))
+      continue;
+    auto expand = dyn_cast<ExpandDimsOp>(op);
+    auto reduce = dyn_cast<ReduceOp>(op);
+    auto dot = dyn_cast<DotOp>(op);
+    bool kept = op.hasTrait<OpTrait::Elementwise>() ||
+                (expand && expand.getAxis() > 0) || isa<BroadcastOp>(op) ||
+                (reduce && reduce.getAxis() > 0 && reduce.getKind()) ||
+                (dot && !reached.contains(dot.getB()));
+    if (!kept || !llvm::all_of(op.getResults(), hasRows))
+      return false;
+    for (Value v : op.getOperands())
+      if (reached.contains(v) && !hasRows(v))
+        return false;
+    reached.insert(op.result_begin(), op.result_end());
+  }
+  return true;
+}
+
+/// By cases: a carried maximum is -inf in a row, or is not. Where it is,
+/// nothing has been added up yet, which must hold at the start and after each
+/// iteration.
+bool provesByRows(scf::ForOp loop, unsigned maximum,
+                  ArrayRef<std::pair<Value, bool>> facts) {
+  Value m = loop.getRegionIterArgs()[maximum];
+  auto next = loop.getYieldedValues()[maximum].getDefiningOp();
+  if (!isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(next) ||
+      !llvm::is_contained(next->getOperands(), m) ||
+      !isSplat(loop.getInitArgs()[maximum],
+               [](const APFloat &x) { return x.isNegInfinity(); }))
+    return false;
+  SmallVector<Value> sums, behind{next->getOperand(next->getOperand(0) == m)};
+  SmallVector<unsigned> which;
+  for (auto [i, init] : llvm::enumerate(loop.getInitArgs()))
+    if (isSplat(init, [](const APFloat &x) { return x.isZero(); })) {
+      sums.push_back(loop.getRegionIterArgs()[i]);
+      which.push_back(i);
+    }
+  // The largest of a row is -inf if all of it is.
+  if (auto reduce = behind[0].getDefiningOp<ReduceOp>();
+      reduce && reduce.getKind() == CombineKind::Max)
+    behind.push_back(reduce.getInputs()[0]);
+  if (auto block = dyn_cast<RankedTensorType>(m.getType())) {
+    SmallVector<Value> assumed(sums);
+    assumed.push_back(m);
+    llvm::append_range(assumed, behind);
+    if (!isByRows(loop, assumed, block.getDimSize(0)))
+      return false;
+  }
+  auto element = [](Value v, bool infinite) {
+    auto type = cast<FloatType>(getElementTypeOrSelf(v.getType()));
+    const llvm::fltSemantics &form = type.getFloatSemantics();
+    return FloatAttr::get(type, infinite ? APFloat::getInf(form, true)
+                                         : APFloat::getZero(form));
+  };
+  Numbering seen, empty, first;
+  seen.assumeFinite(m);
+  for (Numbering *n : {&empty, &first}) {
+    n->assume(m, element(m, true));
+    for (Value sum : sums)
+      n->assume(sum, element(sum, false));
+  }
+  for (Value v : behind)
+    first.assume(v, element(v, true));
+  return seen.proves(loop, facts) && empty.proves(loop, facts) &&
+         llvm::all_of(which, [&](unsigned i) {
+           return first.isZero(loop.getYieldedValues()[i]);
+         });
+}
+
 } // namespace
 
 bool act::tile::doesNothing(scf::ForOp loop,
                             ArrayRef<std::pair<Value, bool>> facts) {
-  return Numbering().proves(loop, facts);
+  if (Numbering().proves(loop, facts))
+    return true;
+  return llvm::any_of(llvm::seq<unsigned>(loop.getNumRegionIterArgs()),
+                      [&](unsigned i) { return provesByRows(loop, i, facts); });
 }

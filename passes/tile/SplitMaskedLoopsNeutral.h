@@ -18,6 +18,11 @@
 //     l'    = l * c + reduce add P                l
 //     acc'  = dot(P, V, acc * c)                  acc
 //
+// Where c is exp(m - b'), it is 1 if m is not -inf; if it is, c is 0, and all
+// is as it was only because l and acc are 0 still. So a maximum that begins at
+// -inf is proven by cases, in rows: the second case also asks whether sums that
+// begin with 0 are 0 after an iteration that leaves the maximum at -inf.
+//
 // Assumed is what holds for the values of a program that means something: what
 // is loaded is finite, and finite numbers give finite ones; infinity comes from
 // a mask's -inf alone. The sign of a zero is not kept (-0 + 0 = 0).

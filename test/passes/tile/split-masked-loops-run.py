@@ -3,8 +3,9 @@
 """split-masked-loops-run.py FOLDER [CASE..]: attention under masks, on the simulator.
 
 Each case is compiled twice: as it is, and with the position of the keys hidden from
---tile-split-masked-loops. Both must agree with NumPy and with each other bit by bit,
-and the first must do as many matrix instructions as the blocks that a mask leaves
+--tile-split-masked-loops. Both must agree with NumPy, and with each other to a
+rounding (a part of one iteration is no loop, where exponentials are computed by other
+instructions), and the first must do as many matrix instructions as the blocks that a mask leaves
 need: those where no comparison is false all over. In a loop that would make NaN of a
 row whose keys are all hidden, blocks that nobody sees stay, but not their scores.
 """
@@ -38,7 +39,9 @@ CASES = {
     "packed": dict(s=128, t=300, bq=32, bk=32, begin=75, end=222),
     "all-seen": dict(s=64, t=128, bq=64, bk=64, end=1000),
     "none-seen": dict(s=64, t=128, bq=64, bk=64, end=0),
-    "unguarded": dict(s=200, t=200, bq=64, bk=64, causal=0, guard=False),
+    "rescaled": dict(s=200, t=200, bq=64, bk=64, causal=0, guard="scale"),
+    "rescaled-shorter": dict(s=230, t=70, bq=64, bk=32, causal=-160, end=70, guard="scale"),
+    "unguarded": dict(s=200, t=200, bq=64, bk=64, causal=0, guard="none"),
     "wide-heads": dict(s=200, t=200, bq=128, bk=64, causal=0, d=128),
     "step-at-launch": dict(s=200, t=256, bq=64, bk=32, causal=0, steps=True),
 }
@@ -121,12 +124,16 @@ def kernel(case, split):
     for name in seen[1:]:
         lines.append(f"%{mask}_{name} = arith.andi %{mask}, %{name} : tensor<{scores}xi1>")
         mask += f"_{name}"
-    guard = case.get("guard", True)
+    guard = case.get("guard", "both")
     arms = "%none, %s" if case.get("hidden") else "%s, %none"
     lines.append(f"%S = arith.select %{mask}, {arms} : tensor<{scores}xi1>, tensor<{scores}xf32>")
     masked = "\n      ".join(lines)
     hide = "%jj = arith.addi %j, %c0 : index" if split else "%jj = arith.remui %j, %large : index"
-    b_new, b_old, c = ("%b_new", "%b_old", "%c") if guard else ("%m_new", "%m", "%power")
+    b_new, b_old, c = {
+        "both": ("%b_new", "%b_old", "%c"),  # 1 where nothing was seen before
+        "scale": ("%b_new", "%m", "%power"),  # 0 there
+        "none": ("%m_new", "%m", "%power"),  # NaN there
+    }[guard]
     step = "%step" if case.get("steps") else f"%c{bk}"
     return f"""
 gpu.module @kernels {{
@@ -246,13 +253,13 @@ def main():
         needed = blocks_needed(case)
         all_blocks = -(-case["s"] // case["bq"]) * -(-case["t"] // case["bk"])
         expected = needed * per_block
-        if not case.get("guard", True):
+        if case.get("guard") == "none":
             expected = (needed + all_blocks) * per_block // 2
         wrong = []
         if not error <= 2**-7 * np.abs(want).max():
             wrong.append(f"off by {error}")
-        if not np.array_equal(got, plain):
-            wrong.append(f"{(got != plain).sum()} numbers are others without the pass")
+        if not np.abs(got - plain).max() <= 2**-11 * np.abs(want).max():
+            wrong.append(f"other numbers without the pass, by {np.abs(got - plain).max()}")
         if matrix != expected:
             wrong.append(f"{matrix} matrix instructions, expected {expected}")
         if shared > MOST_SHARED:
