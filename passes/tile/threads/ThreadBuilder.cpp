@@ -206,24 +206,29 @@ Value ThreadBuilder::fromMemory(Value v, Type element) {
 
 Value ThreadBuilder::vectorOf(ValueRange elements) {
   size_t count = elements.size();
-  if (elements.front().getType().isInteger(8) &&
-      (count == 2 || count % 4 == 0)) {
-    // Bytes by arithmetic: LLVM puts pairs of them beside a half word that
-    // nobody has written.
-    size_t perWord = std::min<size_t>(count, 4);
+  int64_t bits = elements.front().getType().getIntOrFloatBitWidth();
+  bool bytes = bits == 8 && (count == 2 || count % 4 == 0),
+       halves = bits == 16 && count % 2 == 0 && llvm::all_equal(elements);
+  if (bytes || halves) {
+    // By arithmetic: LLVM puts pairs of bytes, and a half that is repeated,
+    // beside a half that nobody has written.
+    size_t perWord = std::min<size_t>(count, 32 / bits);
+    Type type = b.getIntegerType(bits * perWord), part = b.getIntegerType(bits);
     SmallVector<Value> words;
     for (size_t i = 0; i < count; i += perWord) {
-      Type type = b.getIntegerType(8 * perWord);
       Value word;
       for (auto [j, e] : llvm::enumerate(elements.slice(i, perWord))) {
-        Value part = arith::ExtUIOp::create(b, loc, type, e);
+        Value number = e.getType() == part
+                           ? e
+                           : Value(arith::BitcastOp::create(b, loc, part, e));
+        number = arith::ExtUIOp::create(b, loc, type, number);
         if (!word) {
-          word = part;
+          word = number;
           continue;
         }
-        Value by = arith::ConstantIntOp::create(b, loc, type, 8 * j);
-        part = arith::ShLIOp::create(b, loc, part, by);
-        word = arith::OrIOp::create(b, loc, word, part);
+        Value by = arith::ConstantIntOp::create(b, loc, type, bits * j);
+        number = arith::ShLIOp::create(b, loc, number, by);
+        word = arith::OrIOp::create(b, loc, word, number);
       }
       words.push_back(word);
     }

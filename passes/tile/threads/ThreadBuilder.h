@@ -94,7 +94,7 @@ public:
   /// What comes next may run after what comes later.
   void enterLoop() { scratchUsed = true; }
 
-  /// Scalars as one vector of LLVM's (bytes as one of words), and back.
+  /// Scalars as one vector of LLVM's, or as words of 32 bits, and back.
   mlir::Value vectorOf(mlir::ValueRange elements);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
 
