@@ -111,4 +111,16 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::gpu::GPUDialect"];
 }
+
+def SkipUnitScalingPass : Pass<"tile-skip-unit-scaling", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "does not multiply by 1 in a whole warp";
+  let description = [{
+    After `tile-lower-to-threads`. What a loop carries and multiplies by a power,
+    16 registers or more, is multiplied only if that power is not 1 in some lane
+    of the warp. So a running maximum that does not grow costs nothing; the
+    numbers are the same, bit by bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect"];
+}
 #endif

@@ -31,4 +31,6 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass());
   pm.addPass(createCSEPass());
+  // A scaled block is registers now, and a warp can ask for its own.
+  pm.addPass(createSkipUnitScalingPass());
 }
