@@ -179,6 +179,10 @@ std::optional<double> constantOf(mlir::Value v);
 /// `along` of the result becomes that of the operand. Null for others.
 mlir::Value behindShape(mlir::Value v, Along &along);
 
+/// Cannot be infinite, unless by an overflow: made of products and finite
+/// numbers. What is read from memory may be anything.
+bool isFiniteBlock(mlir::Value v);
+
 /// Writes the one loop in the place of both, which are erased. `d` was
 /// analyzed.
 mlir::scf::ForOp fuse(Dependence &d);

@@ -321,9 +321,7 @@ std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
   return inner ? bounded(x, scaleX, inner, scaleRow, along) : std::nullopt;
 }
 
-/// Cannot be infinite, unless by an overflow: made of products and finite
-/// numbers. What is read from memory may be anything.
-static bool isFiniteBlock(Value v) {
+bool act::tile::isFiniteBlock(Value v) {
   if (auto constant = constantOf(v))
     return std::isfinite(*constant);
   Operation *op = v.getDefiningOp();

@@ -60,7 +60,10 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
     - exp(x - m) of a row of which there is such a block is 2 to the power
       x log2(e) - m log2(e), with the same product, so that its rounding is in both
       and cancels when one is divided by the other;
-    - any other exp(x) is 2 to the power x log2(e).
+    - any other exp(x) is 2 to the power x log2(e);
+    - a maximum is not -inf where one of its numbers is a sum of products, which
+      are taken to be finite: once `tile-split-masked-loops` has taken a mask away,
+      the select that keeps hidden rows from NaN goes, too.
 
     A weight differs from the exact one by up to 2^-23 |m| of itself, by the same
     part in the whole row, where `math.exp` rounds it to the last bit; with m

@@ -97,6 +97,34 @@ struct ScaleAfterSelect : OpRewritePattern<arith::SelectOp> {
   }
 };
 
+/// A maximum of finite numbers and others is not -inf, and a row of which
+/// something is seen needs no other value in its place.
+struct NoGuardOfFinite : OpRewritePattern<arith::CmpFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  static bool hasFinite(Value v) {
+    if (auto reduce = v.getDefiningOp<ReduceOp>())
+      return reduce.getKind() == CombineKind::Max &&
+             isFiniteBlock(reduce.getInputs()[0]);
+    if (Scaled s = scaledOf(v); s.x != v && s.by > 0)
+      return hasFinite(s.x);
+    Operation *op = v.getDefiningOp();
+    return isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(op) &&
+           llvm::any_of(op->getOperands(), hasFinite);
+  }
+  LogicalResult matchAndRewrite(arith::CmpFOp op,
+                                PatternRewriter &rewriter) const override {
+    bool equal = op.getPredicate() == arith::CmpFPredicate::OEQ;
+    if ((!equal && op.getPredicate() != arith::CmpFPredicate::UNE) ||
+        constantOf(op.getRhs()) != -INFINITY || !hasFinite(op.getLhs()))
+      return failure();
+    TypedAttr value = rewriter.getBoolAttr(!equal);
+    if (auto block = dyn_cast<RankedTensorType>(op.getType()))
+      value = DenseElementsAttr::get(block, !equal);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
+    return success();
+  }
+};
+
 /// What a block repeats, and the ops that repeat it, from the block inwards.
 Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
   Along none;
@@ -201,7 +229,8 @@ private:
 struct SimplifyMath : act::tile::impl::SimplifyMathPassBase<SimplifyMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ScaleAfterMaximum, ScaleAfterSelect>(&getContext());
+    patterns.add<ScaleAfterMaximum, ScaleAfterSelect, NoGuardOfFinite>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk(

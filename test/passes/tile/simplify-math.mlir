@@ -108,4 +108,42 @@ gpu.module @kernels {
     tile.store %m, %y[%c0 : 8] : !tile.view<8xf32>
     gpu.return
   }
+
+  // Scores without a mask are finite, masked ones may all be hidden.
+  // CHECK-LABEL: gpu.func @finite
+  // CHECK: %[[A:.*]]:2 = scf.for
+  // CHECK-COUNT-1: arith.cmpf oeq
+  // CHECK-NOT: arith.cmpf oeq
+  // CHECK: gpu.return
+  gpu.func @finite(%x: !tile.view<16x96xbf16>, %h: !tile.view<16x96xf32>, %y: !tile.view<16xf32>)
+      kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c96 = arith.constant 96 : index
+    %scale = arith.constant dense<0.3> : tensor<16x16xf32>
+    %low = arith.constant dense<0xFF800000> : tensor<16xf32>
+    %lows = arith.constant dense<0xFF800000> : tensor<16x16xf32>
+    %zero = arith.constant dense<0.0> : tensor<16xf32>
+    %zeros = arith.constant dense<0.0> : tensor<16x16xf32>
+    %m, %l = scf.for %j = %c0 to %c96 step %c16 iter_args(%a = %low, %b = %low) -> (tensor<16xf32>, tensor<16xf32>) {
+      %X = tile.load %x[%c0 : 16, %j : 16] : !tile.view<16x96xbf16>
+      %H = tile.load %h[%c0 : 16, %j : 16] : !tile.view<16x96xf32>
+      %s0 = tile.dot %X, %X, %zeros : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+      %s = arith.mulf %s0, %scale : tensor<16x16xf32>
+      %seen = arith.cmpf oge, %H, %zeros : tensor<16x16xf32>
+      %t = arith.select %seen, %s, %lows : tensor<16x16xi1>, tensor<16x16xf32>
+      %rs = tile.reduce max %s axis 1 : tensor<16x16xf32>
+      %ns = arith.maximumf %a, %rs : tensor<16xf32>
+      %is = arith.cmpf oeq, %ns, %low : tensor<16xf32>
+      %gs = arith.select %is, %zero, %ns : tensor<16xi1>, tensor<16xf32>
+      %rt = tile.reduce max %t axis 1 : tensor<16x16xf32>
+      %nt = arith.maximumf %b, %rt : tensor<16xf32>
+      %it = arith.cmpf oeq, %nt, %low : tensor<16xf32>
+      %gt = arith.select %it, %zero, %nt : tensor<16xi1>, tensor<16xf32>
+      scf.yield %gs, %gt : tensor<16xf32>, tensor<16xf32>
+    }
+    %sum = arith.addf %m, %l : tensor<16xf32>
+    tile.store %sum, %y[%c0 : 16] : !tile.view<16xf32>
+    gpu.return
+  }
 }
