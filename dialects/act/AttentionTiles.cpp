@@ -139,11 +139,12 @@ Value AttentionTiles::rowBounds(Value first, int64_t count, bool low) {
         token = arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), token);
         Value before = arith::CmpIOp::create(
             s.b, s.loc, arith::CmpIPredicate::sle, x[0], token);
+        // Of the others it is as if they were what the reduction begins with.
         if (low)
           return arith::MaxSIOp::create(s.b, s.loc, x[1],
-                                        s.select(before, x[0], x[1]));
+                                        s.select(before, x[0], s.i32(0)));
         return arith::MinSIOp::create(s.b, s.loc, x[1],
-                                      s.select(before, x[1], x[0]));
+                                      s.select(before, s.i32(kv), x[0]));
       },
       b.getI32Type());
 }

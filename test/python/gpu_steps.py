@@ -28,8 +28,8 @@ GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size"
         "resid_pdrop": 0.1, "embd_pdrop": 0.1, "attn_pdrop": 0.1, "torch_dtype": "bfloat16"}
 MODELS = {
     "llama": dict(config=LLAMA, options=[], steps=20),
-    "packed": dict(config=LLAMA, options=["--packed=4"], steps=8),
-    "gpt2": dict(config=GPT2, options=[], steps=8),
+    "packed": dict(config=LLAMA, options=["--packed=4"], steps=20),
+    "gpt2": dict(config=GPT2, options=[], steps=20),
 }
 TEXT = "the quick brown fox jumps over a lazy dog\n" * 40
 
