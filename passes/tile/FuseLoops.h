@@ -99,11 +99,14 @@ struct Factor {
   /// What the first loop looked at; elsewhere a term may overflow and has to be
   /// left out before terms are added up.
   llvm::SmallVector<Where, 1> only = {};
+  /// A select takes 0 for some terms that have it, so it may be infinite or NaN
+  /// where all terms are hidden.
+  bool hidden = false;
 
   bool isExponential() const { return kind == Exp || kind == Exp2; }
   bool operator==(const Factor &o) const {
     return kind == o.kind && row == o.row && along == o.along &&
-           scale == o.scale;
+           scale == o.scale && hidden == o.hidden;
   }
 };
 using Factors = llvm::SmallVector<Factor>;

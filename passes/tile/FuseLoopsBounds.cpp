@@ -246,18 +246,19 @@ Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
       continue;
     // What it is the maximum of may be hidden in parts.
     SmallVector<Where, 1> only;
-    while (!same(block, x)) {
+    while (block && !same(block, x)) {
       auto select = block.getDefiningOp<arith::SelectOp>();
-      if (!select)
-        return std::nullopt;
       double low = minimum ? INFINITY : -INFINITY;
-      bool value = constantOf(select.getFalseValue()) == low;
-      if (!value && constantOf(select.getTrueValue()) != low)
-        return std::nullopt;
-      only.push_back({select.getCondition(), value});
-      block = value ? select.getTrueValue() : select.getFalseValue();
+      bool value = select && constantOf(select.getFalseValue()) == low;
+      if (!value && !(select && constantOf(select.getTrueValue()) == low))
+        block = nullptr;
+      else
+        only.push_back({select.getCondition(), value});
+      if (block)
+        block = value ? select.getTrueValue() : select.getFalseValue();
     }
-    return only;
+    if (block)
+      return only;
   }
   return std::nullopt;
 }
@@ -267,10 +268,12 @@ std::optional<Factors> Dependence::selected(Value condition, bool value,
                                             Value kept) {
   auto factors = factorsOf(kept);
   if (factors)
-    for (Factor &f : *factors)
+    for (Factor &f : *factors) {
+      f.hidden = !f.isExponential();
       llvm::erase_if(f.only, [&](const Where &w) {
         return w.value == value && same(w.condition, condition);
       });
+    }
   return factors;
 }
 

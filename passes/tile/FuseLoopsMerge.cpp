@@ -280,6 +280,12 @@ Value Merge::finish(unsigned k, scf::ForOp loop) {
               ? Value(arith::MulFOp::create(builder, loc, sum, by))
               : Value(arith::DivFOp::create(builder, loc, sum, by));
   }
+  // A sum of hidden terms is 0, whatever it would have been scaled by.
+  if (llvm::any_of(*d.carried[k], [](const Factor &f) { return f.hidden; })) {
+    Value nothing = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OEQ, unscaled, splat(type, 0));
+    sum = arith::SelectOp::create(builder, loc, nothing, unscaled, sum);
+  }
   // Nothing was added up, so there is nothing to scale.
   auto from = getConstantIntValue(b.getLowerBound()),
        to = getConstantIntValue(b.getUpperBound());

@@ -128,11 +128,17 @@ def scaled(x, h):
     return m + np.log(np.exp(s - m[:, None]).sum(-1))
 
 
+def hidden(x, h):
+    x = np.where(h >= 0, x, 0)
+    return np.where((h >= 0).any(-1), x.sum(-1) / np.maximum((x * x).sum(-1), 1e-300), 0)
+
+
 SCALED = numbers(8, 96) * np.float32(30)
 SCALED[1] -= 3000
 HIDDEN = numbers(8, 96)
 HIDDEN[2] = -1
 HIDDEN[3, :40] = -1
+KERNELS["hidden"] = ([numbers(8, 96), HIDDEN], hidden, 1e-5)
 KERNELS["scaled"] = ([SCALED, HIDDEN], scaled, 2e-6)
 
 
