@@ -133,8 +133,8 @@ private:
   bool isNone(const First &x);
   std::optional<AffineNumber> overStart(const First &x);
   /// What is known where `mask` has come to its second constant, or has its
-  /// first one still.
-  Facts factsWhere(const Mask &mask, bool after);
+  /// first one still: of others, too, unless of it `alone`.
+  Facts factsWhere(const Mask &mask, bool after, bool alone);
 
   Value boundOf(const First &first, OpBuilder &b);
   Value extreme(ArrayRef<First> points, bool latest, OpBuilder &b);
@@ -173,8 +173,12 @@ bool Splitting::isNone(const First &x) {
   return bound && *bound < 0;
 }
 
-Facts Splitting::factsWhere(const Mask &mask, bool after) {
+Facts Splitting::factsWhere(const Mask &mask, bool after, bool alone) {
   Facts facts(always);
+  if (alone) {
+    facts.push_back({mask.op, mask.before != after});
+    return facts;
+  }
   for (const Mask &other : masks) {
     if (after && covers(mask.mixed, other.mixed))
       facts.push_back({other.op, !other.before});
@@ -201,11 +205,18 @@ bool Splitting::plan() {
   });
   if (!always.empty() && doesNothing(loop, always))
     return true; // no piece
+  // By itself first: behind the end of another mask every mask's blocks are
+  // empty, whatever it is itself.
   for (const Mask &mask : masks) {
-    if (doesNothing(loop, factsWhere(mask, /*after=*/true)))
-      ends.push_back(mask);
-    else if (doesNothing(loop, factsWhere(mask, /*after=*/false)))
-      begins.push_back(mask);
+    for (bool alone : {true, false}) {
+      if (doesNothing(loop, factsWhere(mask, /*after=*/true, alone)))
+        ends.push_back(mask);
+      else if (doesNothing(loop, factsWhere(mask, /*after=*/false, alone)))
+        begins.push_back(mask);
+      else
+        continue;
+      break;
+    }
   }
   if (begins.empty() && ends.empty() ? planThirds() : planParts())
     return true;

@@ -22,7 +22,8 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
   kernel.walk([&](AllocSharedOp op) {
     Piece piece;
     piece.op = op;
-    piece.bytes = op.getType().getByteSize();
+    // LLVM may read a few bytes more than are asked for, in one access.
+    piece.bytes = llvm::alignTo(op.getType().getByteSize(), 16);
     findUses(piece);
     pieces.push_back(piece);
   });
