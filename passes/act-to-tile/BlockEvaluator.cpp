@@ -273,6 +273,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
       return evaluate(slice.getSource(), moved);
     }
   }
+  if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op))
+    return inserted(insert, place);
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
     Place moved;
     for (auto [c, group] :
@@ -309,6 +311,66 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     return evaluate(expand.getSrc(), *moved);
   }
   return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
+}
+
+/// The slice where the place is in it, else what it was inserted into.
+FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
+                                               const Place &place) {
+  if (op.getSourceType().getRank() != op.getDestType().getRank() ||
+      !op.hasUnitStride() ||
+      llvm::any_of(op.getStaticOffsets(), ShapedType::isDynamic))
+    return op->emitOpError("has no form on blocks");
+  Place moved(place);
+  BlockValue inside;
+  auto also = [&](Value condition, const SmallVector<int> &along) {
+    if (!inside.value) {
+      inside = {condition, along};
+      return;
+    }
+    SmallVector<int> onto(inside.axes);
+    for (int a : along)
+      if (!llvm::is_contained(onto, a))
+        onto.push_back(a);
+    inside = {arith::AndIOp::create(b, loc, spread(inside, onto),
+                                    spread({condition, along}, onto)),
+              onto};
+  };
+  for (size_t d = 0; d < place.size(); ++d) {
+    int64_t from = op.getStaticOffsets()[d],
+            to = from + op.getSourceType().getDimSize(d);
+    moved[d].constant -= from;
+    SmallVector<int> along;
+    if (place[d].axis >= 0)
+      along.push_back(place[d].axis);
+    Value at = numbers(place[d]);
+    auto compare = [&](arith::CmpIPredicate p, int64_t bound) {
+      Value v = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(bound));
+      also(arith::CmpIOp::create(b, loc, p, at, spread({v, {}}, along)), along);
+    };
+    if (from > 0)
+      compare(arith::CmpIPredicate::sge, from);
+    if (to < op.getDestType().getDimSize(d))
+      compare(arith::CmpIPredicate::slt, to);
+  }
+  auto source = evaluate(op.getSource(), moved);
+  if (failed(source) || !inside.value)
+    return source;
+  // Nothing is inserted into at first.
+  if (op.getDest().getDefiningOp<tensor::EmptyOp>())
+    return source;
+  auto dest = evaluate(op.getDest(), place);
+  if (failed(dest))
+    return failure();
+  SmallVector<int> onto;
+  for (const Coordinate &c : place)
+    if (c.axis >= 0)
+      onto.push_back(c.axis);
+  // A condition of all is a number.
+  Value which = inside.axes.empty() ? inside.value : spread(inside, onto);
+  return BlockValue{arith::SelectOp::create(b, loc, which,
+                                            spread(*source, onto),
+                                            spread(*dest, onto)),
+                    onto};
 }
 
 FailureOr<Place>

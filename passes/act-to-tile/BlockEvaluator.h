@@ -26,6 +26,7 @@
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <map>
 
 namespace act::tile {
@@ -137,6 +138,8 @@ private:
   llvm::SmallVector<mlir::Value> elementwise(mlir::Operation *op,
                                              llvm::ArrayRef<BlockValue> blocks,
                                              llvm::ArrayRef<int> onto);
+  mlir::FailureOr<BlockValue> inserted(mlir::tensor::InsertSliceOp op,
+                                       const Place &place);
   mlir::FailureOr<BlockValue> table(mlir::DenseElementsAttr values,
                                     const Coordinate &c);
   mlir::FailureOr<Coordinate> at(mlir::AffineExpr expr, const Place &loops);
