@@ -2,6 +2,7 @@
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/Pipeline.h"
@@ -121,8 +122,12 @@ LogicalResult runPasses(ModuleOp modules,
                         llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(modules.getContext());
   (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  // Once at the end, and not after each pass: threads' code is long.
+  pm.enableVerifier(false);
   build(pm.nest<gpu::GPUModuleOp>());
-  return pm.run(modules);
+  if (failed(pm.run(modules)))
+    return failure();
+  return verify(modules);
 }
 
 /// Kernels and their modules, those that the cache does not have.

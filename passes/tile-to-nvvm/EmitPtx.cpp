@@ -61,8 +61,6 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   // Operations that upstream has no intrinsic for become inline PTX.
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
   pm.addPass(createFinishGpuKernelsPass());
   CheckPtxTargetPassOptions check;
   check.target = o.chip;
