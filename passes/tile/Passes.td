@@ -115,6 +115,20 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     "::mlir::gpu::GPUDialect"];
 }
 
+def SumLanesLastPass : Pass<"tile-sum-lanes-last", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "adds up what lanes hold of a row after the loop, not in it";
+  let description = [{
+    After `tile-lower-to-threads`. A sum that a loop carries, and to which each
+    iteration adds a sum over lanes, is kept by every lane for its own part; the
+    lanes exchange parts once, after the loop. The carried sum may be multiplied
+    in each iteration by what is the same in these lanes, as in an online
+    softmax, which is proven from the exchanges that made it.
+
+    The sum's order is another one, and as fixed as before.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 def SkipUnitScalingPass : Pass<"tile-skip-unit-scaling", "::mlir::gpu::GPUModuleOp"> {
   let summary = "does not multiply by 1 in a whole warp";
   let description = [{

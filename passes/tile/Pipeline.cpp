@@ -31,6 +31,8 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass());
   pm.addPass(createCSEPass());
-  // A scaled block is registers now, and a warp can ask for its own.
+  // Lanes and registers are known now: what of a row needs no exchange in a loop,
+  // and that a warp can ask whether its own scaling is by 1.
+  pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
 }
