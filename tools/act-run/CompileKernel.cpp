@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/CompileKernel.h"
+#include "dialects/tile/Dialect.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "tools/act-run/ParseModule.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,6 +30,18 @@ static Result<std::string> choose(ModuleOp module, const std::string &path,
                path};
 }
 
+/// Views of constant sizes say how much is behind them.
+static simtool::Extent extentOf(Type type) {
+  auto view = dyn_cast<tile::ViewType>(type);
+  if (!view || !view.isPlain())
+    return {};
+  uint64_t bits = std::max(8u, view.getElementType().getIntOrFloatBitWidth());
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return {uint64_t(ShapedType::getNumElements(view.getShape())) * bits / 8,
+          text};
+}
+
 Result<Kernel> run::compileKernel(const std::string &path,
                                   const KernelOptions &options) {
   auto parsed = ParsedModule::open(path, /*threads=*/1);
@@ -49,6 +62,8 @@ Result<Kernel> run::compileKernel(const std::string &path,
   k.name = made.name;
   k.ptx = std::move(made.ptx);
   k.sharedBytes = uint64_t(made.sharedBytes);
+  for (Type type : made.source.getArgumentTypes())
+    k.parameters.push_back(extentOf(type));
   for (int i = 0; i < 3; ++i) {
     k.grid[i] = uint32_t(made.grid[i]);
     k.block[i] = uint32_t(made.block[i]);

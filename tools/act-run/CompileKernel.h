@@ -5,8 +5,10 @@
 #ifndef ACT_TOOLS_ACTRUN_COMPILEKERNEL_H
 #define ACT_TOOLS_ACTRUN_COMPILEKERNEL_H
 #include "act/Result.h"
+#include "tools/actrt-sim/CommandLine.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace act::run {
 
@@ -21,6 +23,7 @@ struct Kernel {
   uint32_t grid[3] = {0, 0, 0}; // zeros: the kernel does not say
   uint32_t block[3] = {1, 1, 1};
   uint64_t sharedBytes = 0; // dynamic
+  std::vector<simtool::Extent> parameters;
 };
 
 /// Compiles a kernel of a .mlir file to PTX.

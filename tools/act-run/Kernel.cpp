@@ -41,5 +41,5 @@ int run::kernel(const Options &o) {
   line.sharedBytes = kernel->sharedBytes;
   if (line.grid.empty())
     line.grid = kernel->grid[0] ? dimensions(kernel->grid) : "1";
-  return simtool::run(line, kernel->ptx);
+  return simtool::run(line, kernel->ptx, kernel->parameters);
 }

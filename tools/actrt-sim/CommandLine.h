@@ -12,6 +12,12 @@ class App;
 
 namespace act::simtool {
 
+/// What the memory behind a parameter holds, where that is known.
+struct Extent {
+  uint64_t bytes = 0; // 0: not known
+  std::string type;   // for messages
+};
+
 struct CommandLine {
   std::string tool = "actrt-sim"; // whose messages they are
   std::string file, target, kernel;
@@ -30,8 +36,10 @@ void addLaunchOptions(CLI::App &app, CommandLine &line);
 /// Runs the kernel of the PTX in the file.
 /// 0: clean; 2: a check found something; 1: anything else, with a message.
 int run(const CommandLine &line);
-/// The same of `ptx`, which messages call line.file.
-int run(const CommandLine &line, std::string_view ptx);
+/// The same of `ptx`, which messages call line.file, and whose parameters are
+/// at least so large, in their order.
+int run(const CommandLine &line, std::string_view ptx,
+        const std::vector<Extent> &extents = {});
 
 } // namespace act::simtool
 #endif

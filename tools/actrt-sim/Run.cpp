@@ -71,6 +71,24 @@ parameterBlock(const KernelInfo &kernel, const std::vector<Argument> &given) {
   return block;
 }
 
+// Arrays hold what the kernel may read and write.
+static Status checkExtents(const std::vector<Extent> &extents,
+                           const std::vector<Argument> &given) {
+  for (size_t i = 0; i < std::min(extents.size(), given.size()); ++i) {
+    bool isArray = given[i].kind == Argument::In ||
+                   given[i].kind == Argument::InOut ||
+                   given[i].kind == Argument::Out;
+    if (isArray && given[i].array.bytes.size() < extents[i].bytes)
+      return Error{"--arg " + given[i].text + ": the array has " +
+                       std::to_string(given[i].array.bytes.size()) +
+                       " bytes, expected at least " +
+                       std::to_string(extents[i].bytes) + " for " +
+                       extents[i].type,
+                   ""};
+  }
+  return ok();
+}
+
 static Result<LaunchRequest> makeRequest(const CommandLine &o,
                                          const Target &target,
                                          const KernelInfo &kernel) {
@@ -118,7 +136,8 @@ int simtool::run(const CommandLine &o) {
   return run(o, file->text());
 }
 
-int simtool::run(const CommandLine &o, std::string_view ptx) {
+int simtool::run(const CommandLine &o, std::string_view ptx,
+                 const std::vector<Extent> &extents) {
   std::vector<Argument> arguments;
   for (const std::string &text : o.arguments) {
     auto a = parseArgument(text);
@@ -150,6 +169,8 @@ int simtool::run(const CommandLine &o, std::string_view ptx) {
   if (!request)
     return fail(o, request.error());
   if (auto s = place(arguments, simulator); !s)
+    return fail(o, s.error());
+  if (auto s = checkExtents(extents, arguments); !s)
     return fail(o, s.error());
   auto parameters = parameterBlock(*kernel, arguments);
   if (!parameters)
