@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long it takes to make the kernels of a training step: from a module of the act
+dialect to PTX, in processor seconds of act-opt, its start included.
+
+    bench/compile-step.py [--build FOLDER] [--target sm_80] [--rounds N] [MODEL.json...]
+
+The models are Llama-3.2-1B and Llama-3.1-8B without arguments, b = 1, s = 2048, with
+attention fused and --remat=selective; what is timed is --emit-ptx on that module.
+"cold" has no cache, "cached" finds every kernel in one, "start" is act-opt that only
+reads and writes the module. The least of the rounds counts. Kernels that are equal
+but for their layer are one, so depth costs nothing.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = [ROOT / f"examples/models/{n}.json" for n in ("llama-3.2-1b", "llama-3.1-8b")]
+ROW = "{:<16}{:>8}{:>11}{:>9}{:>9}{:>9}"
+
+
+def seconds(command):
+    """User and system time of the command."""
+    before = os.times()
+    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    return (after.children_user - before.children_user +
+            after.children_system - before.children_system)
+
+
+def measure(tools, model, target, rounds, folder):
+    forward, module, out = folder / "forward.mlir", folder / "module.mlir", folder / "ptx"
+    seconds([tools / "act-import", model, "--batch", 1, "--seq", 2048, "-o", forward])
+    seconds([tools / "act-opt", forward, "--fuse-attention", "--remat=selective", "-o", module])
+
+    def compiled(cache):
+        return [tools / "act-opt", module, f"--emit-ptx=dir={out} target={target} cache-dir={cache}",
+                "-o", "/dev/null"]
+
+    cold = min(seconds(compiled("none")) for _ in range(rounds))
+    seconds(compiled(folder / "cache"))
+    cached = min(seconds(compiled(folder / "cache")) for _ in range(rounds))
+    start = min(seconds([tools / "act-opt", module, "-o", "/dev/null"]) for _ in range(rounds))
+    index = json.loads((out / "index.json").read_text())
+    lines = sum(len((out / k["file"]).read_text().splitlines()) for k in index)
+    print(ROW.format(model.stem, len(index), lines, f"{cold:.2f}", f"{cached:.3f}", f"{start:.3f}"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="*", type=pathlib.Path, default=MODELS)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--target", default="sm_80")
+    parser.add_argument("--rounds", type=int, default=3)
+    o = parser.parse_args()
+    print(ROW.format("model", "kernels", "PTX lines", "cold s", "cached s", "start s"))
+    for model in o.models:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(o.build / "bin", model, o.target, o.rounds, pathlib.Path(folder))
+
+
+main()
