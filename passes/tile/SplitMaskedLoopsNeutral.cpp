@@ -1,389 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/SplitMaskedLoopsNeutral.h"
-#include "dialects/tile/Dialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include <map>
+#include "passes/tile/SplitMaskedLoopsNumbering.h"
 
 using namespace mlir;
 using namespace act::tile;
 
 namespace {
-
-class Numbering {
-public:
-  using Number = unsigned;
-
-  void assume(Value v, TypedAttr element) { numbers[v] = constant(element); }
-  void assumeFinite(Value v) { finite[of(v)] = true; }
-  bool isZero(Value v) { return isZero(of(v)); }
-  bool proves(scf::ForOp loop, ArrayRef<std::pair<Value, bool>> facts);
-
-private:
-  struct Entry {
-    TypedAttr constant;      // an element, or null
-    Operation *op = nullptr; // that computes it, or null
-    SmallVector<Number> operands;
-  };
-
-  Number of(Value v);
-  Number compute(Value v);
-  std::optional<Number> simplified(Operation *op, ArrayRef<Number> in);
-  std::optional<Number> folded(Operation *op, ArrayRef<Number> in);
-  Number branch(scf::IfOp op, unsigned result);
-  std::optional<Number> sum(Operation *op, Number x, Number y, bool minus);
-  /// Whether the iterations of an inner loop do nothing.
-  bool loopDoesNothing(scf::ForOp loop);
-  bool isWithoutEffect(Block &block);
-  bool isWithoutEffect(Operation &op);
-
-  Number constant(TypedAttr element);
-  Number leaf() {
-    entries.push_back({});
-    return entries.size() - 1;
-  }
-  bool isFloat(Number n, function_ref<bool(const APFloat &)> test) {
-    auto c = dyn_cast_or_null<FloatAttr>(entries[n].constant);
-    return c && test(c.getValue());
-  }
-  bool isZero(Number n) {
-    if (auto c = dyn_cast_or_null<IntegerAttr>(entries[n].constant))
-      return c.getValue().isZero();
-    return isFloat(n, [](const APFloat &x) { return x.isZero(); });
-  }
-  bool isOne(Number n) {
-    return isFloat(n, [](const APFloat &x) { return x.isExactlyValue(1.0); });
-  }
-  bool isMinusInfinity(Number n) {
-    return isFloat(n, [](const APFloat &x) { return x.isNegInfinity(); });
-  }
-  bool isFinite(Number n);
-  bool computesFinite(Number n);
-  /// A comparison of a number with -inf: whether true says that it is that.
-  struct Guard {
-    Number number;
-    bool isInfinite;
-  };
-  std::optional<Guard> guardOf(arith::CmpFPredicate p, ArrayRef<Number> in);
-
-  std::vector<Entry> entries;
-  llvm::DenseMap<Value, Number> numbers;
-  llvm::DenseMap<Number, bool> finite;
-  std::map<const void *, Number> constants;
-  std::map<std::pair<std::vector<const void *>, std::vector<Number>>, Number>
-      computed;
-};
-
-Numbering::Number Numbering::constant(TypedAttr element) {
-  auto [it, fresh] =
-      constants.try_emplace(element.getAsOpaquePointer(), entries.size());
-  if (fresh) {
-    entries.push_back({});
-    entries.back().constant = element;
-  }
-  return it->second;
-}
-
-/// The element that all of a constant are.
-TypedAttr elementOf(Attribute constant) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(constant))
-    return splat.getSplatValue<TypedAttr>();
-  if (isa_and_nonnull<FloatAttr, IntegerAttr>(constant))
-    return cast<TypedAttr>(constant);
-  return nullptr;
-}
-
-Numbering::Number Numbering::of(Value v) {
-  auto it = numbers.find(v);
-  if (it != numbers.end())
-    return it->second;
-  Number n = compute(v);
-  numbers[v] = n;
-  return n;
-}
-
-Numbering::Number Numbering::compute(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (!op)
-    return leaf();
-  Attribute value;
-  if (matchPattern(v, m_Constant(&value)))
-    if (TypedAttr element = elementOf(value))
-      return constant(element);
-  unsigned result = cast<OpResult>(v).getResultNumber();
-  if (auto choice = dyn_cast<scf::IfOp>(op))
-    return branch(choice, result);
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    // Known where the loop was looked at, which is before what uses it.
-    return leaf();
-  }
-  bool word = isa<ReduceOp>(op) && cast<ReduceOp>(op).getKind();
-  if ((op->getNumRegions() && !word) || op->getNumResults() != 1 ||
-      isa<LoadOp>(op) || !isMemoryEffectFree(op)) {
-    Number n = leaf();
-    entries[n].op = op;
-    return n;
-  }
-  SmallVector<Number> in;
-  for (Value operand : op->getOperands())
-    in.push_back(of(operand));
-  if (auto n = simplified(op, in))
-    return *n;
-  if (auto n = folded(op, in))
-    return *n;
-  std::vector<const void *> name{op->getName().getAsOpaquePointer(),
-                                 v.getType().getAsOpaquePointer(),
-                                 op->getAttrDictionary().getAsOpaquePointer()};
-  auto [it, fresh] = computed.try_emplace(
-      {name, std::vector<Number>(in.begin(), in.end())}, entries.size());
-  if (fresh) {
-    entries.push_back({});
-    entries.back().op = op;
-    entries.back().operands = in;
-  }
-  return it->second;
-}
-
-std::optional<Numbering::Number> Numbering::folded(Operation *op,
-                                                   ArrayRef<Number> in) {
-  if (op->getNumRegions())
-    return std::nullopt;
-  SmallVector<Attribute> attributes;
-  for (auto [operand, n] : llvm::zip(op->getOperands(), in)) {
-    Attribute c = entries[n].constant;
-    auto block = dyn_cast<RankedTensorType>(operand.getType());
-    if (c && block)
-      c = block.getElementType() == entries[n].constant.getType()
-              ? Attribute(SplatElementsAttr::get(block, c))
-              : nullptr;
-    attributes.push_back(c);
-  }
-  // Of a copy, as folding may change the op.
-  Operation *copy = op->clone();
-  // Folds of commutative ops look for constants on the right.
-  if (copy->hasTrait<OpTrait::IsCommutative>() && in.size() == 2 &&
-      attributes[0] && !attributes[1]) {
-    std::swap(attributes[0], attributes[1]);
-    copy->setOperands({op->getOperand(1), op->getOperand(0)});
-  }
-  SmallVector<OpFoldResult> results;
-  bool done = succeeded(copy->fold(attributes, results)) && !results.empty();
-  copy->destroy();
-  if (!done)
-    return std::nullopt;
-  if (auto v = dyn_cast<Value>(results[0]))
-    return of(v);
-  TypedAttr element = elementOf(cast<Attribute>(results[0]));
-  return element ? std::optional(constant(element)) : std::nullopt;
-}
-
-std::optional<Numbering::Number> Numbering::sum(Operation *op, Number x,
-                                                Number y, bool minus) {
-  if (isZero(y))
-    return x;
-  if (isZero(x) && !minus)
-    return y;
-  if (minus && x == y && isFinite(x))
-    return constant(
-        FloatAttr::get(getElementTypeOrSelf(op->getResult(0).getType()), 0));
-  if (isMinusInfinity(x) && isFinite(y))
-    return x;
-  if (isMinusInfinity(y) && !minus && isFinite(x))
-    return y;
-  return std::nullopt;
-}
-
-std::optional<Numbering::Number> Numbering::simplified(Operation *op,
-                                                       ArrayRef<Number> in) {
-  if (isa<arith::AddFOp, arith::SubFOp>(op))
-    return sum(op, in[0], in[1], isa<arith::SubFOp>(op));
-  auto product = [&]() -> std::optional<Number> {
-    for (int i : {0, 1}) {
-      if (isOne(in[i]))
-        return in[1 - i];
-      if (isZero(in[i]) && isFinite(in[1 - i]))
-        return in[i];
-    }
-    return std::nullopt;
-  };
-  if (isa<arith::MulFOp>(op))
-    return product();
-  if (isa<math::FmaOp>(op))
-    if (auto xy = product())
-      return sum(op, *xy, in[2], false);
-  if (isa<arith::SelectOp>(op) && in[1] == in[2])
-    return in[1];
-  if (auto compared = dyn_cast<arith::CmpFOp>(op)) {
-    Builder b(op->getContext());
-    auto x = dyn_cast_or_null<FloatAttr>(entries[in[0]].constant),
-         y = dyn_cast_or_null<FloatAttr>(entries[in[1]].constant);
-    if (x && y)
-      return constant(b.getBoolAttr(arith::applyCmpPredicate(
-          compared.getPredicate(), x.getValue(), y.getValue())));
-    auto guard = guardOf(compared.getPredicate(), in);
-    if (guard && isFinite(guard->number))
-      return constant(b.getBoolAttr(!guard->isInfinite));
-  }
-  if (auto dot = dyn_cast<DotOp>(op))
-    if ((isZero(in[0]) && isFinite(in[1])) ||
-        (isZero(in[1]) && isFinite(in[0])))
-      return in[2];
-  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && entries[in[0]].constant)
-    switch (*reduce.getKind()) {
-    case CombineKind::Max:
-    case CombineKind::Min:
-    case CombineKind::And:
-    case CombineKind::Or:
-      return in[0];
-    case CombineKind::Add:
-      if (isZero(in[0]))
-        return in[0];
-      break;
-    case CombineKind::Mul:
-      if (isZero(in[0]) || isOne(in[0]))
-        return in[0];
-      break;
-    }
-  if (isa<tensor::SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp>(op) &&
-      entries[in[0]].constant)
-    return in[0];
-  return std::nullopt;
-}
-
-std::optional<Numbering::Guard> Numbering::guardOf(arith::CmpFPredicate p,
-                                                   ArrayRef<Number> in) {
-  using P = arith::CmpFPredicate;
-  if (in.size() != 2 || isMinusInfinity(in[0]) == isMinusInfinity(in[1]))
-    return std::nullopt;
-  bool right = isMinusInfinity(in[1]);
-  Number x = in[right ? 0 : 1];
-  if (p == P::OEQ || p == P::UEQ)
-    return Guard{x, true};
-  if (p == P::ONE || p == P::UNE || (right && (p == P::OGT || p == P::UGT)) ||
-      (!right && (p == P::OLT || p == P::ULT)))
-    return Guard{x, false};
-  return std::nullopt;
-}
-
-bool Numbering::isFinite(Number n) {
-  auto it = finite.find(n);
-  if (it != finite.end())
-    return it->second;
-  bool is = computesFinite(n);
-  finite[n] = is;
-  return is;
-}
-
-bool Numbering::computesFinite(Number n) {
-  const Entry &e = entries[n];
-  if (e.constant) {
-    auto number = dyn_cast<FloatAttr>(e.constant);
-    return !number || number.getValue().isFinite();
-  }
-  if (!e.op)
-    return false;
-  if (auto load = dyn_cast<LoadOp>(e.op)) {
-    auto pad = dyn_cast_or_null<FloatAttr>(load.getPadAttr());
-    return !pad || pad.getValue().isFinite();
-  }
-  if (!getElementTypeOrSelf(e.op->getResult(0).getType()).isFloat())
-    return true;
-  if (isa<arith::SelectOp>(e.op)) {
-    // What is not -inf where it is taken.
-    const Entry &condition = entries[e.operands[0]];
-    std::optional<Guard> guard;
-    if (auto compared = dyn_cast_or_null<arith::CmpFOp>(condition.op))
-      guard = guardOf(compared.getPredicate(), condition.operands);
-    int guarded = !guard ? -1 : guard->isInfinite ? 2 : 1;
-    for (int i : {1, 2})
-      if (!(i == guarded && e.operands[i] == guard->number) &&
-          !isFinite(e.operands[i]))
-        return false;
-    return true;
-  }
-  if (e.operands.empty())
-    return false;
-  if (isa<math::ExpOp, math::Exp2Op, math::TanhOp>(e.op))
-    return true; // of -inf, too
-  auto finite = [&](Number m) { return isFinite(m); };
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(e.op))
-    return llvm::any_of(e.operands, finite);
-  if (isa<DotOp, ReduceOp, tensor::SplatOp, ExpandDimsOp, BroadcastOp, TransOp,
-          ReshapeOp, ConvertLayoutOp, arith::AddFOp, arith::SubFOp,
-          arith::MulFOp, arith::NegFOp, arith::ExtFOp, arith::TruncFOp,
-          arith::MinimumFOp, arith::MinNumFOp, math::FmaOp, math::AbsFOp,
-          arith::SIToFPOp, arith::UIToFPOp>(e.op))
-    return llvm::all_of(e.operands, finite);
-  return false;
-}
-
-Numbering::Number Numbering::branch(scf::IfOp op, unsigned result) {
-  auto yielded = [&](Block *block) {
-    return of(block->getTerminator()->getOperand(result));
-  };
-  auto condition =
-      dyn_cast_or_null<IntegerAttr>(entries[of(op.getCondition())].constant);
-  if (condition)
-    return yielded(condition.getValue().isZero() ? op.elseBlock()
-                                                 : op.thenBlock());
-  Number a = yielded(op.thenBlock()), b = yielded(op.elseBlock());
-  return a == b ? a : leaf();
-}
-
-bool Numbering::loopDoesNothing(scf::ForOp loop) {
-  for (auto [argument, init] :
-       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
-    numbers[argument] = of(init);
-  if (!isWithoutEffect(*loop.getBody()))
-    return false;
-  for (auto [argument, yielded] :
-       llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
-    if (of(argument) != of(yielded))
-      return false;
-  for (auto [result, init] : llvm::zip(loop.getResults(), loop.getInitArgs()))
-    numbers[result] = of(init);
-  return true;
-}
-
-bool Numbering::isWithoutEffect(Block &block) {
-  return llvm::all_of(block.without_terminator(),
-                      [&](Operation &op) { return isWithoutEffect(op); });
-}
-
-bool Numbering::isWithoutEffect(Operation &op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return loopDoesNothing(loop);
-  if (auto choice = dyn_cast<scf::IfOp>(op)) {
-    auto condition = dyn_cast_or_null<IntegerAttr>(
-        entries[of(choice.getCondition())].constant);
-    bool then = !condition || !condition.getValue().isZero(),
-         otherwise = !condition || condition.getValue().isZero();
-    return (!then || isWithoutEffect(*choice.thenBlock())) &&
-           (!otherwise || !choice.elseBlock() ||
-            isWithoutEffect(*choice.elseBlock()));
-  }
-  if (auto atomic = dyn_cast<AtomicAddOp>(op))
-    return isZero(of(atomic.getValue()));
-  return isa<LoadOp>(op) || isMemoryEffectFree(&op);
-}
-
-bool Numbering::proves(scf::ForOp loop,
-                       ArrayRef<std::pair<Value, bool>> facts) {
-  Builder b(loop.getContext());
-  for (auto [v, holds] : facts)
-    numbers[v] = constant(b.getBoolAttr(holds));
-  if (!isWithoutEffect(*loop.getBody()))
-    return false;
-  return llvm::all_of(
-      llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()),
-      [&](auto pair) {
-        return of(std::get<0>(pair)) == of(std::get<1>(pair));
-      });
-}
 
 bool isSplat(Value v, function_ref<bool(const APFloat &)> test) {
   Attribute value;
@@ -427,6 +51,23 @@ bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
   return true;
 }
 
+/// What reductions and products read of what `values` make element by element
+/// is the same constant in both.
+bool agree(scf::ForOp loop, ArrayRef<Value> values, Numbering &x,
+           Numbering &y) {
+  llvm::SmallPtrSet<Value, 32> reached(values.begin(), values.end());
+  for (Operation &op : loop.getBody()->without_terminator())
+    for (Value v : op.getOperands()) {
+      if (!reached.contains(v))
+        continue;
+      if (op.hasTrait<OpTrait::Elementwise>())
+        reached.insert(op.result_begin(), op.result_end());
+      else if (!x.constantOf(v) || x.constantOf(v) != y.constantOf(v))
+        return false;
+    }
+  return true;
+}
+
 /// By cases: a carried maximum is -inf in a row, or is not. Where it is,
 /// nothing has been added up yet, which must hold at the start and after each
 /// iteration.
@@ -434,10 +75,12 @@ bool provesByRows(scf::ForOp loop, unsigned maximum,
                   ArrayRef<std::pair<Value, bool>> facts) {
   Value m = loop.getRegionIterArgs()[maximum];
   auto next = loop.getYieldedValues()[maximum].getDefiningOp();
+  auto isInfinite = [](Value v) {
+    return isSplat(v, [](const APFloat &x) { return x.isNegInfinity(); });
+  };
   if (!isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(next) ||
       !llvm::is_contained(next->getOperands(), m) ||
-      !isSplat(loop.getInitArgs()[maximum],
-               [](const APFloat &x) { return x.isNegInfinity(); }))
+      !isInfinite(loop.getInitArgs()[maximum]))
     return false;
   SmallVector<Value> sums, behind{next->getOperand(next->getOperand(0) == m)};
   SmallVector<unsigned> which;
@@ -446,14 +89,22 @@ bool provesByRows(scf::ForOp loop, unsigned maximum,
       sums.push_back(loop.getRegionIterArgs()[i]);
       which.push_back(i);
     }
-  // The largest of a row is -inf if all of it is.
+  // The largest of a row is -inf if all of it is; and c ? x : -inf is if c is
+  // false or x is -inf.
   if (auto reduce = behind[0].getDefiningOp<ReduceOp>();
       reduce && reduce.getKind() == CombineKind::Max)
     behind.push_back(reduce.getInputs()[0]);
+  SmallVector<Value> elements{behind.back()};
+  auto choice = behind.back().getDefiningOp<arith::SelectOp>();
+  bool taken = choice && isInfinite(choice.getFalseValue());
+  if (choice && (taken || isInfinite(choice.getTrueValue())))
+    elements.append({choice.getCondition(),
+                     taken ? choice.getTrueValue() : choice.getFalseValue()});
   if (auto block = dyn_cast<RankedTensorType>(m.getType())) {
     SmallVector<Value> assumed(sums);
     assumed.push_back(m);
     llvm::append_range(assumed, behind);
+    llvm::append_range(assumed, elements);
     if (!isByRows(loop, assumed, block.getDimSize(0)))
       return false;
   }
@@ -463,18 +114,27 @@ bool provesByRows(scf::ForOp loop, unsigned maximum,
     return FloatAttr::get(type, infinite ? APFloat::getInf(form, true)
                                          : APFloat::getZero(form));
   };
-  Numbering seen, empty, first;
+  Numbering seen, empty, first, other;
   seen.assumeFinite(m);
-  for (Numbering *n : {&empty, &first}) {
+  for (Numbering *n : {&empty, &first, &other}) {
     n->assume(m, element(m, true));
     for (Value sum : sums)
       n->assume(sum, element(sum, false));
   }
-  for (Value v : behind)
-    first.assume(v, element(v, true));
+  for (Numbering *n : {&first, &other})
+    for (Value v : behind)
+      n->assume(v, element(v, true));
+  if (elements.size() > 1) {
+    Builder b(loop.getContext());
+    first.assume(elements[1], b.getBoolAttr(taken));
+    first.assume(elements[2], element(elements[2], true));
+    other.assume(elements[1], b.getBoolAttr(!taken));
+  }
   return seen.proves(loop, facts) && empty.proves(loop, facts) &&
+         agree(loop, elements, first, other) &&
          llvm::all_of(which, [&](unsigned i) {
-           return first.isZero(loop.getYieldedValues()[i]);
+           Value next = loop.getYieldedValues()[i];
+           return first.isZero(next) && other.isZero(next);
          });
 }
 

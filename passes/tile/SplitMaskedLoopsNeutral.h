@@ -2,10 +2,8 @@
 //
 // Whether an iteration of a loop does nothing.
 //
-// With some truth values of the body known, every value gets a number: equal
-// numbers are equal values. A constant's number is its element's, whatever the
-// shape; an op's is found by folding it, by the rules below, or else it is that
-// of the op and its operands' numbers. The iteration does nothing if each
+// With some truth values of the body known, equal values are found
+// (SplitMaskedLoopsNumbering.h). The iteration does nothing if each
 // yielded value has the number of the carried one, and nothing is written. For
 // the online softmax in a block that nobody sees:
 //
@@ -26,17 +24,6 @@
 // Assumed is what holds for the values of a program that means something: what
 // is loaded is finite, and finite numbers give finite ones; infinity comes from
 // a mask's -inf alone. The sign of a zero is not kept (-0 + 0 = 0).
-//
-//   x + 0, x - 0, x * 1        x
-//   x * 0                      0, if x is surely finite
-//   x - x                      0, if x is surely finite
-//   -inf - x, -inf + x         -inf, if x is surely finite
-//   select(c, x, x)            x
-//   reduce add of 0            0;  max, min, and, or of a constant: the same
-//   dot(0, y, acc)             acc, if y is surely finite; dot(x, 0, acc) too
-//   fma(x, y, z)               as x * y + z
-//   scf.if                     the branch that is taken, or what both agree on
-//   scf.for                    its inputs, if its iterations do nothing
 #ifndef ACT_PASSES_TILE_SPLITMASKEDLOOPSNEUTRAL_H
 #define ACT_PASSES_TILE_SPLITMASKEDLOOPSNEUTRAL_H
 
