@@ -133,6 +133,28 @@ AffineBlocks::rangeOf(const AffineBlock &block) {
   return std::pair(*low, *high);
 }
 
+AffineNumber AffineBlocks::extreme(const AffineNumber &n, bool largest) {
+  AffineNumber out{n.constant, {}};
+  for (auto [symbol, factor] : n.symbols) {
+    Value v = symbol;
+    if (isa<RankedTensorType>(v.getType())) {
+      bool max = (factor > 0) == largest;
+      Value &reduced = extremes[{v, unsigned(max)}];
+      if (!reduced) {
+        OpBuilder b(v.getContext());
+        b.setInsertionPointAfterValue(v);
+        reduced =
+            ReduceOp::create(b, v.getLoc(),
+                             max ? CombineKind::Max : CombineKind::Min, v, 0)
+                .getResult(0);
+      }
+      v = reduced;
+    }
+    out.symbols.push_back({v, factor});
+  }
+  return out;
+}
+
 bool AffineBlocks::isNonNegative(const AffineBlock &block) {
   auto range = rangeOf(block);
   return range && range->first >= 0;
@@ -157,9 +179,16 @@ std::optional<AffineBlock> AffineBlocks::of(Value v) {
   if (it != known.end())
     return it->second;
   std::optional<AffineBlock> block = compute(v);
-  if (!block && v.getType().isIntOrIndex() && widthOf(v.getType()) <= 64 &&
-      widthOf(v.getType()) > 1)
+  auto row = dyn_cast<RankedTensorType>(v.getType());
+  if (!block && (!row || row.getRank() == 1) &&
+      getElementTypeOrSelf(v.getType()).isIntOrIndex() &&
+      widthOf(v.getType()) <= 64 && widthOf(v.getType()) > 1) {
     block = AffineBlock{{0, {{v, 1}}}, {}, {}};
+    if (row) {
+      block->places = {0};
+      block->shape = {row.getDimSize(0)};
+    }
+  }
   return known[v] = block;
 }
 

@@ -16,6 +16,9 @@
 // %j - %i + 78; the smallest is %j - %i - 64. So causality holds in the whole
 // block as soon as it holds in one corner, and that is a question about %j.
 //
+// A row of numbers that is no sum, like where each query's sequence begins, is
+// a symbol, too; its extremes are reductions.
+//
 // Sums go through casts and through blocks' changes of shape. Arithmetic in 64
 // bits (index and i64) is assumed not to overflow, as it counts elements of
 // tensors that fit in memory; in fewer bits it must be proven, by the ranges of
@@ -29,7 +32,8 @@
 
 namespace act::tile {
 
-/// constant + sum of factor * symbol. Symbols are numbers, not blocks.
+/// constant + sum of factor * symbol. Symbols are numbers; in a block's form
+/// also rows of numbers, which are repeated along its other dimensions.
 struct AffineNumber {
   int64_t constant = 0;
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> symbols;
@@ -57,10 +61,13 @@ public:
   explicit AffineBlocks(mlir::DataFlowSolver &ranges) : ranges(ranges) {}
 
   /// `v` as a sum, or nothing. What is no sum itself is a symbol if it is a
-  /// number; a block that is no sum has no form.
+  /// number or has one dimension; another block that is no sum has no form.
   std::optional<AffineBlock> of(mlir::Value v);
   /// x - y.
   std::optional<AffineBlock> difference(mlir::Value x, mlir::Value y);
+  /// `n` with the smallest or the largest element of each row among its
+  /// symbols, so that it is at most, or at least, what `n` is in any place.
+  AffineNumber extreme(const AffineNumber &n, bool largest);
   /// Whether no element is negative when read as a signed number.
   bool isNonNegative(const AffineBlock &block);
   /// A number that `n` surely does not exceed. Minima, maxima and quotients
@@ -78,6 +85,7 @@ private:
 
   mlir::DataFlowSolver &ranges;
   llvm::DenseMap<mlir::Value, std::optional<AffineBlock>> known;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> extremes;
 };
 
 /// `n` as an index, from ops at the builder's place.

@@ -15,9 +15,13 @@ def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModu
     Blocks in which the comparison's constant leaves the carried values as they
     are, are in none of them; that they do is derived by folding the body.
 
+    Positions are also compared with rows of numbers that do not change in the
+    loop, like the beginnings of packed sequences: the smallest and the largest of
+    them say where all is hidden or seen.
+
     Loaded numbers are assumed to be finite, so that 0 times one of them is 0.
-    Comparisons with what is loaded stay, and so does a loop around one that is
-    split.
+    Comparisons with what is loaded in the loop stay, and so does a loop around
+    one that is split.
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];

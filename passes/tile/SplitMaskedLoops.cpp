@@ -105,8 +105,8 @@ std::optional<Mask> maskOf(arith::CmpIOp op, scf::ForOp loop,
   for (auto [symbol, f] : d->number.symbols)
     if (symbol != counter && !loop.isDefinedOutsideOfLoop(symbol))
       return std::nullopt;
-  AffineNumber low = ends->first.without(counter),
-               high = ends->second.without(counter);
+  AffineNumber low = sums.extreme(ends->first.without(counter), false),
+               high = sums.extreme(ends->second.without(counter), true);
   if (factor < 0) // false while -factor * counter <= low, true above high
     return Mask{op, false, {-factor, low}, {-factor, high}};
   // True while factor * counter + high < 0, false once it is not with low.

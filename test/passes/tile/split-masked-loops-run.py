@@ -37,6 +37,8 @@ CASES = {
     "ragged-at-launch": dict(s=64, t=250, bq=64, bk=64, end=250, launch=True),
     "hidden": dict(s=200, t=200, bq=64, bk=64, causal=0, hidden=True),
     "packed": dict(s=128, t=300, bq=32, bk=32, begin=75, end=222),
+    "sequences": dict(s=256, t=256, bq=64, bk=32, causal=0, lengths=[70, 1, 90, 95]),
+    "sequences-both-ways": dict(s=192, t=192, bq=32, bk=48, lengths=[20, 100, 72]),
     "all-seen": dict(s=64, t=128, bq=64, bk=64, end=1000),
     "none-seen": dict(s=64, t=128, bq=64, bk=64, end=0),
     "rescaled": dict(s=200, t=200, bq=64, bk=64, causal=0, guard="scale"),
@@ -61,9 +63,20 @@ def comparisons(case):
     return out
 
 
+def sequence(case):
+    """Where each query's sequence begins and ends; without sequences, everywhere."""
+    lengths = case.get("lengths", [case["t"]])
+    ends = np.cumsum(lengths)
+    which = np.minimum(np.searchsorted(ends, np.arange(case["s"]), side="right"), len(ends) - 1)
+    return (ends - lengths)[which].astype(np.int32), ends[which].astype(np.int32)
+
+
 def blocks_needed(case):
     count = 0
+    low, high = sequence(case)
     for i, j in itertools.product(range(0, case["s"], case["bq"]), range(0, case["t"], case["bk"])):
+        if j + case["bk"] <= low[i:i + case["bq"]].min() or j >= high[i:i + case["bq"]].max():
+            continue
         count += all(min(a * x + b * y for x in (i, i + case["bq"] - 1) for y in (j, j + case["bk"] - 1)) + c < 0
                      for a, b, c in comparisons(case))
     return count
@@ -120,6 +133,12 @@ def kernel(case, split):
     if "begin" in case:
         lines.append(f"%begin = arith.cmpi sge, %keys, %begin_c : {block}")
         seen.append("begin")
+    for bound, predicate in (("low", "sge"), ("high", "slt")) if "lengths" in case else ():
+        if bits == 64:
+            lines.append(f"%{bound}_64 = arith.extsi %{bound}_32 : tensor<{bq}xi32> to tensor<{bq}xi64>")
+        spread(f"{bound}_b", f"{bound}_{bits}", 1)
+        lines.append(f"%{bound} = arith.cmpi {predicate}, %keys, %{bound}_b : {block}")
+        seen.append(bound)
     mask = seen[0]
     for name in seen[1:]:
         lines.append(f"%{mask}_{name} = arith.andi %{mask}, %{name} : tensor<{scores}xi1>")
@@ -138,7 +157,8 @@ def kernel(case, split):
     return f"""
 gpu.module @kernels {{
   gpu.func @attention(%q: !tile.view<{s}x{D}xbf16>, %k: !tile.view<{t}x{D}xbf16>, %v: !tile.view<{t}x{D}xbf16>,
-                      %o: !tile.view<{s}x{D}xf32>, %n: index, %step: index)
+                      %o: !tile.view<{s}x{D}xf32>, %n: index, %step: index,
+                      %lows: !tile.view<{s}xi32>, %highs: !tile.view<{s}xi32>)
       kernel attributes {{tile.grid = array<i64: {-(-s // bq)}, 1, 1>}} {{
     %c0 = arith.constant 0 : index
     %c{bk} = arith.constant {bk} : index
@@ -153,6 +173,8 @@ gpu.module @kernels {{
     %no_values = arith.constant dense<0.0> : tensor<{bq}x{D}xf32>
     %p = tile.program_id x
     %i = arith.muli %p, %bq : index
+    %low_32 = tile.load %lows[%i : {bq}] : !tile.view<{s}xi32>
+    %high_32 = tile.load %highs[%i : {bq}] : !tile.view<{s}xi32>
     %Q = tile.load %q[%i : {bq}, %c0 : {D}] : !tile.view<{s}x{D}xbf16>
     %all:3 = scf.for %j = %c0 to %t step {step} iter_args(%acc = %no_values, %m = %inf, %l = %zero)
         -> (tensor<{bq}x{D}xf32>, tensor<{bq}xf32>, tensor<{bq}xf32>) {{
@@ -212,6 +234,8 @@ def reference(case, q, k, v):
     seen = np.ones((case["s"], case["t"]), bool)
     for a, b, c in comparisons(case):
         seen &= a * i + b * j + c < 0
+    low, high = sequence(case)
+    seen &= (low[:, None] <= j) & (j < high[:, None])
     scores = np.where(seen, q @ k.T, -np.inf)
     most = scores.max(1, keepdims=True)
     powers = np.exp(scores - np.where(np.isinf(most), 0, most))
@@ -223,7 +247,7 @@ def run(folder, case, split):
     (folder / "k.mlir").write_text(kernel(case, split))
     command = ["act-run", "kernel", str(folder / "k.mlir"), "--target", "sm_86", "--seed", "7"]
     for a in ["in:q.npy", "in:k.npy", "in:v.npy", f"out:f32[{case['s']},{case.get('d', 32)}]:o.npy", f"i64:{case.get('end', 0)}",
-              f"i64:{case['bk']}"]:
+              f"i64:{case['bk']}", "in:low.npy", "in:high.npy"]:
         command += ["--arg", a.replace(":", f":{folder}/", 1) if a.startswith("in:") else
                     a.replace(":o.npy", f":{folder}/o.npy")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -244,6 +268,8 @@ def main():
         d = case.get("d", 32)
         q, k, v = (bf16(rng.normal(size=(n, d)) / d**0.25) for n in (case["s"], case["t"], case["t"]))
         for file, x in zip("qkv", (q, k, v)):
+            np.save(folder / f"{file}.npy", x)
+        for file, x in zip(("low", "high"), sequence(case)):
             np.save(folder / f"{file}.npy", x)
         got, matrix, shared = run(folder, case, True)
         plain, most, _ = run(folder, case, False)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-split-masked-loops,canonicalize,cse))' | FileCheck %s
+
+gpu.module @kernels {
+  // Where each query's sequence begins is loaded: keys are hidden from all rows
+  // up to the first one's, and from none behind the last one's.
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK: %[[ROWS:.*]] = tile.load
+  // CHECK-DAG: %[[FIRST:.*]] = tile.reduce min %[[ROWS]] axis 0
+  // CHECK-DAG: %[[LAST:.*]] = tile.reduce max %[[ROWS]] axis 0
+  // CHECK: scf.for
+  // CHECK: arith.cmpi sge
+  // CHECK: scf.yield
+  // CHECK: scf.for
+  // CHECK-NOT: arith.cmpi
+  // CHECK: scf.yield
+  // CHECK-NOT: scf.for
+  gpu.func @rows(%x: !tile.view<32x256xf32>, %begins: !tile.view<32xi64>, %y: !tile.view<32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c256 = arith.constant 256 : index
+    %none = arith.constant dense<0.0> : tensor<32x16xf32>
+    %zero = arith.constant dense<0.0> : tensor<32xf32>
+    %rows = tile.load %begins[%c0 : 32] : !tile.view<32xi64>
+    %column = tile.expand_dims %rows axis 1 : tensor<32xi64>
+    %bs = tile.broadcast %column : tensor<32x1xi64> -> tensor<32x16xi64>
+    %sum = scf.for %j = %c0 to %c256 step %c16 iter_args(%acc = %zero) -> tensor<32xf32> {
+      %j64 = arith.index_cast %j : index to i64
+      %js = tensor.splat %j64 : tensor<16xi64>
+      %places = tile.iota 0 to 16
+      %places64 = arith.extsi %places : tensor<16xi32> to tensor<16xi64>
+      %k = arith.addi %js, %places64 : tensor<16xi64>
+      %k1 = tile.expand_dims %k axis 0 : tensor<16xi64>
+      %ks = tile.broadcast %k1 : tensor<1x16xi64> -> tensor<32x16xi64>
+      %seen = arith.cmpi sge, %ks, %bs : tensor<32x16xi64>
+      %v = tile.load %x[%c0 : 32, %j : 16] : !tile.view<32x256xf32>
+      %w = arith.select %seen, %v, %none : tensor<32x16xi1>, tensor<32x16xf32>
+      %s = tile.reduce add %w axis 1 : tensor<32x16xf32>
+      %next = arith.addf %acc, %s : tensor<32xf32>
+      scf.yield %next : tensor<32xf32>
+    }
+    tile.store %sum, %y[%c0 : 32] : !tile.view<32xf32>
+    gpu.return
+  }
+}
