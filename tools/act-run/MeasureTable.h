@@ -9,9 +9,10 @@
 namespace act::run {
 
 /// Prints the table to standard output, and as JSON to `jsonPath` when it is
-/// not empty. An error when the step obtained memory it had not planned, wrote
-/// beyond its arena or scratch, or when parameters, gradients or optimizer state
-/// were allocated with another size than the artifact's report predicts.
+/// not empty. An error when the step obtained memory it had not planned (on the
+/// host, where memory is not a simulator's or a driver's own), wrote beyond its
+/// arena or scratch, or when parameters, gradients or optimizer state were
+/// allocated with another size than the artifact's report predicts.
 Status printMeasurement(Model &model, const std::string &function,
                         const measure::Obtained &obtained,
                         const std::string &jsonPath);

@@ -115,6 +115,7 @@ Status Model::describeAll() {
   report = info.report;
   microBatches = info.micro_batches;
   threads = d.threads;
+  onHost = d.host_addressable;
   auto p = list(ACTRT_PARAMETER, nullptr), s = list(ACTRT_STATE, nullptr),
        c = list(ACTRT_SCALAR, nullptr), f = list(ACTRT_FUNCTION, nullptr);
   for (auto *r : {&p, &s, &c, &f})

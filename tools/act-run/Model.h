@@ -67,6 +67,7 @@ public:
   uint64_t maxPositions = 0;
   int64_t vocabulary = 0;   // tokens are below this; 0: unknown
   bool predictsNext = true; // labels are the tokens shifted by one
+  bool onHost = true; // what it obtains is not a simulator's or a driver's
 
   const Entity *parameter(const std::string &name) const;
   bool hasFunction(const std::string &name) const;
