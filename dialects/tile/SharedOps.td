@@ -5,8 +5,11 @@ include "dialects/tile/OpBase.td"
 def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
   let summary = "shared memory of a program";
   let description = [{
-    Lives as long as the program. `offset` is where it lies, in bytes from the
-    start of the program's shared memory, once a pass has said so.
+    It is there from its first use to its last one in the block that the op is
+    in; in a loop's body each iteration has its own, which holds nothing yet.
+    Memory that is not needed any more serves others. `offset` is where it lies,
+    in bytes from the start of the program's shared memory, once a pass has said
+    so.
 
     Example:
     ```mlir
