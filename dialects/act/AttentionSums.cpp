@@ -252,16 +252,16 @@ LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
   AttentionGradOp::Adaptor in(operands, op);
   GradSums g(b, op, in);
   auto type = plainTensor(op.getDsinks().getType());
-  Value sum =
-      g.l.sum({g.t.kvHeads, g.members, g.t.batch, g.t.s}, {2, 3},
-              {g.l.at(g.groupedHeads(in.getSinks()), {0, 1}),
-               g.l.at(g.lse, {2, 0, 1, 3}), g.l.at(g.delta, {2, 0, 1, 3})},
-              [](Scalars &s, ValueRange x) {
-                Value p = s.exp(s.sub(x[0], x[1]));
-                // No key and a sink of -inf: nothing in the denominator.
-                p = s.select(s.isNegInf(x[1]), s.f(0), p);
-                return s.neg(s.mul(p, x[2]));
-              });
+  Value sum = g.l.sum(g.rows, {0, 3},
+                      {g.l.at(g.groupedHeads(in.getSinks()), {1, 2}),
+                       g.l.whole(g.lse), g.l.whole(g.delta)},
+                      [](Scalars &s, ValueRange x) {
+                        Value p = s.exp(s.sub(x[0], x[1]));
+                        // No key and a sink of -inf: nothing in the
+                        // denominator.
+                        p = s.select(s.isNegInf(x[1]), s.f(0), p);
+                        return s.neg(s.mul(p, x[2]));
+                      });
   dsinks =
       g.l.reshape(g.l.rounded(sum, type.getElementType()), type.getShape());
   return success();

@@ -28,7 +28,7 @@ def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differenti
 }
 
 def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
-    LowerableToLinalg, Differentiable, Decomposable]> {
+    LowerableToSums, Differentiable, Decomposable]> {
   let summary = "a linear layer";
   let description = [{
     result = input W^T + bias, W of shape [out, in]; with `in_out` W is [in, out]
@@ -57,7 +57,7 @@ def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
   let hasVerifier = 1;
 }
 
-def Act_DequantizeOp : Act_Op<"dequantize", [Pure, Costed, LowerableToLinalg]> {
+def Act_DequantizeOp : Act_Op<"dequantize", [Pure, Costed, LowerableToSums]> {
   let summary = "an nf4 weight in a float type";
   let description = [{
     result = code value * absmax of the element's block, rounded to the result's

@@ -61,16 +61,21 @@ LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 
 // absmax of every block, f32, from the bytes behind the codes.
 static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
-                    int64_t blocks) {
-  Value tail = l.reshape(l.slice(bytes, 0, offset, blocks * 4), {blocks, 4});
+                    ArrayRef<int64_t> blocks) {
+  SmallVector<int64_t> ranges(blocks);
+  ranges.push_back(4);
+  Value tail = l.reshape(
+      l.slice(bytes, 0, offset, ShapedType::getNumElements(ranges)), ranges);
+  int64_t last = blocks.size();
   OpBuilder &b = l.b;
   return l.reduce(
-      {blocks, 4}, {1}, {l.whole(tail)}, b.getI32IntegerAttr(0),
+      ranges, {last}, {l.whole(tail)}, b.getI32IntegerAttr(0),
       [&](Scalars &s, ValueRange x) -> Value {
         Value byte = arith::ExtUIOp::create(s.b, s.loc, s.b.getI32Type(), x[0]);
         Value shift = arith::MulIOp::create(
             s.b, s.loc,
-            arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), s.loop(1)),
+            arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(),
+                                       s.loop(last)),
             s.i32(8));
         return arith::OrIOp::create(
             s.b, s.loc, x[1], arith::ShLIOp::create(s.b, s.loc, byte, shift));
@@ -79,88 +84,112 @@ static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
 }
 
 // Loops of the result: (block, byte of the block, nibble). A last block that is
-// not full makes whole blocks of what is there, and cuts the rest off.
+// not full makes whole blocks of what is there, and cuts the rest off. With
+// `inRows`, blocks are counted per row, which must be whole ones: then a part
+// of the result is seen to need a part of the bytes.
 static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
-                        ArrayRef<int64_t> shape, Type element) {
+                        ArrayRef<int64_t> shape, Type element,
+                        bool inRows = false) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
   int64_t block = nf4.getBlock(), blocks = llvm::divideCeil(count, block);
   int64_t packed = llvm::alignTo(llvm::divideCeil(count, 2), 64);
-  Value scales = absmax(l, bytes, packed, blocks);
+  SmallVector<int64_t> lead{blocks};
+  if (inRows && shape.back() % block == 0) {
+    lead.assign(shape.begin(), shape.end());
+    lead.back() /= block;
+  }
+  Value scales = absmax(l, bytes, packed, lead);
   Value table = arith::ConstantOp::create(
       l.b, l.loc,
       DenseElementsAttr::get(RankedTensorType::get({16}, l.b.getF32Type()),
                              ArrayRef<float>(nf4::levels, 16)));
   int64_t half = block / 2, wanted = blocks * half;
   bool ragged = count % block != 0;
-  SmallVector<LinalgBuilder::Input> inputs{l.at(scales, {0})};
+  SmallVector<int64_t> loops(lead), ofBytes(lead);
+  loops.append({half, 2});
+  ofBytes.push_back(half);
+  int64_t rank = loops.size();
+  auto leading = [](int64_t n) {
+    return llvm::to_vector(llvm::seq<int64_t>(0, n));
+  };
+  SmallVector<LinalgBuilder::Input> inputs{l.at(scales, leading(rank - 2))};
   if (!ragged)
-    inputs.push_back(
-        l.at(l.reshape(l.slice(bytes, 0, 0, wanted), {blocks, half}), {0, 1}));
+    inputs.push_back(l.at(l.reshape(l.slice(bytes, 0, 0, wanted), ofBytes),
+                          leading(rank - 1)));
   Value out =
-      l.map({blocks, half, 2}, inputs, element,
-            [&](Scalars &s, ValueRange x) -> Value {
-              Value byte;
-              if (ragged) {
-                Value at = arith::AddIOp::create(
-                    s.b, s.loc,
-                    arith::MulIOp::create(s.b, s.loc, s.loop(0), s.index(half)),
-                    s.loop(1));
-                at =
-                    arith::MinUIOp::create(s.b, s.loc, at, s.index(packed - 1));
-                byte = tensor::ExtractOp::create(s.b, s.loc, bytes, at);
-              } else {
-                byte = x[1];
-              }
-              byte = arith::ExtUIOp::create(s.b, s.loc, s.b.getI32Type(), byte);
-              Value high = arith::ShRUIOp::create(s.b, s.loc, byte, s.i32(4));
-              Value low = arith::AndIOp::create(s.b, s.loc, byte, s.i32(15));
-              Value first = arith::CmpIOp::create(
-                  s.b, s.loc, arith::CmpIPredicate::eq, s.loop(2), s.index(0));
-              Value code = arith::IndexCastUIOp::create(
-                  s.b, s.loc, s.b.getIndexType(), s.select(first, high, low));
-              Value value = tensor::ExtractOp::create(s.b, s.loc, table, code);
-              Value scale =
-                  arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), x[0]);
-              // The product is one of f32 values, whatever it is rounded to.
-              Value product = arith::MulFOp::create(s.b, s.loc, value, scale);
-              return convertFloat(s.b, s.loc, product, s.compute);
-            });
-  out = l.reshape(out, {blocks * block});
+      l.map(loops, inputs, element, [&](Scalars &s, ValueRange x) -> Value {
+        Value byte;
+        if (ragged) {
+          Value at = arith::AddIOp::create(
+              s.b, s.loc,
+              arith::MulIOp::create(s.b, s.loc, s.loop(0), s.index(half)),
+              s.loop(1));
+          at = arith::MinUIOp::create(s.b, s.loc, at, s.index(packed - 1));
+          byte = tensor::ExtractOp::create(s.b, s.loc, bytes, at);
+        } else {
+          byte = x[1];
+        }
+        byte = arith::ExtUIOp::create(s.b, s.loc, s.b.getI32Type(), byte);
+        Value high = arith::ShRUIOp::create(s.b, s.loc, byte, s.i32(4));
+        Value low = arith::AndIOp::create(s.b, s.loc, byte, s.i32(15));
+        Value first = arith::CmpIOp::create(
+            s.b, s.loc, arith::CmpIPredicate::eq, s.loop(rank - 1), s.index(0));
+        Value code = arith::IndexCastUIOp::create(
+            s.b, s.loc, s.b.getIndexType(), s.select(first, high, low));
+        Value value = tensor::ExtractOp::create(s.b, s.loc, table, code);
+        Value scale =
+            arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), x[0]);
+        // The product is one of f32 values, whatever it is rounded to.
+        Value product = arith::MulFOp::create(s.b, s.loc, value, scale);
+        return convertFloat(s.b, s.loc, product, s.compute);
+      });
   if (ragged)
-    out = l.slice(out, 0, 0, count);
+    out = l.slice(l.reshape(out, {blocks * block}), 0, 0, count);
+  else if (lead.size() == 1)
+    out = l.reshape(out, {count});
   return l.reshape(out, shape);
+}
+
+static Value lowerDequantize(DequantizeOp op, OpBuilder &b, Value bytes,
+                             bool inRows) {
+  auto type = plainTensor(op.getResult().getType());
+  LinalgBuilder l(b, op.getLoc(), {type});
+  auto nf4 = cast<NF4Type>(op.getInput().getType().getElementType());
+  return dequantize(l, bytes, nf4, type.getShape(), type.getElementType(),
+                    inRows);
 }
 
 LogicalResult DequantizeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                           SmallVectorImpl<Value> &results) {
-  auto type = plainTensor(getResult().getType());
-  LinalgBuilder l(b, getLoc(), {type});
-  auto nf4 = cast<NF4Type>(getInput().getType().getElementType());
-  results.push_back(
-      dequantize(l, operands[0], nf4, type.getShape(), type.getElementType()));
+  results.push_back(lowerDequantize(*this, b, operands[0], false));
+  return success();
+}
+
+LogicalResult DequantizeOp::lowerToSums(OpBuilder &b, ValueRange operands,
+                                        SmallVectorImpl<Value> &results) {
+  results.push_back(lowerDequantize(*this, b, operands[0], true));
   return success();
 }
 
 // With LoRA the steps round as act.linear's decomposition does: the base
 // product, the low-rank one, the one of the low-rank result, its multiple, and
 // the sum are each values of the result's type.
-LogicalResult LinearOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
-                                      SmallVectorImpl<Value> &results) {
-  Adaptor in(operands, *this);
-  auto type = plainTensor(getResult().getType());
+static Value lowerLinear(LinearOp op, OpBuilder &b, LinearOp::Adaptor in,
+                         bool inRows) {
+  auto type = plainTensor(op.getResult().getType());
   Type element = type.getElementType();
   Value input = in.getInput(), weight = in.getWeight();
   SmallVector<Type> types{input.getType(), type};
-  auto nf4 = dyn_cast<NF4Type>(getWeight().getType().getElementType());
+  auto nf4 = dyn_cast<NF4Type>(op.getWeight().getType().getElementType());
   if (!nf4)
     types.push_back(weight.getType());
-  LinalgBuilder l(b, getLoc(), TypeRange(types));
+  LinalgBuilder l(b, op.getLoc(), TypeRange(types));
   if (nf4)
-    weight = dequantize(l, weight, nf4, getWeight().getType().getShape(),
-                        elementOf(input));
-  Value product = timesMatrix(l, input, weight, !getInOut());
+    weight = dequantize(l, weight, nf4, op.getWeight().getType().getShape(),
+                        elementOf(input), inRows);
+  Value product = timesMatrix(l, input, weight, !op.getInOut());
   SmallVector<int64_t> rows(shapeOf(product));
   Value out;
   if (in.getBias())
@@ -172,13 +201,24 @@ LogicalResult LinearOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
     Value low =
         l.rounded(timesMatrix(l, input, in.getLoraA(), true), elementOf(input));
     Value up = l.rounded(timesMatrix(l, low, in.getLoraB(), true), element);
-    double scale = getLoraScale()->convertToDouble();
+    double scale = op.getLoraScale()->convertToDouble();
     out = l.map(rows, {l.whole(out), l.whole(up)}, element,
                 [&](Scalars &s, ValueRange x) {
                   Value scaled = s.rounded(s.mul(s.f(scale), x[1]), element);
                   return s.add(x[0], scaled);
                 });
   }
-  results.push_back(l.reshape(out, type.getShape()));
+  return l.reshape(out, type.getShape());
+}
+
+LogicalResult LinearOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                      SmallVectorImpl<Value> &results) {
+  results.push_back(lowerLinear(*this, b, Adaptor(operands, *this), false));
+  return success();
+}
+
+LogicalResult LinearOp::lowerToSums(OpBuilder &b, ValueRange operands,
+                                    SmallVectorImpl<Value> &results) {
+  results.push_back(lowerLinear(*this, b, Adaptor(operands, *this), true));
   return success();
 }

@@ -11,6 +11,9 @@ using namespace act::tile;
 
 namespace {
 
+/// Numbers of a constant that is picked from.
+constexpr int64_t maxTable = 1024;
+
 /// Memory has truth values as bytes; registers hold what arithmetic takes.
 Type elementOf(Type t) {
   if (auto tensor = dyn_cast<RankedTensorType>(t))
@@ -178,14 +181,41 @@ Value BlockEvaluator::spread(BlockValue block, ArrayRef<int> onto) {
   for (int a : onto)
     if (llvm::is_contained(have, a))
       wanted.push_back(a);
-  if (have.size() == 2 && have != wanted) {
-    v = TransOp::create(b, loc, v);
+  if (have != wanted) {
+    if (have.size() == 2)
+      v = TransOp::create(b, loc, v);
+    else if (auto load = v.getDefiningOp<LoadOp>())
+      v = loadedInOrder(load, have, wanted);
+    else
+      emitError(loc) << "a computed block of " << have.size()
+                     << " dimensions cannot be turned around";
     have = wanted;
   }
   for (auto [d, a] : llvm::enumerate(onto))
     if (!llvm::is_contained(have, a))
       v = ExpandDimsOp::create(b, loc, v, d);
   return v.getType() == type ? v : Value(BroadcastOp::create(b, loc, type, v));
+}
+
+/// The block of `load`, of whose dimensions these are the axes, with these
+/// ones.
+Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
+                                    ArrayRef<int> wanted) {
+  SmallVector<int64_t> order, blockDims;
+  for (auto [d, extent] : llvm::enumerate(load.getExtents()))
+    (extent < 0 ? order : blockDims).push_back(d);
+  for (int a : wanted)
+    order.push_back(blockDims[llvm::find(have, a) - have.begin()]);
+  SmallVector<Value> indices;
+  SmallVector<int64_t> extents;
+  for (int64_t d : order) {
+    indices.push_back(load.getIndices()[d]);
+    extents.push_back(load.getExtents()[d]);
+  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(load);
+  Value view = TransposedViewOp::create(b, loc, load.getView(), order);
+  return LoadOp::create(b, loc, view, indices, extents);
 }
 
 FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
@@ -260,8 +290,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
           arith::ConstantOp::create(b, loc, splat.getSplatValue<TypedAttr>()),
           {}};
     if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-        dense && type.getRank() == 1 && type.getDimSize(0) <= 1024)
-      return table(dense, place[0]);
+        dense && type.getNumElements() <= maxTable)
+      return table(dense, place);
   }
   if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op)) {
     if (slice.getType().getRank() == slice.getSourceType().getRank() &&
@@ -285,7 +315,7 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
       size_t wide =
           llvm::count_if(group, [&](int64_t d) { return size(d) > 1; });
       if (wide > 1 && c.axis >= 0)
-        return op->emitOpError("collapses what is computed along an axis");
+        return collapsedBlock(collapse, place);
       // The number of the dimension, in digits; the last is the fastest.
       SmallVector<Coordinate> digits(group.size());
       Value rest = wide > 1 ? indexOf(c) : Value();
@@ -304,6 +334,23 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     return evaluate(collapse.getSrc(), moved);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
+    // Part of a row of numbers that is an argument: it begins with whole rows
+    // of the shape that it gets.
+    auto slice = expand.getSrc().getDefiningOp<tensor::ExtractSliceOp>();
+    Value pointer = slice ? pointers.lookup(slice.getSource()) : Value();
+    if (pointer && slice.getType().getRank() == 1 && slice.hasUnitStride() &&
+        !ShapedType::isDynamic(slice.getStaticOffset(0))) {
+      SmallVector<int64_t> shape(type.getShape());
+      int64_t row = ShapedType::getNumElements(ArrayRef(shape).drop_front());
+      int64_t offset = slice.getStaticOffset(0);
+      if (offset % row == 0) {
+        Place moved(place);
+        moved[0].constant += offset / row;
+        shape[0] += offset / row;
+        return load(RankedTensorType::get(shape, type.getElementType()),
+                    pointer, moved);
+      }
+    }
     auto moved = collapsed(place, expand.getReassociationIndices(),
                            expand.getResultType().getShape());
     if (failed(moved))
@@ -311,6 +358,60 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     return evaluate(expand.getSrc(), *moved);
   }
   return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
+}
+
+/// A block along a dimension that is several: as a block along each of these,
+/// where it has whole ones of all but the first.
+FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
+                                                     const Place &place) {
+  Place moved;
+  SmallVector<int> inner, onto; // axes of the source's block, of the result's
+  for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
+    if (c.axis >= 0)
+      onto.push_back(c.axis);
+    if (c.axis < 0 || group.size() == 1) {
+      if (group.size() > 1)
+        return op.emitOpError("collapses numbers beside a block");
+      moved.push_back(c);
+      if (c.axis >= 0)
+        inner.push_back(c.axis);
+      continue;
+    }
+    int64_t rest = 1;
+    for (int64_t d : ArrayRef(group).drop_front())
+      rest *= op.getSrcType().getDimSize(d);
+    const Axis own = axes[c.axis];
+    if (own.extent % rest || c.scalar || c.constant)
+      return op.emitOpError()
+             << "collapses what is computed along an axis; its "
+                "blocks have no multiple of "
+             << rest;
+    Coordinate first;
+    Value base = scaled<arith::DivUIOp>(own.base, rest);
+    if (own.extent == rest) {
+      first.scalar = base;
+    } else {
+      first.axis = addAxis(base, own.extent / rest);
+      inner.push_back(first.axis);
+    }
+    moved.push_back(first);
+    for (int64_t d : ArrayRef(group).drop_front()) {
+      moved.push_back({});
+      if (op.getSrcType().getDimSize(d) == 1)
+        continue;
+      moved.back().axis = wholeAxis(op.getSrcType().getDimSize(d), moved);
+      inner.push_back(moved.back().axis);
+    }
+  }
+  auto block = evaluate(op.getSrc(), moved);
+  if (failed(block))
+    return failure();
+  Value v = spread(*block, inner);
+  SmallVector<int64_t> shape;
+  for (int a : onto)
+    shape.push_back(axes[a].extent);
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
+  return BlockValue{ReshapeOp::create(b, loc, type, v), onto};
 }
 
 /// The slice where the place is in it, else what it was inserted into.
@@ -467,6 +568,10 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
   SmallVector<BlockValue> blocks;
   size_t level = 0;
   for (Value v : op->getOperands()) {
+    if (isa<RankedTensorType>(v.getType())) { // what is extracted from
+      blocks.push_back({});
+      continue;
+    }
     auto it = values.find(v);
     blocks.push_back(it != values.end() ? it->second
                                         : BlockValue{scalarOf(v), {}});
@@ -537,6 +642,10 @@ FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
                                              const Place &loops) {
   Value argument = argumentBehind(op.getTensor());
   Value pointer = argument ? pointers.lookup(argument) : Value();
+  DenseElementsAttr values;
+  if (matchPattern(op.getTensor(), m_Constant(&values)) &&
+      computed.size() == 1 && values.getNumElements() <= maxTable)
+    return pick(values, computed[0]);
   if (!pointer)
     return op->emitOpError("gathers from what is computed");
   RankedTensorType type = op.getTensor().getType();
@@ -596,26 +705,45 @@ FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
 }
 
 /// A few numbers that the program knows, picked by comparing.
-FailureOr<BlockValue> BlockEvaluator::table(DenseElementsAttr values,
-                                            const Coordinate &c) {
-  Value at = numbers(c), picked;
+BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
   SmallVector<int> along;
-  if (c.axis >= 0)
-    along.push_back(c.axis);
-  auto splat = [&](TypedAttr number) {
-    Value v = arith::ConstantOp::create(b, loc, number);
-    return spread({v, {}}, along);
+  for (const Coordinate &c : place)
+    if (c.axis >= 0)
+      along.push_back(c.axis);
+  auto number = [&](TypedAttr n) {
+    return spread({arith::ConstantOp::create(b, loc, n), {}}, along);
   };
+  // The element's number in the order of memory.
+  Value at = number(b.getI64IntegerAttr(0));
+  int64_t stride = 1;
+  for (size_t d = place.size(); d-- > 0;) {
+    SmallVector<int> own;
+    if (place[d].axis >= 0)
+      own.push_back(place[d].axis);
+    Value v = spread({numbers(place[d]), own}, along);
+    v = arith::MulIOp::create(b, loc, v, number(b.getI64IntegerAttr(stride)));
+    at = arith::AddIOp::create(b, loc, at, v);
+    stride *= values.getType().getShape()[d];
+  }
+  return pick(values, {at, along});
+}
+
+BlockValue BlockEvaluator::pick(DenseElementsAttr values, BlockValue at) {
+  auto number = [&](TypedAttr n) {
+    return spread({arith::ConstantOp::create(b, loc, n), {}}, at.axes);
+  };
+  Value picked;
   for (auto [i, value] : llvm::enumerate(values.getValues<TypedAttr>())) {
     if (!picked) {
-      picked = splat(value);
+      picked = number(value);
       continue;
     }
-    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at,
-                                       splat(b.getI64IntegerAttr(i)));
-    picked = arith::SelectOp::create(b, loc, here, splat(value), picked);
+    Value here =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at.value,
+                              number(b.getI64IntegerAttr(i)));
+    picked = arith::SelectOp::create(b, loc, here, number(value), picked);
   }
-  return BlockValue{picked, along};
+  return {picked, at.axes};
 }
 
 FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,

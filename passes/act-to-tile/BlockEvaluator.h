@@ -64,10 +64,11 @@ struct BlockValue {
 
 class BlockEvaluator {
 public:
-  /// Of a kernel whose body begins with `entry`.
+  /// Of a kernel whose body begins with `entry`. Products of f32 are made with
+  /// `precision`.
   BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc,
-                 mlir::Block &entry)
-      : b(builder), loc(loc), entry(&entry) {}
+                 mlir::Block &entry, DotPrecision precision)
+      : b(builder), loc(loc), entry(&entry), precision(precision) {}
 
   int addAxis(mlir::Value base, int64_t extent);
   /// An axis from 0 to `extent` that `loops` do not have yet. One that there is
@@ -98,6 +99,8 @@ private:
     llvm::SmallVector<int> axes;
   };
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
+  mlir::Value loadedInOrder(LoadOp load, llvm::ArrayRef<int> have,
+                            llvm::ArrayRef<int> wanted);
   mlir::FailureOr<BlockValue> load(mlir::RankedTensorType type,
                                    mlir::Value pointer, const Place &place);
   mlir::FailureOr<BlockValue> generic(mlir::linalg::GenericOp op,
@@ -140,8 +143,11 @@ private:
                                              llvm::ArrayRef<int> onto);
   mlir::FailureOr<BlockValue> inserted(mlir::tensor::InsertSliceOp op,
                                        const Place &place);
-  mlir::FailureOr<BlockValue> table(mlir::DenseElementsAttr values,
-                                    const Coordinate &c);
+  mlir::FailureOr<BlockValue> collapsedBlock(mlir::tensor::CollapseShapeOp op,
+                                             const Place &place);
+  BlockValue table(mlir::DenseElementsAttr values, const Place &place);
+  /// The numbers of `values` that `at`, of i64, counts.
+  BlockValue pick(mlir::DenseElementsAttr values, BlockValue at);
   mlir::FailureOr<Coordinate> at(mlir::AffineExpr expr, const Place &loops);
   mlir::Value viewOf(mlir::RankedTensorType type, mlir::Value pointer);
   /// A number of the function around, made again in the kernel.
@@ -166,6 +172,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Block *entry;
+  DotPrecision precision;
   std::vector<Axis> axes;
   std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;

@@ -35,6 +35,7 @@ std::optional<Combiner> combinerOf(linalg::GenericOp op) {
                       [](auto) { return CombineKind::Add; })
                   .Case<arith::MulFOp, arith::MulIOp>(
                       [](auto) { return CombineKind::Mul; })
+                  .Case<arith::OrIOp>([](auto) { return CombineKind::Or; })
                   .Case<arith::MaximumFOp, arith::MaxSIOp>(
                       [](auto) { return CombineKind::Max; })
                   .Case<arith::MinimumFOp, arith::MinSIOp>(
@@ -324,8 +325,6 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
             b, loc,
             cast<RankedTensorType>(sides[i].getType()).clone(types[1 - i]),
             sides[i]);
-    auto precision = types[0].isF32() && types[1].isF32() ? DotPrecision::TF32
-                                                          : DotPrecision::IEEE;
     return Value(DotOp::create(b, loc, sides[0], sides[1], acc, precision));
   };
   auto total = sweep(sweeps, loops, spread(*first, wanted), step);

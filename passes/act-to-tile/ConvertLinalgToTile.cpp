@@ -17,8 +17,17 @@ namespace {
 
 struct ConvertLinalgToTile
     : act::tile::impl::ConvertLinalgToTilePassBase<ConvertLinalgToTile> {
+  using ConvertLinalgToTilePassBase::ConvertLinalgToTilePassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    auto named = symbolizeDotPrecision(f32Products);
+    if (!named) {
+      module.emitError() << "unknown f32-products '" << f32Products
+                         << "': expected ieee, bf16x3 or tf32";
+      return signalPassFailure();
+    }
+    precision = *named;
     OpBuilder b(&getContext());
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
@@ -32,6 +41,7 @@ struct ConvertLinalgToTile
   }
 
   LogicalResult convert(func::FuncOp f, OpBuilder &b);
+  DotPrecision precision = DotPrecision::IEEE;
 };
 
 /// Where a result is, seen from the places along the grid.
@@ -72,7 +82,8 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
     }
     out.at.push_back({});
     if (size > 1)
-      out.at.back().axis = blocks.wholeAxis(size, out.at);
+      out.at.back().axis = blocks.wholeAxis(
+          hasProduct(u) ? llvm::alignTo(size, 16) : size, out.at);
   }
   for (size_t d = 0; d < rank; ++d)
     out.repeated |= !out.used[d] && grid.countOf(d) > 1;
@@ -114,7 +125,7 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   b.setInsertionPointToStart(&entry);
 
   KernelGrid grid = planGrid(results);
-  BlockEvaluator blocks(b, loc, entry);
+  BlockEvaluator blocks(b, loc, entry, precision);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
       blocks.bind(from, to);

@@ -274,6 +274,9 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
   if (n > matched)
     best = bySize;
   best.resize(shape.size(), -1);
+  // Of a product the rows are many, and are those of the grid.
+  if (auto p = productBehind(v); p && v != grid.root && best[p->rows] < 0)
+    return failure();
   int64_t whole = 1;
   for (auto [d, size] : llvm::zip(best, shape))
     if (d < 0)

@@ -13,8 +13,11 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     registers.
 
     Row sums and maxima are reductions of blocks; products of matrices are loops
-    of `tile.dot` whose operands may be computed too.
+    of `tile.dot` whose operands may be computed too. `f32-products` says how those
+    of f32 are made: `ieee`, `bf16x3` or `tf32`.
   }];
+  let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
+    "ieee, bf16x3 or tf32: how products of f32 are made">];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::gpu::GPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

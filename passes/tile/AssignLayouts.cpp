@@ -144,6 +144,12 @@ bool Assignment::mayTake(Value v) const {
 void Assignment::give(Value v, const Distributed &l) {
   if (layouts.try_emplace(v, l).second)
     work.push_back(v);
+  // Several results of one elementwise op have one type.
+  if (Operation *op = v.getDefiningOp();
+      op && op->getNumResults() > 1 && isElementwise(op))
+    for (Value r : op->getResults())
+      if (layouts.try_emplace(r, l).second)
+        work.push_back(r);
 }
 
 void Assignment::spread() {

@@ -52,6 +52,18 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SplitDotsPass : Pass<"tile-split-dots", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "makes products of f32 from products of bf16";
+  let description = [{
+    A `tile.dot` of f32 that is not to be of tf32 becomes several of bf16, whose
+    products are exact and are added in f32. `bf16x3`: two parts of each operand
+    and three products, an error of 2^-16 of each product. `ieee`: three parts
+    and six products, which have all bits of an f32 but the last. Operands are
+    assumed to be finite.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
   let summary = "computes exponentials and maxima of loops with fewer instructions";
   let description = [{

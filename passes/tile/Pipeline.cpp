@@ -23,6 +23,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   // Each loop's own masks are known now, and one fewer select is in the way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createSplitDotsPass());
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-lower-linalg FILE [--host=LIBRARY]: prints FILE with every act op of its
-// functions replaced by its linalg form. The functions' arguments and results
-// lose their encodings; everything else stays. run.py compiles what this prints
-// and compares values. With --host, the functions are compiled as host kernels
-// instead, and their names, grids and scratch are printed.
+// act-lower-linalg FILE [--sums | --host=LIBRARY]: prints FILE with every act
+// op of its functions replaced by its linalg form; with --sums, by the one
+// without loops. The functions' arguments and results lose their encodings;
+// everything else stays. run.py compiles what this prints and compares values.
+// With --host, the functions are compiled as host kernels instead, and their
+// names, grids and scratch are printed.
 //
 // The update ops act on buffers that belong to a parameter. Here they take them
 // from the function's first arguments, in the order of OptimizerLowering.h, and
@@ -66,7 +67,7 @@ static SmallVector<Value> lowerUpdate(OpBuilder &b, Operation *op,
 
 // Ops keep their operands, so that they know their own types; what an operand
 // became is looked up, as passes do.
-static LogicalResult lower(func::FuncOp func) {
+static LogicalResult lower(func::FuncOp func, bool sums) {
   Block &body = func.getBody().front();
   IRMapping converted;
   unsigned count = body.getNumArguments();
@@ -96,7 +97,8 @@ static LogicalResult lower(func::FuncOp func) {
     auto lowerable = dyn_cast<LinalgOpInterface>(op);
     if (!lowerable)
       return op->emitOpError("has no linalg form");
-    if (failed(lowerable.lowerToLinalg(b, operands, results)))
+    if (failed(sums ? lowerable.lowerToSums(b, operands, results)
+                    : lowerable.lowerToLinalg(b, operands, results)))
       return failure();
     if (results.size() != op->getNumResults())
       return op->emitOpError()
@@ -143,8 +145,9 @@ static int emitHostKernels(ModuleOp module, StringRef path) {
 
 int main(int argc, char **argv) {
   StringRef option = argc > 2 ? argv[2] : "";
-  if (argc < 2 || argc > 3 || (argc == 3 && !option.consume_front("--host="))) {
-    llvm::errs() << "usage: act-lower-linalg FILE [--host=LIBRARY]\n";
+  bool sums = option == "--sums", host = option.consume_front("--host=");
+  if (argc < 2 || argc > 3 || (argc == 3 && !sums && !host)) {
+    llvm::errs() << "usage: act-lower-linalg FILE [--sums | --host=LIBRARY]\n";
     return 1;
   }
   DialectRegistry registry;
@@ -159,14 +162,14 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   for (auto func : module->getOps<func::FuncOp>())
-    if (failed(lower(func)))
+    if (failed(lower(func, sums)))
       return 1;
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
     if (isa<ParameterOp>(op))
       op.erase();
   if (failed(verify(*module)))
     return 1;
-  if (argc == 3)
+  if (host)
     return emitHostKernels(*module, option);
   module->print(llvm::outs());
   return 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD [plain|host] [NAME]: values of every act op by its linalg form,
-compiled by upstream's passes or as host kernels.
+"""run.py BUILD [plain|host|blocks] [NAME]: values of every act op by its linalg form,
+compiled by upstream's passes, as host kernels, or as PTX from blocks.
 
 NAME selects the cases whose name contains it. KEEP=DIR keeps the intermediate
 files.
