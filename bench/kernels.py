@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What act's kernels are made of, without a card, beside Triton's.
+
+    build/venv/bin/python bench/kernels.py [--build FOLDER] [--target sm_80,sm_86,sm_89]
+
+Attention forward and backward (8 times 4096 tokens of one head, bf16, D 64 and 128,
+full and causal) and a product of 4096x4096 matrices, all made by act-opt from a model's
+training step; and Triton's kernels of the block programs in
+test/runtime/sim/kernels/triton. Both are assembled by the ptxas of Triton's wheel.
+
+Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the hot
+loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
+"always" executed in every iteration of the loop without masks, and "total" with
+those under a condition, such as a rescaling that is skipped when nothing grew.
+Backward are two kernels, one for dq and one for dk and dv, which do seven products
+where five are useful; their sum is the last line of each.
+
+Needs the package triton.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = ROOT / "test/runtime/sim/kernels/triton"
+ROW = "{:<34}{:>8}{:>6}{:>8}{:>8}{:>9}{:>9}"
+
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+
+
+def wheel():
+    import triton
+    return pathlib.Path(triton.__file__).parent / "backends/nvidia/bin"
+
+
+class Assembled:
+    """A kernel's PTX as ptxas makes it: registers, spills, the loop that has products."""
+
+    def __init__(self, ptx, target, folder):
+        cubin = folder / f"{ptx.stem}.cubin"
+        done = subprocess.run([wheel() / "ptxas", "-v", "-arch", target, ptx, "-o", cubin],
+                              check=True, capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        self.registers = int(re.search(r"Used (\d+) registers", said)[1])
+        self.spilled = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
+        stats = json.loads(run(sys.executable, ROOT / "bench/sass_stats.py", "--json",
+                               "--nvdisasm", wheel() / "nvdisasm", cubin))
+        loops = [l for l in stats[0]["loops"] if l["always"]["mma_flop_per_warp"]]
+        # The loop without masks is the one with the fewest instructions.
+        loop = min(loops, key=lambda l: l["always"]["per_mflop"]["all"])
+        self.always = loop["always"]["per_mflop"]["all"]
+        self.total = loop["total"]["per_mflop"]["all"]
+
+
+def model(d, folder):
+    config = dict(model_type="llama", hidden_size=4096, head_dim=d, num_hidden_layers=1,
+                  num_attention_heads=4096 // d, num_key_value_heads=4096 // d,
+                  intermediate_size=4096, vocab_size=256, max_position_embeddings=8192,
+                  rms_norm_eps=1e-5, rope_theta=1e4, tie_word_embeddings=False,
+                  torch_dtype="bfloat16", hidden_act="silu")
+    file = folder / f"d{d}.json"
+    file.write_text(json.dumps(config))
+    return file
+
+
+def row(name, threads, kernel, shared, scale=1.0):
+    print(ROW.format(name, threads, kernel.registers, kernel.spilled, shared,
+                     f"{kernel.always * scale:.0f}", f"{kernel.total * scale:.0f}"))
+
+
+def of_act(build, target, d, causal, folder):
+    """{kind: (index entry, Assembled)} of the kernels of a training step."""
+    config = model(d, folder)
+    module, fused, out = (folder / n for n in ("model.mlir", "fused.mlir", f"ptx-{d}-{causal}"))
+    run(build / "bin/act-import", config, "--batch", 1, "--seq", 4096, "-o", module)
+    run(build / "bin/act-opt", module, "--fuse-attention", "-o", fused)
+    if not causal:
+        text = fused.read_text()
+        assert re.search(r"act\.attention .* causal ", text)
+        fused.write_text(re.sub(r"(act\.attention .*?) causal ", r"\1 ", text))
+    run(build / "bin/act-opt", fused, "--remat=none", f"--target={target}",
+        f"--emit-ptx=dir={out} cache-dir=none", "-o", "/dev/null")
+    found = {}
+    for entry in json.loads((out / "index.json").read_text()):
+        name = entry["name"].split("_", 1)[1]
+        if name == "attention":
+            kind = "forward"
+        elif name == "attention_grad":  # dq first
+            kind = "dk, dv" if "dq" in found else "dq"
+        elif name == "linear_q_proj":
+            kind = "product"
+        else:
+            continue
+        if kind not in found:
+            found[kind] = entry, Assembled(out / entry["file"], target, folder)
+    return found
+
+
+def of_triton(target, folder):
+    """(name, threads, Assembled, shared bytes) of Triton's kernels."""
+    sys.path.insert(0, str(PROGRAMS))
+    import programs
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    signatures = dict(
+        attention=dict(q="*bf16", k="*bf16", v="*bf16", out="*fp32", lse="*fp32", length="i32",
+                       scale="fp32"),
+        matmul=dict(a="*bf16", b="*bf16", c="*fp32", M="i32", N="i32", K="i32"))
+    work = [(f"forward D {d} {'causal' if causal else 'full'}", "attention",
+             dict(D=d, BM=128, BN=64, CAUSAL=causal), warps, 2)
+            for d, warps in ((64, 4), (128, 8)) for causal in (False, True)]
+    work.append(("product", "matmul", dict(BM=128, BN=128, BK=64), 8, 2))
+    for name, program, constants, warps, stages in work:
+        whole = dict(signatures[program], **{k: "constexpr" for k in constants})
+        order = list(whole)
+        attrs = {(i,): [["tt.divisibility", 16]] for i, n in enumerate(order)
+                 if whole[n].startswith("*") or n in ("M", "N", "K", "length")}
+        source = ASTSource(getattr(programs, program), whole,
+                           {(order.index(k),): v for k, v in constants.items()}, attrs)
+        kernel = triton.compile(source, target=GPUTarget("cuda", int(target[3:].rstrip("a")), 32),
+                                options=dict(num_warps=warps, num_stages=stages))
+        ptx = folder / f"triton-{name.replace(' ', '-')}.ptx"
+        ptx.write_text(kernel.asm["ptx"])
+        yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--target", default="sm_80,sm_86,sm_89")
+    options = parser.parse_args()
+    for target in options.target.split(","):
+        print(f"{target}: SASS instructions per useful MFLOP in the hot loop")
+        print(ROW.format("kernel", "threads", "regs", "spilled", "shared", "always", "total"))
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for d in (64, 128):
+                for causal in (False, True):
+                    found = of_act(options.build, target, d, causal, folder)
+                    label = f"D {d} {'causal' if causal else 'full'}"
+                    for kind in ("forward", "dq", "dk, dv"):
+                        entry, kernel = found[kind]
+                        row(f"act {kind} {label}", entry["block"][0], kernel, entry["shared_bytes"])
+                    parts = [(found["dq"][1], 3), (found["dk, dv"][1], 4)]
+                    always, total = (sum(getattr(k, n) * w for k, w in parts) / 5
+                                     for n in ("always", "total"))
+                    print(ROW.format(f"act backward {label}", "", "", "", "",
+                                     f"{always:.0f}", f"{total:.0f}"))
+            entry, kernel = found["product"]
+            row("act product", entry["block"][0], kernel, entry["shared_bytes"])
+            for name, threads, kernel, shared in of_triton(target, folder):
+                row(f"Triton {name}", threads, kernel, shared)
+        print()
+
+
+if __name__ == "__main__":
+    main()
