@@ -46,14 +46,17 @@ public:
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
   }
   /// sum over queries and members of x[scores] y[b, query, kv head, member, e],
-  /// rounded: [b, key, kv head, e].
-  Value overQueries(Value x, Value y, Type element) {
+  /// times `factor`, rounded: [b, key, kv head, e].
+  Value overQueries(Value x, Value y, Type element, double factor = 1) {
     int64_t width = shapeOf(y)[4];
     Value sum =
         l.sum({t.batch, t.kv, t.kvHeads, width, members, t.s}, {4, 5},
               {l.at(x, {0, 2, 4, 5, 1}), l.at(y, {0, 5, 2, 4, 3})},
               [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
-    return l.rounded(sum, element);
+    return l.map(shapeOf(sum), {l.whole(sum)}, element,
+                 [&](Scalars &s, ValueRange in) {
+                   return factor == 1 ? in[0] : s.mul(in[0], s.f(factor));
+                 });
   }
   /// What masking needs, to come after an op's own inputs.
   SmallVector<LinalgBuilder::Input> maskInputs() {
@@ -127,7 +130,12 @@ struct GradSums : AttentionSums {
                   [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
   }
 
-  /// d loss / d (q k^T), and dropout(p) when it is wanted.
+  /// Whether d score / d (q k^T) is the scale everywhere: then it is left to
+  /// the sums of products.
+  bool slopeIsScale() const { return !t.options.softcap && !t.options.score; }
+  double factor() const { return slopeIsScale() ? t.options.scale : 1; }
+
+  /// d loss / d (q k^T) without `factor`, and dropout(p) when it is wanted.
   SmallVector<Value> scoreGrads(bool wantP) {
     SmallVector<LinalgBuilder::Input> in{
         l.whole(product(q, t.k)), l.whole(product(grad, t.v)),
@@ -139,12 +147,14 @@ struct GradSums : AttentionSums {
       auto score = t.scoreAt(s, at, x[0], x.drop_front(4), true);
       // A row that sees nothing has lse = -inf, and no gradient.
       Value p = power(s, score.value, x[2]);
-      Value ds =
-          s.mul(s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3])), score.slope);
-      // A slope may be infinite or NaN where the score is -inf.
-      Value none = arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ,
-                                         p, s.f(0));
-      SmallVector<Value> values{s.select(none, s.f(0), ds)};
+      Value ds = s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3]));
+      if (!slopeIsScale()) {
+        // A slope may be infinite or NaN where the score is -inf.
+        Value none = arith::CmpFOp::create(
+            s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
+        ds = s.select(none, s.f(0), s.mul(ds, score.slope));
+      }
+      SmallVector<Value> values{ds};
       if (wantP)
         values.push_back(t.dropAt(s, at, p));
       return values;
@@ -225,9 +235,10 @@ LogicalResult act::attentionGradQ(OpBuilder &b, AttentionGradOp op,
   AttentionTiles &t = g.t;
   auto type = plainTensor(op.getDq().getType());
   Value sum = g.overKeys(g.scoreGrads(false)[0], t.k);
-  dq = g.l.map({t.batch, t.s, t.kvHeads, g.members, t.d},
-               {g.l.at(sum, {0, 2, 3, 1, 4})}, type.getElementType(),
-               [](Scalars &, ValueRange x) { return x[0]; });
+  dq = g.l.map(
+      {t.batch, t.s, t.kvHeads, g.members, t.d}, {g.l.at(sum, {0, 2, 3, 1, 4})},
+      type.getElementType(),
+      [&](Scalars &s, ValueRange x) { return s.mul(x[0], s.f(g.factor())); });
   dq = g.l.reshape(dq, type.getShape());
   return success();
 }
@@ -240,7 +251,8 @@ LogicalResult act::attentionGradKV(OpBuilder &b, AttentionGradOp op,
   SmallVector<Value> of = g.scoreGrads(true);
   auto k = plainTensor(op.getDk().getType());
   auto v = plainTensor(op.getDv().getType());
-  dk = g.l.reshape(g.overQueries(of[0], g.q, k.getElementType()), k.getShape());
+  dk = g.l.reshape(g.overQueries(of[0], g.q, k.getElementType(), g.factor()),
+                   k.getShape());
   dv = g.l.reshape(g.overQueries(of[1], g.grad, v.getElementType()),
                    v.getShape());
   return success();
