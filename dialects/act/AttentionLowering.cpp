@@ -17,11 +17,6 @@ static Value splat(AttentionTiles &t, int64_t n, Value scalar) {
   return linalg::FillOp::create(t.b, t.loc, scalar, empty).getResult(0);
 }
 
-// exp(x - most), 0 where there is nothing to compare with.
-static Value power(Scalars &s, Value x, Value most) {
-  return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
-}
-
 namespace {
 struct Running {
   Value most, total, acc;

@@ -104,11 +104,6 @@ private:
   }
 };
 
-// exp(x - most), 0 where there is nothing to compare with.
-Value power(Scalars &s, Value x, Value most) {
-  return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
-}
-
 Value orOne(Scalars &s, Value total) {
   Value none = arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ,
                                      total, s.f(0));

@@ -9,6 +9,10 @@ namespace act {
 
 using Tile = AttentionTiles::Tile;
 
+Value power(Scalars &s, Value x, Value most) {
+  return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
+}
+
 // Blocks of one length when there is one, else equal ones.
 static int64_t blockLength(int64_t size, int64_t wanted) {
   int64_t count = (size + wanted - 1) / wanted;

@@ -25,6 +25,9 @@
 
 namespace act {
 
+/// exp(x - most), 0 where there is nothing to compare with.
+mlir::Value power(Scalars &s, mlir::Value x, mlir::Value most);
+
 class AttentionTiles {
 public:
   /// The op's options; operands are the converted ones.

@@ -36,6 +36,11 @@ struct Axis {
   int64_t extent;
 };
 
+/// Numbers of a constant that can be picked from.
+constexpr int64_t maxTable = 1024;
+
+/// What registers hold for an element of `t`: an index is an i64.
+mlir::Type registerElement(mlir::Type t);
 /// Past reshapes, which dense memory does not know of: the argument that
 /// `tensor` is, or null.
 mlir::Value argumentBehind(mlir::Value tensor);
@@ -134,6 +139,18 @@ private:
                                      const Place &loops);
   mlir::FailureOr<Operands> operands(mlir::linalg::GenericOp op,
                                      const Place &loops, unsigned count);
+  /// What a generic's body computes with at `loops`, and along which axes: the
+  /// blocks of its inputs.
+  struct Body {
+    llvm::DenseMap<mlir::Value, BlockValue> values;
+    llvm::SmallVector<int> axes;
+    /// A value of the body, or a number of outside.
+    BlockValue of(mlir::Value v, BlockEvaluator &e) const {
+      auto it = values.find(v);
+      return it != values.end() ? it->second : BlockValue{e.scalarOf(v), {}};
+    }
+  };
+  mlir::FailureOr<Body> bodyOf(mlir::linalg::GenericOp op, const Place &loops);
   /// Adds the results of an op of a generic's body to `values`.
   mlir::LogicalResult bodyOp(mlir::Operation *op,
                              llvm::DenseMap<mlir::Value, BlockValue> &values,
@@ -185,6 +202,24 @@ private:
   std::map<std::tuple<std::string, const void *, const void *>, mlir::Value>
       arithmetic;
 };
+
+template <typename Make> auto BlockEvaluator::atLevel(size_t level, Make make) {
+  mlir::OpBuilder::InsertionGuard guard(b);
+  std::vector<mlir::scf::ForOp> inner(nest.begin() + level, nest.end());
+  if (!inner.empty())
+    b.setInsertionPoint(inner.front());
+  nest.resize(level);
+  auto result = make();
+  nest.insert(nest.end(), inner.begin(), inner.end());
+  return result;
+}
+
+template <typename Op>
+mlir::Value BlockEvaluator::scaled(mlir::Value v, int64_t factor) {
+  mlir::Value y = constant(factor);
+  return once(Op::getOperationName(), v, y,
+              [&] { return Op::create(b, loc, v, y).getResult(); });
+}
 
 } // namespace act::tile
 #endif

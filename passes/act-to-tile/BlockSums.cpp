@@ -229,23 +229,16 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
     return both[last->getResult(0)];
   };
   auto step = [&](const Place &at, Value acc) -> FailureOr<Value> {
-    auto in = operands(op, at, op.getNumDpsInputs());
-    if (failed(in))
+    auto body = bodyOf(op, at);
+    if (failed(body))
       return failure();
-    DenseMap<Value, BlockValue> values;
-    for (auto [argument, block] :
-         llvm::zip(op.getBody()->getArguments(), in->blocks))
-      values[argument] = block;
     for (Operation &inner : op.getBody()->without_terminator())
-      if (&inner != last && failed(bodyOp(&inner, values, at)))
+      if (&inner != last && failed(bodyOp(&inner, body->values, at)))
         return failure();
-    auto it = values.find(combiner->added);
-    BlockValue all = it != values.end()
-                         ? it->second
-                         : BlockValue{scalarOf(combiner->added), {}};
+    BlockValue all = body->of(combiner->added, *this);
     for (const Sweep &s : sweeps)
       all = masked(all, s, at, neutral);
-    all = {spread(all, in->axes), in->axes};
+    all = {spread(all, body->axes), body->axes};
     for (const Sweep &s : llvm::reverse(sweeps)) {
       int axis = at[s.dim].axis;
       if (axis < 0)

@@ -82,28 +82,6 @@ void passByPointer(gpu::GPUFuncOp kernel) {
       FunctionType::get(b.getContext(), entry.getArgumentTypes(), {}));
 }
 
-/// An element may be held by several threads, each of which loads it and one of
-/// which stores it: where that is in place, all have to have loaded.
-void loadBeforeStore(gpu::GPUFuncOp kernel, func::FuncOp function) {
-  llvm::SmallDenseSet<Value> memory;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (function.getArgAttr(i, "act.inplace"))
-      for (Operation *user : kernel.getArgument(i).getUsers())
-        if (auto view = dyn_cast<tile::ViewOp>(user))
-          memory.insert(view.getResult());
-  bool loaded = false;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto load = dyn_cast<tile::LoadOp>(op))
-      loaded |= memory.contains(load.getView());
-    auto store = dyn_cast<tile::StoreOp>(op);
-    if (!store || !loaded || !memory.contains(store.getView()))
-      return;
-    OpBuilder b(store);
-    tile::BarrierOp::create(b, store.getLoc());
-    loaded = store->getParentOp() != kernel; // a loop comes by again
-  });
-}
-
 /// Appends the kernel that `function` becomes to `into`.
 LogicalResult convert(func::FuncOp function, gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
@@ -116,10 +94,8 @@ LogicalResult convert(func::FuncOp function, gpu::GPUModuleOp into) {
   for (auto from : alone->getOps<gpu::GPUModuleOp>())
     for (Operation &op : llvm::make_early_inc_range(*from.getBody())) {
       if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
-          kernel && kernel.isKernel()) {
+          kernel && kernel.isKernel())
         passByPointer(kernel);
-        loadBeforeStore(kernel, function);
-      }
       op.moveBefore(into.getBody(), into.getBody()->end());
     }
   return success();
