@@ -53,7 +53,7 @@ def Act_SegmentMaskOp : Act_Op<"segment_mask", [Pure, Costed, LowerableToLinalg]
   let hasVerifier = 1;
 }
 
-def Act_SoftmaxOp : Act_Op<"softmax", [Pure, Costed, LowerableToLinalg, Differentiable, SameOperandsAndResultType]> {
+def Act_SoftmaxOp : Act_Op<"softmax", [Pure, Costed, LowerableToLinalg, Differentiable, SameTypes<["Input", "Result"]>]> {
   let summary = "softmax along a dimension";
   let description = [{
     exp(x - max) / sum exp(x - max), in f32 (f64 for f64), rounded to the result.
@@ -70,7 +70,7 @@ def Act_SoftmaxOp : Act_Op<"softmax", [Pure, Costed, LowerableToLinalg, Differen
   let hasVerifier = 1;
 }
 
-def Act_SoftmaxGradOp : Act_Op<"softmax_grad", [Pure, Costed, LowerableToLinalg, SameOperandsAndResultType]> {
+def Act_SoftmaxGradOp : Act_Op<"softmax_grad", [Pure, Costed, LowerableToLinalg, SameTypes<["Grad", "Output", "Result"]>]> {
   let summary = "gradient of softmax from its result";
   let description = [{
     dx = y * (dy - sum(y * dy)).
@@ -86,7 +86,7 @@ def Act_SoftmaxGradOp : Act_Op<"softmax_grad", [Pure, Costed, LowerableToLinalg,
   let hasVerifier = 1;
 }
 
-def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>, NamesResults, Costed, LowerableToLinalg]> {
+def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AgreeingTypes<["Cos", "Sin"]>, TypeOf<"sin", "cos">, NamesResults, Costed, LowerableToLinalg]> {
   let summary = "cosines and sines of rotary embedding";
   let description = [{
     For position p and pair i of a head of d elements the angle is
@@ -112,7 +112,7 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AllTypesMatch<["cos", "sin"]>,
 }
 
 def Act_RopeOp : Act_Op<"rope", [Pure, Costed, LowerableToLinalg, Differentiable,
-    AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+    AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, TypeOf<"sin", "cos">]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of elements of every head by the angle of the token's

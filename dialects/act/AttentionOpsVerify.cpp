@@ -126,7 +126,8 @@ LogicalResult RopeOp::verify() {
   if (input.getRank() < rank)
     return emitOpError() << "input has rank " << input.getRank()
                          << ", expected " << rank << " or more";
-  if (failed(checkRank(*this, "cos", cos, 2, "for a table")))
+  if (failed(checkRank(*this, "cos", cos, 2, "for a table")) ||
+      failed(checkLike(*this, "sin", getSin().getType(), "cos", cos)))
     return failure();
   Dims x = dimsOf(input), table = dimsOf(cos);
   Dim half = table[1];

@@ -3,7 +3,7 @@
 // The act dialect: the one header its users include.
 #ifndef ACT_DIALECTS_ACT_DIALECT_H
 #define ACT_DIALECTS_ACT_DIALECT_H
-#include "dialects/act/NamedDimensions.h"
+#include "dialects/act/OpTraits.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -60,7 +60,7 @@ def Act_DivOp : Act_BinaryOp<"div"> {
   }];
 }
 
-def Act_ScaleOp : Act_ElementwiseOp<"scale", [Differentiable, SameOperandsAndResultType]> {
+def Act_ScaleOp : Act_ElementwiseOp<"scale", [Differentiable, SameTypes<["Input", "Result"]>]> {
   let summary = "product with a constant";
   let description = [{
     result = factor * input.
@@ -128,7 +128,7 @@ def Act_AndOp : Act_ElementwiseOp<"and", [Commutative]> {
   let hasVerifier = 1;
 }
 
-def Act_NotOp : Act_ElementwiseOp<"not", [SameOperandsAndResultType]> {
+def Act_NotOp : Act_ElementwiseOp<"not", [SameTypes<["Input", "Result"]>]> {
   let summary = "elementwise negation of a mask";
   let description = [{
     result = not input.
@@ -144,7 +144,7 @@ def Act_NotOp : Act_ElementwiseOp<"not", [SameOperandsAndResultType]> {
 }
 
 class Act_ActivationOp<string mnemonic, string meaning>
-    : Act_ElementwiseOp<mnemonic, [Differentiable, SameOperandsAndResultType]> {
+    : Act_ElementwiseOp<mnemonic, [Differentiable, SameTypes<["Input", "Result"]>]> {
   let summary = meaning;
   let arguments = (ins Act_FloatTensor:$input);
   let results = (outs Act_FloatTensor:$result);
@@ -192,7 +192,7 @@ def Act_TanhOp : Act_ActivationOp<"tanh", "hyperbolic tangent"> {
 }
 
 class Act_GluOp<string mnemonic, string meaning>
-    : Act_ElementwiseOp<mnemonic, [Differentiable, SameOperandsAndResultType, Decomposable]> {
+    : Act_ElementwiseOp<mnemonic, [Differentiable, SameTypes<["Gate", "Up", "Result"]>, Decomposable]> {
   let summary = meaning;
   let arguments = (ins Act_FloatTensor:$gate, Act_FloatTensor:$up);
   let results = (outs Act_FloatTensor:$result);
@@ -221,7 +221,7 @@ def Act_GegluOp : Act_GluOp<"geglu", "gelu(gate) * up"> {
   let assemblyFormat = "$gate `,` $up (`tanh` $tanh^)? attr-dict `:` type($gate)";
 }
 
-def Act_ActivationGradOp : Act_ElementwiseOp<"activation_grad", [SameOperandsAndResultType]> {
+def Act_ActivationGradOp : Act_ElementwiseOp<"activation_grad", [SameTypes<["Grad", "Input", "Result"]>]> {
   let summary = "gradient of an activation";
   let description = [{
     dx = f'(x) * dy for f in silu, gelu, gelu_new.
@@ -235,7 +235,7 @@ def Act_ActivationGradOp : Act_ElementwiseOp<"activation_grad", [SameOperandsAnd
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "`` $kind $grad `,` $input attr-dict `:` type($grad)";
 }
-def Act_TanhGradOp : Act_ElementwiseOp<"tanh_grad", [SameOperandsAndResultType]> {
+def Act_TanhGradOp : Act_ElementwiseOp<"tanh_grad", [SameTypes<["Grad", "Output", "Result"]>]> {
   let summary = "gradient of tanh from its result";
   let description = [{
     dx = (1 - y^2) dy.
@@ -249,7 +249,7 @@ def Act_TanhGradOp : Act_ElementwiseOp<"tanh_grad", [SameOperandsAndResultType]>
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$grad `,` $output attr-dict `:` type($grad)";
 }
-def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameOperandsAndResultType]> {
+def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameTypes<["Grad", "Gate", "Up", "DGate", "DUp"]>]> {
   let summary = "gradient of swiglu and geglu";
   let description = [{
     For y = f(gate) * up: d_gate = f'(gate) * up * dy and d_up = f(gate) * dy.
@@ -265,7 +265,7 @@ def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameOperandsAndResultType]> {
   let assemblyFormat = "`` $kind $grad `,` $gate `,` $up attr-dict `:` type($grad)";
 }
 
-def Act_DropoutOp : Act_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Costed, LowerableToLinalg, Differentiable]> {
+def Act_DropoutOp : Act_Op<"dropout", [Pure, AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, Costed, LowerableToLinalg, Differentiable]> {
   let summary = "zeroes elements at random and rescales the rest";
   let description = [{
     result[i] = input[i] / (1 - p) if random(i) >= p, else 0. random(i) is the

@@ -17,6 +17,21 @@ def NamedDimensions : NativeOpTrait<"NamedDimensions"> {
   let cppNamespace = "::act";
 }
 
+// The values, by the names of their accessors, have the type of the first.
+class AgreeingTypes<list<string> values> : NativeOpTrait<"AgreeingTypes", [],
+    "::llvm::SmallVector<std::pair<::llvm::StringRef, ::mlir::Value>, 5> getAgreeing() {\n"
+    # "    return {" # !interleave(!foreach(v, values, "{\"" # v # "\", get" # v # "()}"), ", ") # "};\n  }\n"> {
+  let cppNamespace = "::act";
+}
+// All operands and results have one type, which the assembly format and the
+// builders may infer from any of them.
+class SameTypes<list<string> values>
+    : TraitList<[AgreeingTypes<values>, SameOperandsAndResultType]>;
+// `value` has the type of `like` for the assembly format and the builders; that
+// it does is checked where its name can be said.
+class TypeOf<string value, string like>
+    : TypesMatchWith<"", like, value, "$_self", "::act::impl::checkedByName">;
+
 class Act_Op<string mnemonic, list<Trait> traits = []>
     : Op<Act_Dialect, mnemonic, !listconcat([NamedDimensions], traits)>;
 

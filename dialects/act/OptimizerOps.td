@@ -22,7 +22,7 @@ def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
   let assemblyFormat = "$name attr-dict";
 }
 
-def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameOperandsAndResultType, Costed, MemoryEffects<[MemRead]>,
+def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameTypes<["Sum", "Result"]>, Costed, MemoryEffects<[MemRead]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "adds the squares of a gradient to a sum";
   let description = [{
@@ -39,7 +39,7 @@ def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameOperandsAndResultType, 
   let hasVerifier = 1;
 }
 
-def Act_ClipOp : Act_Op<"clip", [Pure, SameOperandsAndResultType, Costed, LowerableToLinalg]> {
+def Act_ClipOp : Act_Op<"clip", [Pure, SameTypes<["SquareSum", "Result"]>, Costed, LowerableToLinalg]> {
   let summary = "the factor that clips gradients to a norm";
   let description = [{
     min(1, max_norm / (sqrt(square_sum) + 1e-6)), as torch's clip_grad_norm_.

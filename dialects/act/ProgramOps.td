@@ -173,7 +173,7 @@ def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
 }
 
-def Act_KeptOp : Act_Op<"kept", [Pure, SameOperandsAndResultType, Costed]> {
+def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
   let summary = "a forward value as recomputation reads it";
   let description = [{
     The value itself. Separates recomputed ops from the originals, so that

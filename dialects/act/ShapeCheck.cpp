@@ -166,6 +166,26 @@ LogicalResult impl::verifyNamedDimensions(Operation *op) {
 }
 
 // Verifies that
+// - the values have the type of the first.
+LogicalResult
+impl::verifyAgreeing(Operation *op,
+                     ArrayRef<std::pair<StringRef, Value>> values) {
+  auto [likeName, first] = values.front();
+  auto like = cast<RankedTensorType>(first.getType());
+  for (auto [name, value] : values.drop_front()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    std::string snake = llvm::convertToSnakeFromCamelCase(name),
+                likeSnake = llvm::convertToSnakeFromCamelCase(likeName);
+    if (failed(checkLike(op, snake, type, likeSnake, like)))
+      return failure();
+    if (type != like) // the same sizes under other names
+      return op->emitOpError() << snake << " has type " << type << ", expected "
+                               << like << " as in " << likeSnake;
+  }
+  return success();
+}
+
+// Verifies that
 // - there is one name per dimension;
 // - a dynamic dimension's name has a letter;
 // - a name without a letter is the dimension's size;

@@ -272,10 +272,15 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
       p = Policy::Layer;
     else if (text == "sqrt")
       p = Policy::Segments;
-    else if (text.consume_front("segments=") && !text.getAsInteger(10, segments) &&
-             segments > 0)
+    else if (text.consume_front("segments=")) {
       p = Policy::Segments;
-    else {
+      if (text.getAsInteger(10, segments) || segments < 1) {
+        module.emitError() << "remat policy '" << policy
+                           << "': expected a number of segments of 1 or more, found '" << text
+                           << "'";
+        return signalPassFailure();
+      }
+    } else {
       module.emitError() << "unknown remat policy '" << policy
                          << "': expected none, selective, attention, attention-core, "
                             "layer, sqrt or segments=N";

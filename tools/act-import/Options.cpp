@@ -153,6 +153,12 @@ parseImportCommand(const std::vector<std::string> &words) {
   }
   if (command.config.empty())
     return Error{"expected a config.json; --help shows how to call", ""};
+  for (auto [letter, option] : {std::pair("b", "--batch"), {"s", "--seq"}})
+    if (llvm::is_contained(command.options.symbolic, letter) &&
+        parser.seen.count(option))
+      command.warnings.push_back(std::string(option) +
+                                 " is not used: --symbolic " + letter +
+                                 " leaves its size open");
   command.options.name = llvm::sys::path::stem(command.config).str();
   return command;
 }

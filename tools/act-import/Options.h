@@ -12,6 +12,7 @@ struct ImportCommand {
   std::string config, output = "-";
   ImportOptions options;
   std::vector<std::string> shown; // the options that shape the module
+  std::vector<std::string> warnings;
   bool help = false;
 };
 

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   if (!config)
     return fail(config.error());
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = command->warnings;
   auto module = act::importModel(*config, command->options, &context, warnings);
   for (const std::string &warning : warnings)
     llvm::errs() << "act-import: warning: " << warning << "\n";

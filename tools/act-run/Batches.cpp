@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Batches.h"
+#include <set>
 
 using namespace act;
 using namespace act::run;
@@ -83,13 +84,23 @@ static Result<Sequences> findSequences(const BatchShape &shape,
   int64_t perGroup = shape.tokens() / shape.groups;
   for (int64_t g = 0; g < shape.groups; ++g) {
     int64_t start = 0, found = 0;
+    std::set<int64_t> ended; // ids of the row's earlier sequences
     for (int64_t i = 0; i < perGroup; ++i) {
+      auto at = static_cast<size_t>(g * perGroup + i);
+      if (i % shape.length == 0)
+        ended.clear();
       if (begins(shape, batch, g * perGroup + i)) {
+        if (!batch.segments.empty() && batch.segments[at] >= 0 &&
+            !ended.insert(batch.segments[at]).second)
+          return Error{"segment " + std::to_string(batch.segments[at]) +
+                           " comes back at token " + std::to_string(at) +
+                           " of the batch, after another one: the tokens of a "
+                           "sequence stand together",
+                       ""};
         start = i;
         ++found;
         s.boundaries.push_back(i);
       }
-      auto at = static_cast<size_t>(g * perGroup + i);
       bool padding = !batch.segments.empty() && batch.segments[at] < 0;
       if (shape.maxPositions > 0 && !padding &&
           static_cast<uint64_t>(i - start) >= shape.maxPositions)

@@ -13,6 +13,10 @@ Result<Forward> run::openForward(const Options &o) {
   f.model = std::move(*model);
   if (!f.model->hasFunction("forward"))
     return Error{"the file has no function 'forward'", o.file};
+  if (o.init.empty() && !o.seed && !f.model->parameters.empty())
+    return Error{"expected weights (--init FILE.safetensors), or --seed N for "
+                 "random ones",
+                 o.file};
   auto metadata = initialise(*f.model, o, o.seed.value_or(0));
   if (!metadata)
     return metadata.error();

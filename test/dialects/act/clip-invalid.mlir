@@ -15,3 +15,12 @@ func.func @f(%s: tensor<f32>) {
   %c = act.clip %s max_norm 0.0 : tensor<f32>
   return
 }
+
+// -----
+
+// another shape, in the generic form
+func.func @f(%s: tensor<f32>) {
+  // expected-error@+1 {{'act.clip' op result has shape [1], expected [] as in square_sum}}
+  %c = "act.clip"(%s) {max_norm = 1.0} : (tensor<f32>) -> tensor<1xf32>
+  return
+}

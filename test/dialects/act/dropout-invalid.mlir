@@ -29,7 +29,7 @@ func.func @f(%x: tensor<2x4xf32>, %seed: i64, %step: i64, %site: i64) {
 
 // a result of another type
 func.func @f(%x: tensor<2x4xf32>, %seed: i64, %step: i64, %site: i64) {
-  // expected-error@+1 {{'act.dropout' op failed to verify that all of {input, result} have same type}}
+  // expected-error@+1 {{'act.dropout' op result has shape [4], expected [2, 4] as in input}}
   %0 = "act.dropout"(%x, %seed, %step, %site) {p = 0.1} : (tensor<2x4xf32>, i64, i64, i64) -> tensor<4xf32>
   return
 }

@@ -12,7 +12,16 @@ func.func @f(%x: tensor<2x4xf32>) {
 
 // another shape, in the generic form
 func.func @f(%x: tensor<2x4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'act.glu_grad' op requires the same type for all operands and results}}
+  // expected-error@+1 {{'act.glu_grad' op up has shape [4], expected [2, 4] as in grad}}
   %0:2 = "act.glu_grad"(%x, %x, %y) {kind = #act<activation silu>} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+// another shape of the second result, in the generic form
+func.func @f(%dy: tensor<2x4xf32>) {
+  // expected-error@+1 {{'act.glu_grad' op d_up has shape [4], expected [2, 4] as in grad}}
+  %0:2 = "act.glu_grad"(%dy, %dy, %dy) {kind = #act<activation silu>} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
   return
 }

@@ -60,3 +60,21 @@ func.func @f(%x: tensor<1x8x2x8xf32>, %cos: tensor<8x4xf32>, %sin: tensor<8x4xf3
   %0 = act.rope %x, %cos, %sin heads_first : tensor<1x8x2x8xf32>, tensor<8x4xf32>
   return
 }
+
+// -----
+
+// another shape of the result, in the generic form
+func.func @f(%x: tensor<1x8x2x8xf32>, %cos: tensor<8x4xf32>) {
+  // expected-error@+1 {{'act.rope' op result has shape [1, 8, 1, 8], expected [1, 8, 2, 8] as in input}}
+  %0 = "act.rope"(%x, %cos, %cos) : (tensor<1x8x2x8xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<1x8x1x8xf32>
+  return
+}
+
+// -----
+
+// tables that differ, in the generic form
+func.func @f(%x: tensor<1x8x2x8xf32>, %cos: tensor<8x4xf32>, %sin: tensor<8x8xf32>) {
+  // expected-error@+1 {{'act.rope' op sin has shape [8, 8], expected [8, 4] as in cos}}
+  %0 = "act.rope"(%x, %cos, %sin) : (tensor<1x8x2x8xf32>, tensor<8x4xf32>, tensor<8x8xf32>) -> tensor<1x8x2x8xf32>
+  return
+}

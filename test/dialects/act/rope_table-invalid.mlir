@@ -105,3 +105,12 @@ func.func @f(%p: tensor<8xi32>) {
   %cos, %sin = act.rope_table %p theta 1.000000e+04 llama3 [8.0, 4.0, 1.0, 8192.0] : tensor<8xi32> -> tensor<8x4xf32>
   return
 }
+
+// -----
+
+// tables that differ, in the generic form
+func.func @f(%p: tensor<8xi32>) {
+  // expected-error@+1 {{'act.rope_table' op sin has shape [8, 3], expected [8, 4] as in cos}}
+  %cos, %sin = "act.rope_table"(%p) {theta = 1.0e4} : (tensor<8xi32>) -> (tensor<8x4xf32>, tensor<8x3xf32>)
+  return
+}

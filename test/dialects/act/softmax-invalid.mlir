@@ -24,3 +24,12 @@ func.func @f(%x: tensor<f32>) {
   %0 = act.softmax %x axis 0 : tensor<f32>
   return
 }
+
+// -----
+
+// another element type, in the generic form
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{'act.softmax' op result has elements of type 'bf16', expected 'f32' as in input}}
+  %0 = "act.softmax"(%x) {axis = 1} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+  return
+}

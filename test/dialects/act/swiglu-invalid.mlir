@@ -11,7 +11,7 @@ func.func @f(%x: tensor<4xi32>) {
 
 // another shape, in the generic form
 func.func @f(%x: tensor<2x4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'act.swiglu' op requires the same type for all operands and results}}
+  // expected-error@+1 {{'act.swiglu' op up has shape [4], expected [2, 4] as in gate}}
   %0 = "act.swiglu"(%x, %y) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return
 }

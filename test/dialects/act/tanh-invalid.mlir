@@ -11,7 +11,7 @@ func.func @f(%x: tensor<4xi32>) {
 
 // another shape, in the generic form
 func.func @f(%x: tensor<2x4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'act.tanh' op requires the same type for all operands and results}}
+  // expected-error@+1 {{'act.tanh' op result has shape [4], expected [2, 4] as in input}}
   %0 = "act.tanh"(%x) : (tensor<2x4xf32>) -> tensor<4xf32>
   return
 }

@@ -7,8 +7,8 @@
 // RUN: act-opt %s --remat=none --remat=layer -o %t.mlir
 // RUN: not act-opt %t.mlir --remat=layer 2>&1 | FileCheck %s --check-prefix=AGAIN
 // POLICY: error: unknown remat policy 'everything': expected none, selective, attention, attention-core, layer, sqrt or segments=N
-// ZERO: error: unknown remat policy 'segments=0'
-// TEXT: error: unknown remat policy 'segments=x'
+// ZERO: error: remat policy 'segments=0': expected a number of segments of 1 or more, found '0'
+// TEXT: error: remat policy 'segments=x': expected a number of segments of 1 or more, found 'x'
 // MANY: error: cannot be cut into 4 segments: it runs 3 layers
 // TWICE: error: is rematerialized already, by policy 'layer'; policy 'selective' cannot be added to it
 // AGAIN: error: is rematerialized already, by policy 'layer'
