@@ -27,10 +27,10 @@ struct Grad {
     Value q, grad, lse, delta;
   };
   Queries queriesOf(const Tile &tile);
-  /// d loss / d (q k^T) and dropout(p) of a tile, [rows, columns].
+  /// d loss / d (q k^T), or d bias, and dropout(p) of a tile, [rows, columns].
   std::pair<Value, Value> scoreGrads(const Tile &tile, const Queries &queries,
                                      Value keys, Value values, bool rowsRepeat,
-                                     bool wantP);
+                                     bool wantP, bool ofBias = false);
 
   AttentionTiles t;
   LinalgBuilder &l;
@@ -53,13 +53,13 @@ Grad::Queries Grad::queriesOf(const Tile &tile) {
 std::pair<Value, Value> Grad::scoreGrads(const Tile &tile,
                                          const Queries &queries, Value keys,
                                          Value values, bool rowsRepeat,
-                                         bool wantP) {
+                                         bool wantP, bool ofBias) {
   Value raw = t.product(queries.q, keys);
   Value dp = t.product(queries.grad, values);
   SmallVector<LinalgBuilder::Input> in{l.whole(raw), l.whole(dp),
                                        l.at(queries.lse, {0}),
                                        l.at(queries.delta, {0})};
-  llvm::append_range(in, t.maskInputs(tile));
+  llvm::append_range(in, t.scoreInputs(tile));
   SmallVector<Type> elements(wantP ? 2 : 1, l.compute);
   auto made = l.mapAll(
       {t.rows, t.columns}, in, elements, [&](Scalars &s, ValueRange x) {
@@ -67,8 +67,8 @@ std::pair<Value, Value> Grad::scoreGrads(const Tile &tile,
         // A row that sees nothing has lse = -inf, and no gradient.
         Value shift = s.select(s.isNegInf(x[2]), s.f(0), x[2]);
         Value p = s.exp(s.sub(score.value, shift));
-        Value ds =
-            s.mul(s.mul(p, s.sub(t.drop(s, tile, x[1]), x[3])), score.slope);
+        Value ds = s.mul(s.mul(p, s.sub(t.drop(s, tile, x[1]), x[3])),
+                         ofBias ? score.biasSlope : score.slope);
         // A slope may be infinite or NaN where the score is -inf.
         Value none = arith::CmpFOp::create(
             s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
@@ -151,7 +151,8 @@ LogicalResult act::lowerAttentionGradQ(OpBuilder &b, AttentionGradOp op,
   Location loc = op.getLoc();
   Value dq = t.l.empty({t.batch, t.s, t.heads, t.d}, type.getElementType());
   auto blocks = t.forEachBlock(
-      t.heads, t.s, t.rows, {{dq, 1}}, [&](Value n, Value head, Value first) {
+      t.batch, t.heads, t.s, t.rows, {{dq, 1}},
+      [&](Value n, Value head, Value first) {
         Tile tile{n, head, first, t.rowOf(first), {}, {}, {}, {}};
         t.setSequences(tile);
         Grad::Queries queries = g.queriesOf(tile);
@@ -195,7 +196,7 @@ LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
   Value dk = t.l.empty(shapeOf(t.k), keyType.getElementType());
   Value dv = t.l.empty(shapeOf(t.v), valueType.getElementType());
   auto blocks = t.forEachBlock(
-      t.kvHeads, t.kv, t.columns, {{dk, 1}, {dv, 1}},
+      t.batch, t.kvHeads, t.kv, t.columns, {{dk, 1}, {dv, 1}},
       [&](Value n, Value kvHead, Value first) {
         Tile tile;
         tile.batch = n;
@@ -244,6 +245,109 @@ LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
   return success();
 }
 
+// A block of the bias' rows collects what its tiles of scores say, in the order
+// of batch, heads, rows, columns where the bias is for all of them.
+LogicalResult act::lowerAttentionGradBias(OpBuilder &b, AttentionGradOp op,
+                                          ValueRange operands, Value &dbias) {
+  if (failed(check(op)))
+    return failure();
+  Adaptor in(operands, op);
+  Grad g(b, op, in);
+  AttentionTiles &t = g.t;
+  LinalgBuilder &l = t.l;
+  Location loc = op.getLoc();
+  auto type = plainTensor(cast<RankedTensorType>(op.getDbias().getType()));
+  SmallVector<int64_t> shape(shapeOf(t.denseBias()));
+  // What the bias has of a tile, [rows, columns].
+  bool ofRows = shape[2] != 1 || t.s == 1, ofColumns = shape[3] != 1;
+  SmallVector<int64_t> loops, summed;
+  (ofRows ? loops : summed).push_back(0);
+  (ofColumns ? loops : summed).push_back(1);
+  int64_t block = ofRows ? t.rows : 1;
+  SmallVector<int64_t> accShape;
+  if (ofRows)
+    accShape.push_back(t.rows);
+  if (ofColumns)
+    accShape.push_back(shape[3]);
+
+  // Adds the scores' gradients of one tile.
+  auto addTile = [&](const Tile &at, const Grad::Queries &queries, Value acc) {
+    Value kvHead = t.kvHead(at.head);
+    Value keys = t.rowsOf(t.k, at.batch, at.column, kvHead, t.columns);
+    Value values = t.rowsOf(t.v, at.batch, at.column, kvHead, t.columns);
+    Value ds =
+        g.scoreGrads(at, queries, keys, values, !ofRows, false, true).first;
+    if (!ofColumns)
+      return t.addOver(acc, ds, loops, summed);
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets{at.column},
+        sizes{b.getIndexAttr(t.columns)}, strides(accShape.size(), one);
+    SmallVector<int64_t> part{t.columns};
+    if (ofRows) {
+      offsets.insert(offsets.begin(), zero);
+      sizes.insert(sizes.begin(), b.getIndexAttr(t.rows));
+      part.insert(part.begin(), t.rows);
+    }
+    Value slice = tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(part, l.compute), acc, offsets, sizes,
+        strides);
+    slice = t.addOver(slice, ds, loops, summed);
+    return Value(tensor::InsertSliceOp::create(b, loc, slice, acc, offsets,
+                                               sizes, strides));
+  };
+  auto forEach = [&](Value low, Value high, int64_t step, Value init,
+                     function_ref<Value(Value, Value)> body) -> Value {
+    auto loop = scf::ForOp::create(
+        b, loc, low, high, t.index(step), ValueRange{init},
+        [&](OpBuilder &, Location, Value i, ValueRange carried) {
+          scf::YieldOp::create(b, loc, body(i, carried[0]));
+        });
+    return loop.getResult(0);
+  };
+  // One of `all`, or all of them.
+  auto oneOrAll = [&](int64_t of, int64_t all, Value one, Value init,
+                      function_ref<Value(Value, Value)> body) -> Value {
+    if (of == all)
+      return body(one, init);
+    return forEach(t.index(0), t.index(all), 1, init, body);
+  };
+  auto ofRow = [&](Tile tile, Value acc) {
+    tile.row = t.rowOf(tile.firstRow);
+    t.setSequences(tile);
+    Grad::Queries queries = g.queriesOf(tile);
+    auto [low, high] = t.columnRange(tile);
+    return forEach(low, high, t.columns, acc, [&](Value column, Value carried) {
+      Tile at = tile;
+      at.firstColumn = column;
+      at.column = t.columnOf(column);
+      return addTile(at, queries, carried);
+    });
+  };
+  Value out = l.empty(shape, type.getElementType());
+  auto blocks = t.forEachBlock(
+      shape[0], shape[1], shape[2], block, {{out, 2}},
+      [&](Value n, Value head, Value first) {
+        Value acc = l.zeros(accShape, l.compute);
+        acc = oneOrAll(shape[0], t.batch, n, acc, [&](Value batch, Value acc) {
+          return oneOrAll(shape[1], t.heads, head, acc,
+                          [&](Value ofHead, Value acc) {
+                            Tile tile{batch, ofHead, first, {}, {}, {}, {}, {}};
+                            if (ofRows)
+                              return ofRow(tile, acc);
+                            return forEach(t.index(0), t.index(t.s), t.rows,
+                                           acc, [&](Value row, Value carried) {
+                                             tile.firstRow = row;
+                                             return ofRow(tile, carried);
+                                           });
+                          });
+        });
+        acc = l.reshape(acc, {block, shape[3]});
+        return SmallVector<Value>{l.rounded(acc, type.getElementType())};
+      });
+  dbias = l.reshape(blocks[0], type.getShape());
+  return success();
+}
+
 LogicalResult AttentionGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                              SmallVectorImpl<Value> &results) {
   SmallVector<Value> q, kv;
@@ -253,5 +357,7 @@ LogicalResult AttentionGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   results.push_back(q[0]);
   llvm::append_range(results, kv);
   results.append(q.begin() + 1, q.end());
+  if (getDbias())
+    return lowerAttentionGradBias(b, *this, operands, results.emplace_back());
   return success();
 }

@@ -47,7 +47,7 @@ static Running foldBlock(AttentionTiles &t, const Tile &tile, Value queries,
   Value keys = t.rowsOf(t.k, tile.batch, tile.column, head, t.columns);
   Value values = t.rowsOf(t.v, tile.batch, tile.column, head, t.columns);
   SmallVector<LinalgBuilder::Input> in{l.whole(t.product(queries, keys))};
-  llvm::append_range(in, t.maskInputs(tile));
+  llvm::append_range(in, t.scoreInputs(tile));
   Value scores =
       l.map({t.rows, t.columns}, in, l.compute, [&](Scalars &s, ValueRange x) {
         return t.score(s, tile, x[0], x.drop_front(), false, false).value;
@@ -94,7 +94,7 @@ LogicalResult AttentionOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
     outputs.push_back(
         {l.empty({t.batch, t.heads, t.s}, elementOf(getLse())), 2});
   auto blocks = t.forEachBlock(
-      t.heads, t.s, t.rows, outputs, [&](Value n, Value head, Value first) {
+      t.batch, t.heads, t.s, t.rows, outputs, [&](Value n, Value head, Value first) {
         Tile tile{n, head, first, t.rowOf(first), {}, {}, {}, {}};
         t.setSequences(tile);
         Value queries = t.rowsOf(t.q, n, tile.row, head, t.rows);

@@ -23,6 +23,16 @@ void RopeTableOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getSin(), "sin");
 }
 
+void AttentionGradOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getDq(), "dq");
+  setName(getDk(), "dk");
+  setName(getDv(), "dv");
+  if (Value dsinks = getDsinks())
+    setName(dsinks, "dsinks");
+  if (Value dbias = getDbias())
+    setName(dbias, "dbias");
+}
+
 LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {
@@ -122,12 +132,16 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
   optional(getMask());
   optional(getCuSeqlens());
   optional(getSinks());
+  optional(getBias());
   optional(getSeed());
   optional(getStep());
   optional(getSite());
   state.addTypes({getQ().getType(), getK().getType(), getV().getType()});
   if (getSinks())
     state.addTypes(getSinks().getType());
+  unsigned bias = getODSOperandIndexAndLength(6).first;
+  if (getBias() && needed[bias])
+    state.addTypes(getBias().getType());
   for (NamedAttribute attr : (*this)->getAttrs())
     if (attr.getName() != getOperandSegmentSizesAttrName())
       state.addAttribute(attr.getName(), attr.getValue());
@@ -142,8 +156,8 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
   dx[1] = grad.getDk();
   dx[2] = grad.getDv();
   if (getSinks())
-    for (OpOperand &operand : (*this)->getOpOperands())
-      if (operand.get() == getSinks() && operand.getOperandNumber() > 2)
-        dx[operand.getOperandNumber()] = grad.getDsinks();
+    dx[getODSOperandIndexAndLength(5).first] = grad.getDsinks();
+  if (getBias())
+    dx[getODSOperandIndexAndLength(6).first] = grad.getDbias();
   return success();
 }

@@ -23,16 +23,17 @@ def Act_CausalMaskOp : Act_Op<"causal_mask", [Pure, Costed, LowerableToLinalg]> 
   let summary = "true where a query may see a key";
   let description = [{
     mask[i, j] = j <= i, and i - j < window when there is one. With rectangular
-    [q, kv] the last query sees the last key: j <= i + kv - q.
+    [q, kv] the last query sees the last key: j <= i + kv - q; `top_left`: the
+    first query sees the first key, j <= i.
 
     Example:
     ```mlir
     %0 = act.causal_mask window(4) : tensor<8x8xi1>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$window);
+  let arguments = (ins OptionalAttr<I64Attr>:$window, UnitAttr:$top_left);
   let results = (outs Act_BoolTensor:$result);
-  let assemblyFormat = "(`window` `(` $window^ `)`)? attr-dict `:` type($result)";
+  let assemblyFormat = "(`top_left` $top_left^)? (`window` `(` $window^ `)`)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -150,6 +151,7 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
 
         score[i, j] = scale * q[i] . k[j]
         score       = softcap * tanh(score / softcap)          if softcap
+        score       = score + bias[b, n, i, j]                 if there is one
         score       = region(score, b, n, i, j)                if there is one
         score       = -inf where the mask forbids
         p           = exp(score - max), l = sum p (+ exp(sink - max))
@@ -158,11 +160,14 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
     q is [b, s, heads, d], k [b, s_kv, kv_heads, d] and v [b, s_kv, kv_heads,
     dv], which makes the result [b, s, heads, dv]; or packed, [t, heads, d] with
     `cu_seqlens` (i32 [max_sequences + 1], boundaries at run time): a token sees
-    only its own sequence. The mask: `causal`, `window` (keys
-    with i - j < window), `mask` (i1, true for what to attend to: [b, s_kv] for
+    only its own sequence. The mask: `causal` (j <= i), `window` (keys with
+    i - j < window), for both of which i counts so that the last query is level
+    with the last key, or, `top_left`, the first with the first; `mask` (i1, true for what to attend to: [b, s_kv] for
     keys, or [b, s, s_kv] for pairs, in which b may be 1 for all).
     The region is called with the score (f32; f64 for f64) and b, n, i, j of type
     index, and yields the new score.
+    The bias is [b, heads, s, s_kv], packed [heads, t, t], of any float type; a
+    dimension of 1 is for all. It may be -inf.
     A query that may see nothing gives zeros. `sinks` (f32 [heads]) enter the
     denominator only. Dropout's element index is ((b * heads + n) * s + i) * s_kv + j.
 
@@ -176,16 +181,16 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
   }];
   let arguments = (ins Act_FloatTensor:$q, Act_FloatTensor:$k, Act_FloatTensor:$v,
     Optional<Act_BoolTensor>:$mask, Optional<RankedTensorOf<[I32]>>:$cu_seqlens,
-    Optional<Act_FloatTensor>:$sinks,
+    Optional<Act_FloatTensor>:$sinks, Optional<Act_FloatTensor>:$bias,
     Optional<I64>:$seed, Optional<I64>:$step, Optional<I64>:$site,
-    F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+    F64Attr:$scale, UnitAttr:$causal, UnitAttr:$top_left, OptionalAttr<I64Attr>:$window,
     OptionalAttr<F64Attr>:$softcap, OptionalAttr<F64Attr>:$dropout);
   let results = (outs Act_FloatTensor:$result, Optional<Act_FloatTensor>:$lse);
   let regions = (region VariadicRegion<AnyRegion>:$score);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` custom<Number>($scale) (`causal` $causal^)? (`window` `(` $window^ `)`)?
-    (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
-    (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)?
+    $q `,` $k `,` $v `scale` custom<Number>($scale) (`causal` $causal^)? (`top_left` $top_left^)?
+    (`window` `(` $window^ `)`)? (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
+    (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)? (`bias` `(` $bias^ `)`)?
     (`dropout` `(` custom<Number>($dropout)^ `,` $seed `,` $step `,` $site `)`)?
     (`score` $score^)? attr-dict `:` functional-type(operands, results)
   }];
@@ -197,15 +202,17 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
   }];
 }
 
-def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, Costed, LowerableToSums]> {
+def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, NamesResults, Costed,
+    LowerableToSums]> {
   let summary = "gradient of attention";
   let description = [{
     Recomputes the probabilities from q, k and the log-sum-exp, tile by tile
     (Dao et al. 2022): with delta = sum(o * grad), dp = grad v^T,
     ds = p * (dp - delta): dq = scale * ds k, dk = scale * ds^T q, dv = p^T grad. Key and
     value gradients are summed over the queries' heads that share them.
-    Options as in `act.attention`. The last result, there when `sinks` are, is
-    their gradient.
+    Options as in `act.attention`. After these come the gradient of the sinks,
+    when there are sinks, and that of the bias, when it is asked for: ds without
+    the scale, summed over what the bias is repeated for.
 
     Example:
     ```mlir
@@ -215,19 +222,26 @@ def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegmen
   let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$q, Act_FloatTensor:$k,
     Act_FloatTensor:$v, Act_FloatTensor:$out, Act_FloatTensor:$lse,
     Optional<Act_BoolTensor>:$mask, Optional<RankedTensorOf<[I32]>>:$cu_seqlens,
-    Optional<Act_FloatTensor>:$sinks,
+    Optional<Act_FloatTensor>:$sinks, Optional<Act_FloatTensor>:$bias,
     Optional<I64>:$seed, Optional<I64>:$step, Optional<I64>:$site,
-    F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+    F64Attr:$scale, UnitAttr:$causal, UnitAttr:$top_left, OptionalAttr<I64Attr>:$window,
     OptionalAttr<F64Attr>:$softcap, OptionalAttr<F64Attr>:$dropout);
   let results = (outs Act_FloatTensor:$dq, Act_FloatTensor:$dk, Act_FloatTensor:$dv,
-                      Optional<Act_FloatTensor>:$dsinks);
+                      Variadic<Act_FloatTensor>:$others);
   let regions = (region VariadicRegion<AnyRegion>:$score);
   let assemblyFormat = [{
     $grad `,` $q `,` $k `,` $v `,` $out `,` $lse `scale` custom<Number>($scale) (`causal` $causal^)?
-    (`window` `(` $window^ `)`)? (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
-    (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)?
+    (`top_left` $top_left^)? (`window` `(` $window^ `)`)? (`softcap` `(` custom<Number>($softcap)^ `)`)? (`mask` `(` $mask^ `)`)?
+    (`cu_seqlens` `(` $cu_seqlens^ `)`)? (`sinks` `(` $sinks^ `)`)? (`bias` `(` $bias^ `)`)?
     (`dropout` `(` custom<Number>($dropout)^ `,` $seed `,` $step `,` $site `)`)?
     (`score` $score^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Gradients that not every op has, or null.
+    mlir::Value getDsinks() { return getSinks() ? getOthers()[0] : mlir::Value(); }
+    mlir::Value getDbias() {
+      return getOthers().size() > (getSinks() ? 1 : 0) ? getOthers().back() : mlir::Value();
+    }
+  }];
 }

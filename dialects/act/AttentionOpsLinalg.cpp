@@ -67,7 +67,8 @@ LogicalResult CausalMaskOp::lowerToLinalg(OpBuilder &b, ValueRange,
   auto type = plainTensor(getResult().getType());
   LinalgBuilder l(b, getLoc(), {type});
   int64_t q = type.getRank() - 2, kv = q + 1;
-  int64_t shift = type.getDimSize(kv) - type.getDimSize(q);
+  int64_t shift =
+      getTopLeft() ? 0 : type.getDimSize(kv) - type.getDimSize(q);
   results.push_back(l.map(
       type.getShape(), {}, b.getI1Type(), [&](Scalars &s, ValueRange) -> Value {
         // The key's distance behind the last one that the query may see.

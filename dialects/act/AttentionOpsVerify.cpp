@@ -155,6 +155,7 @@ struct AttentionShapes {
   LogicalResult verify();
   LogicalResult verifyMask(Value mask);
   LogicalResult verifySinks(Value sinks);
+  LogicalResult verifyBias(Value bias);
   LogicalResult verifyRegions();
   LogicalResult verifyLse(RankedTensorType lse);
   LogicalResult verifyOutput(StringRef name, RankedTensorType type);
@@ -232,6 +233,27 @@ LogicalResult AttentionShapes::verifySinks(Value sinks) {
 }
 
 // Verifies that
+// - the bias is [b, heads, s, s_kv], packed [heads, t, t], with 1 for all.
+LogicalResult AttentionShapes::verifyBias(Value bias) {
+  if (!bias)
+    return success();
+  auto type = cast<RankedTensorType>(bias.getType());
+  Dims expected;
+  if (!packed)
+    expected.push_back(batch);
+  expected.append({heads, tokens, kvTokens});
+  if (failed(checkRank(op, "bias", type, expected.size(),
+                       packed ? "with cu_seqlens" : "for scores")))
+    return failure();
+  for (auto [dim, is] : llvm::zip_equal(expected, dimsOf(type)))
+    if (is == Dim(1))
+      dim = is;
+  return checkShape(op, "bias", type, expected,
+                    "for q of shape " + shapeText(q) + " and k of shape " +
+                        shapeText(k));
+}
+
+// Verifies that
 // - the log-sum-exp is [b, heads, s], packed [heads, t], in the type in which
 //   scores are computed.
 LogicalResult AttentionShapes::verifyLse(RankedTensorType lse) {
@@ -288,6 +310,7 @@ LogicalResult AttentionShapes::verifyRegions() {
 
 // Verifies that
 // - scale is finite, window and softcap are positive;
+// - top_left comes with causal or window;
 // - dropout is in [0, 1) and comes with seed, step and site, which do not come
 //   without it;
 // - cu_seqlens holds boundaries.
@@ -296,6 +319,9 @@ template <typename Op> static LogicalResult verifyOptions(Op op) {
     return op.emitOpError("scale is not finite");
   if (failed(verifyWindow(op, op.getWindow())))
     return failure();
+  if (op.getTopLeft() && !op.getCausal() && !op.getWindow())
+    return op.emitOpError("is top_left, which is about causal and window, and "
+                          "has neither");
   if (op.getSoftcap() &&
       failed(verifyPositive(op, "softcap", op.getSoftcap()->convertToDouble())))
     return failure();
@@ -331,7 +357,7 @@ LogicalResult AttentionOp::verify() {
   if (failed(shapes.verify()) || failed(verifyOptions(*this)) ||
       failed(shapes.verifyMask(getMask())) ||
       failed(shapes.verifySinks(getSinks())) ||
-      failed(shapes.verifyRegions()) ||
+      failed(shapes.verifyBias(getBias())) || failed(shapes.verifyRegions()) ||
       failed(shapes.verifyOutput("result", getResult().getType())))
     return failure();
   return getLse() ? shapes.verifyLse(getLse().getType()) : success();
@@ -341,13 +367,14 @@ LogicalResult AttentionOp::verify() {
 // - as in attention;
 // - grad and out are as wide as v;
 // - dq, dk and dv are like q, k and v;
-// - dsinks is there when sinks are, and like them.
+// - dsinks is there when sinks are, and like them;
+// - dbias, which may be there when the bias is, is like it.
 LogicalResult AttentionGradOp::verify() {
   AttentionShapes shapes = shapesOf(*this);
   if (failed(shapes.verify()) || failed(verifyOptions(*this)) ||
       failed(shapes.verifyMask(getMask())) ||
       failed(shapes.verifySinks(getSinks())) ||
-      failed(shapes.verifyRegions()) ||
+      failed(shapes.verifyBias(getBias())) || failed(shapes.verifyRegions()) ||
       failed(shapes.verifyLse(getLse().getType())))
     return failure();
   if (failed(shapes.verifyOutput("grad", getGrad().getType())) ||
@@ -356,10 +383,19 @@ LogicalResult AttentionGradOp::verify() {
       failed(checkLike(*this, "dk", getDk().getType(), "k", shapes.k)) ||
       failed(checkLike(*this, "dv", getDv().getType(), "v", shapes.v)))
     return failure();
-  if (bool(getSinks()) != bool(getDsinks()))
-    return emitOpError() << (getSinks() ? "has sinks without dsinks"
-                                        : "has dsinks without sinks");
-  return getSinks() ? checkLike(*this, "dsinks", getDsinks().getType(), "sinks",
-                                getSinks().getType())
-                    : success();
+  size_t least = getSinks() ? 1 : 0, most = least + (getBias() ? 1 : 0);
+  if (size_t others = getOthers().size(); others < least || others > most)
+    return emitOpError() << "has " << others + 3 << " results, expected "
+                         << least + 3
+                         << (most > least ? " or one more, of the bias" : "")
+                         << ": dq, dk, dv" << (getSinks() ? ", dsinks" : "");
+  auto like = [&](StringRef name, Value grad, StringRef of, Value value) {
+    return !grad
+               ? success()
+               : checkLike(*this, name, cast<RankedTensorType>(grad.getType()),
+                           of, cast<RankedTensorType>(value.getType()));
+  };
+  if (failed(like("dsinks", getDsinks(), "sinks", getSinks())))
+    return failure();
+  return like("dbias", getDbias(), "bias", getBias());
 }

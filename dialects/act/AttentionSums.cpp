@@ -58,9 +58,15 @@ public:
                    return factor == 1 ? in[0] : s.mul(in[0], s.f(factor));
                  });
   }
-  /// What masking needs, to come after an op's own inputs.
-  SmallVector<LinalgBuilder::Input> maskInputs() {
+  /// What a score needs besides the product, to come after an op's own inputs.
+  SmallVector<LinalgBuilder::Input> scoreInputs() {
     SmallVector<LinalgBuilder::Input> inputs;
+    if (t.options.bias) {
+      SmallVector<int64_t> shape, loops = biasLoops();
+      for (int64_t loop : loops)
+        shape.push_back(scores[loop]);
+      inputs.push_back(l.at(l.reshape(t.denseBias(), shape), loops));
+    }
     if (Value mask = t.options.mask) {
       SmallVector<int64_t> shape(shapeOf(mask)), loops{0, 4};
       if (shape.size() == 3)
@@ -78,6 +84,16 @@ public:
         inputs.push_back(l.at(t.rowBounds(zero, t.s, low), {3}));
     }
     return inputs;
+  }
+  /// The loops over `scores` that the bias depends on.
+  SmallVector<int64_t> biasLoops() {
+    SmallVector<int64_t> loops;
+    for (auto [i, n] : llvm::enumerate(shapeOf(t.denseBias())))
+      if (n != 1 && i == 1)
+        loops.append({1, 2});
+      else if (n != 1)
+        loops.push_back(i ? i + 1 : 0);
+    return loops;
   }
   /// The element that a body over `scores` is at.
   AttentionTiles::Position position(Scalars &s) {
@@ -130,12 +146,13 @@ struct GradSums : AttentionSums {
   bool slopeIsScale() const { return !t.options.softcap && !t.options.score; }
   double factor() const { return slopeIsScale() ? t.options.scale : 1; }
 
-  /// d loss / d (q k^T) without `factor`, and dropout(p) when it is wanted.
-  SmallVector<Value> scoreGrads(bool wantP) {
+  /// d loss / d (q k^T) without `factor`, or d loss / d bias, and dropout(p)
+  /// when it is wanted.
+  SmallVector<Value> scoreGrads(bool wantP, bool ofBias = false) {
     SmallVector<LinalgBuilder::Input> in{
         l.whole(product(q, t.k)), l.whole(product(grad, t.v)),
         l.at(lse, {0, 1, 2, 3}), l.at(delta, {0, 1, 2, 3})};
-    llvm::append_range(in, maskInputs());
+    llvm::append_range(in, scoreInputs());
     SmallVector<Type> elements(wantP ? 2 : 1, l.compute);
     return l.mapAll(scores, in, elements, [&](Scalars &s, ValueRange x) {
       AttentionTiles::Position at = position(s);
@@ -143,11 +160,12 @@ struct GradSums : AttentionSums {
       // A row that sees nothing has lse = -inf, and no gradient.
       Value p = power(s, score.value, x[2]);
       Value ds = s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3]));
-      if (!slopeIsScale()) {
+      if (ofBias ? t.options.score != nullptr : !slopeIsScale()) {
         // A slope may be infinite or NaN where the score is -inf.
         Value none = arith::CmpFOp::create(
             s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
-        ds = s.select(none, s.f(0), s.mul(ds, score.slope));
+        ds = s.select(none, s.f(0),
+                      s.mul(ds, ofBias ? score.biasSlope : score.slope));
       }
       SmallVector<Value> values{ds};
       if (wantP)
@@ -176,7 +194,7 @@ LogicalResult AttentionOp::lowerToSums(OpBuilder &b, ValueRange operands,
   AttentionTiles &t = a.t;
   LinalgBuilder &l = a.l;
   SmallVector<LinalgBuilder::Input> inputs{l.whole(a.product(a.q, t.k))};
-  llvm::append_range(inputs, a.maskInputs());
+  llvm::append_range(inputs, a.scoreInputs());
   Value score =
       l.map(a.scores, inputs, l.compute, [&](Scalars &s, ValueRange x) {
         return t.scoreAt(s, a.position(s), x[0], x.drop_front(), false).value;
@@ -258,7 +276,7 @@ LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
                                       ValueRange operands, Value &dsinks) {
   AttentionGradOp::Adaptor in(operands, op);
   GradSums g(b, op, in);
-  auto type = plainTensor(op.getDsinks().getType());
+  auto type = plainTensor(cast<RankedTensorType>(op.getDsinks().getType()));
   Value sum = g.l.sum(g.rows, {0, 3},
                       {g.l.at(g.groupedHeads(in.getSinks()), {1, 2}),
                        g.l.whole(g.lse), g.l.whole(g.delta)},
@@ -274,15 +292,35 @@ LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
   return success();
 }
 
+LogicalResult act::attentionGradBias(OpBuilder &b, AttentionGradOp op,
+                                     ValueRange operands, Value &dbias) {
+  if (failed(check(op)))
+    return failure();
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  auto type = plainTensor(cast<RankedTensorType>(op.getDbias().getType()));
+  SmallVector<int64_t> kept = g.biasLoops(), summed;
+  for (int64_t loop = 0; loop < 5; ++loop)
+    if (!llvm::is_contained(kept, loop))
+      summed.push_back(loop);
+  Value ds = g.scoreGrads(false, true)[0];
+  if (!summed.empty())
+    ds = g.l.sum(g.scores, summed, {g.l.whole(ds)},
+                 [](Scalars &, ValueRange x) { return x[0]; });
+  dbias = g.l.reshape(g.l.rounded(ds, type.getElementType()), type.getShape());
+  return success();
+}
+
 LogicalResult AttentionGradOp::lowerToSums(OpBuilder &b, ValueRange operands,
                                            SmallVectorImpl<Value> &results) {
-  Value dq, dk, dv, dsinks;
+  Value dq, dk, dv, dsinks, dbias;
   if (failed(attentionGradQ(b, *this, operands, dq)) ||
       failed(attentionGradKV(b, *this, operands, dk, dv)) ||
-      (getSinks() && failed(attentionGradSinks(b, *this, operands, dsinks))))
+      (getDsinks() && failed(attentionGradSinks(b, *this, operands, dsinks))) ||
+      (getDbias() && failed(attentionGradBias(b, *this, operands, dbias))))
     return failure();
   results.append({dq, dk, dv});
-  if (dsinks)
-    results.push_back(dsinks);
+  for (Value other : {dsinks, dbias})
+    if (other)
+      results.push_back(other);
   return success();
 }

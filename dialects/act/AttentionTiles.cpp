@@ -52,6 +52,10 @@ Value AttentionTiles::denseStatistic(Value tensor) {
   return l.reshape(tensor, withBatch(tensor, 3));
 }
 
+Value AttentionTiles::denseBias() {
+  return l.reshape(options.bias, withBatch(options.bias, 4));
+}
+
 Value AttentionTiles::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
@@ -162,12 +166,12 @@ void AttentionTiles::setSequences(Tile &tile) {
 
 std::pair<Value, Value> AttentionTiles::columnRange(const Tile &tile) {
   Value low = index(0), high = index(kv);
-  // Rows are counted as the last query sees the last key.
-  Value last = add(tile.row, index(rows - 1 + kv - s));
+  // Of keys, as the last row sees them.
+  Value last = add(tile.row, index(rows - 1 + shift()));
   if (options.causal)
     high = max(min(high, add(last, index(1))), index(0));
   if (options.window)
-    low = max(low, add(tile.row, index(kv - s - *options.window + 1)));
+    low = max(low, add(tile.row, index(shift() - *options.window + 1)));
   if (options.boundaries) {
     low = max(low, sequenceBound(tile.row, true));
     high = min(high, sequenceBound(last, false));
@@ -182,9 +186,10 @@ std::pair<Value, Value> AttentionTiles::rowRange(const Tile &tile) {
   Value low = index(0), high = index(s);
   Value last = add(tile.column, index(columns - 1));
   if (options.causal)
-    low = max(low, add(tile.column, index(s - kv)));
-  if (options.window) // i + kv - s - j < window
-    high = max(min(high, add(last, index(*options.window + s - kv))), index(0));
+    low = max(low, add(tile.column, index(-shift())));
+  if (options.window) // i + shift - j < window
+    high =
+        max(min(high, add(last, index(*options.window - shift()))), index(0));
   if (options.boundaries) {
     low = max(low, sequenceBound(tile.column, true));
     high = min(high, sequenceBound(last, false));
@@ -256,8 +261,40 @@ Value AttentionTiles::foldColumns(Value initial, Value tile,
   return genericOn(l, initial, out, {l.whole(tile)}, 2, {1}, body);
 }
 
-SmallVector<LinalgBuilder::Input> AttentionTiles::maskInputs(const Tile &tile) {
+Value AttentionTiles::addOver(Value acc, Value x, ArrayRef<int64_t> loops,
+                              ArrayRef<int64_t> summed) {
+  SmallVector<AffineExpr> exprs;
+  for (int64_t loop : loops)
+    exprs.push_back(b.getAffineDimExpr(loop));
+  return genericOn(
+      l, acc, AffineMap::get(2, 0, exprs, b.getContext()), {l.whole(x)}, 2,
+      summed, [](Scalars &s, ValueRange in) { return s.add(in[1], in[0]); });
+}
+
+SmallVector<LinalgBuilder::Input>
+AttentionTiles::scoreInputs(const Tile &tile) {
   SmallVector<LinalgBuilder::Input> inputs;
+  if (options.bias) {
+    Value bias = denseBias();
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    SmallVector<OpFoldResult> offsets{tile.batch, tile.head, tile.row,
+                                      tile.column},
+        sizes(4, one), strides(4, one);
+    SmallVector<int64_t> size, loops;
+    for (auto [i, n] : llvm::enumerate(shapeOf(bias))) {
+      if (n == 1) {
+        offsets[i] = zero;
+      } else if (i >= 2) {
+        loops.push_back(i - 2);
+        size.push_back(i == 2 ? rows : columns);
+        sizes[i] = b.getIndexAttr(size.back());
+      }
+    }
+    Value of = tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(size, elementOf(bias)), bias, offsets,
+        sizes, strides);
+    inputs.push_back(l.at(of, loops));
+  }
   if (options.mask) {
     ArrayRef<int64_t> shape = shapeOf(options.mask);
     bool ofPairs = shape.size() == 3; // [b, s, s_kv], or [1, s, s_kv] for all b
@@ -298,7 +335,7 @@ static AttentionTiles::Position positionIn(Scalars &s, const Tile &tile) {
 }
 
 AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
-                                            Value raw, ValueRange masks,
+                                            Value raw, ValueRange inputs,
                                             bool wantSlope, bool rowsRepeat) {
   Position at = positionIn(s, tile);
   SmallVector<Value> others;
@@ -308,11 +345,11 @@ AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
   if (rowsRepeat && this->s % rows)
     others.push_back(
         compare(s, arith::CmpIPredicate::sge, at.query, tile.firstRow));
-  return scoreAt(s, at, raw, masks, wantSlope, others);
+  return scoreAt(s, at, raw, inputs, wantSlope, others);
 }
 
 AttentionTiles::Score AttentionTiles::scoreAt(Scalars &s, const Position &at,
-                                              Value raw, ValueRange masks,
+                                              Value raw, ValueRange inputs,
                                               bool wantSlope,
                                               ValueRange others) {
   OpBuilder &in = s.b;
@@ -325,21 +362,28 @@ AttentionTiles::Score AttentionTiles::scoreAt(Scalars &s, const Position &at,
     if (wantSlope)
       slope = s.mul(slope, s.sub(s.f(1), s.mul(t, t)));
   }
+  Value biasSlope = wantSlope ? s.f(1) : Value();
+  if (options.bias) {
+    value = s.add(value, inputs[0]);
+    inputs = inputs.drop_front();
+  }
   if (options.score) {
     ScoreAndSlope inlined = inlineScoreRegion(
         s, *options.score, {value, at.batch, at.head, i, j}, wantSlope);
     value = inlined.score;
-    if (wantSlope)
+    if (wantSlope) {
+      biasSlope = inlined.slope ? inlined.slope : s.f(0);
       slope = inlined.slope ? s.mul(slope, inlined.slope) : s.f(0);
+    }
   }
   Value visible;
   auto require = [&](Value condition) {
     visible = visible ? arith::AndIOp::create(in, s.loc, visible, condition)
                       : condition;
   };
-  int64_t shift = kv - this->s;
   if (options.causal || options.window) {
-    Value row = shift ? arith::AddIOp::create(in, s.loc, i, s.index(shift)) : i;
+    Value row =
+        shift() ? arith::AddIOp::create(in, s.loc, i, s.index(shift())) : i;
     if (options.causal)
       require(compare(s, arith::CmpIPredicate::sle, j, row));
     if (options.window)
@@ -350,17 +394,17 @@ AttentionTiles::Score AttentionTiles::scoreAt(Scalars &s, const Position &at,
   for (Value condition : others)
     require(condition);
   if (options.mask) {
-    require(masks[0]);
-    masks = masks.drop_front();
+    require(inputs[0]);
+    inputs = inputs.drop_front();
   }
   if (options.boundaries) {
     Value key = arith::IndexCastOp::create(in, s.loc, in.getI32Type(), j);
-    require(compare(s, arith::CmpIPredicate::sge, key, masks[0]));
-    require(compare(s, arith::CmpIPredicate::slt, key, masks[1]));
+    require(compare(s, arith::CmpIPredicate::sge, key, inputs[0]));
+    require(compare(s, arith::CmpIPredicate::slt, key, inputs[1]));
   }
   if (visible)
     value = s.select(visible, value, s.negInf());
-  return {value, slope, visible};
+  return {value, slope, biasSlope, visible};
 }
 
 Value AttentionTiles::drop(Scalars &s, const Tile &tile, Value x) {
@@ -382,7 +426,8 @@ Value AttentionTiles::dropAt(Scalars &s, const Position &at, Value x) {
 }
 
 SmallVector<Value> AttentionTiles::forEachBlock(
-    int64_t heads, int64_t length, int64_t block, ArrayRef<Output> outputs,
+    int64_t batch, int64_t heads, int64_t length, int64_t block,
+    ArrayRef<Output> outputs,
     function_ref<SmallVector<Value>(Value, Value, Value)> body) {
   SmallVector<Value> inits;
   for (const Output &output : outputs)

@@ -33,11 +33,11 @@ public:
   /// The op's options; operands are the converted ones.
   struct Options {
     double scale;
-    bool causal;
+    bool causal, topLeft;
     std::optional<int64_t> window;
     std::optional<double> softcap, dropout;
     mlir::Region *score = nullptr;
-    mlir::Value mask, boundaries, seed, step, site;
+    mlir::Value mask, boundaries, bias, seed, step, site;
   };
 
   /// Where a tile of scores is. All are index values.
@@ -91,16 +91,23 @@ public:
   mlir::Value foldColumns(mlir::Value initial, mlir::Value tile,
                           LinalgBuilder::Body body);
 
-  /// The operands that masking needs, to come after an op's own inputs.
-  llvm::SmallVector<LinalgBuilder::Input> maskInputs(const Tile &tile);
+  /// acc [those of m, n that are `loops`] + x [m, n] summed over the others.
+  mlir::Value addOver(mlir::Value acc, mlir::Value x,
+                      llvm::ArrayRef<int64_t> loops,
+                      llvm::ArrayRef<int64_t> summed);
+
+  /// The operands that a score needs besides the product, to come after an
+  /// op's own inputs: bias, mask, boundaries.
+  llvm::SmallVector<LinalgBuilder::Input> scoreInputs(const Tile &tile);
   /// The score of an element from the raw product, -inf where it is hidden,
-  /// and d score / d raw when `wantSlope`. `masks` are the body's arguments for
-  /// maskInputs. `rowsRepeat`: rows before firstRow were seen before.
+  /// and, when `wantSlope`, d score / d raw and d score / d bias. `inputs` are
+  /// the body's arguments for scoreInputs. `rowsRepeat`: rows before firstRow
+  /// were seen before.
   struct Score {
-    mlir::Value value, slope, visible;
+    mlir::Value value, slope, biasSlope, visible;
   };
   Score score(Scalars &s, const Tile &tile, mlir::Value raw,
-              mlir::ValueRange masks, bool wantSlope, bool rowsRepeat);
+              mlir::ValueRange inputs, bool wantSlope, bool rowsRepeat);
   /// Dropout of an element: x / (1 - p) or 0.
   mlir::Value drop(Scalars &s, const Tile &tile, mlir::Value x);
 
@@ -110,22 +117,27 @@ public:
     mlir::Value batch, head, query, key;
   };
   Score scoreAt(Scalars &s, const Position &at, mlir::Value raw,
-                mlir::ValueRange masks, bool wantSlope,
+                mlir::ValueRange inputs, bool wantSlope,
                 mlir::ValueRange others = {});
   mlir::Value dropAt(Scalars &s, const Position &at, mlir::Value x);
   /// For `count` rows from `first` (an index): the boundaries of the sequence
   /// that each belongs to, tensors<count x i32>, lower and upper.
   mlir::Value rowBounds(mlir::Value first, int64_t count, bool low);
 
-  /// scf.forall over (b, heads, blocks of `length`), with `outputs`; the body
-  /// gets (batch, head, first) and returns one [block, ...] tile per output,
-  /// of which rows before `first` are left out.
+  /// The key that query 0 is level with, for causality and windows.
+  int64_t shift() const { return options.topLeft ? 0 : kv - s; }
+  /// [b, heads, s, s_kv], of 1 where the bias is for all.
+  mlir::Value denseBias();
+
+  /// scf.forall over (batch, heads, blocks of `length`), with `outputs`; the
+  /// body gets (batch, head, first) and returns one [block, ...] tile per
+  /// output, of which rows before `first` are left out.
   struct Output {
     mlir::Value tensor;
     int64_t blockDim; // the dimension of `tensor` that blocks are along
   };
   llvm::SmallVector<mlir::Value>
-  forEachBlock(int64_t heads, int64_t length, int64_t block,
+  forEachBlock(int64_t batch, int64_t heads, int64_t length, int64_t block,
                llvm::ArrayRef<Output> outputs,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(
                    mlir::Value, mlir::Value, mlir::Value)>
@@ -151,6 +163,7 @@ AttentionTiles::Options attentionOptions(Op op, typename Op::Adaptor in) {
   AttentionTiles::Options o;
   o.scale = op.getScale().convertToDouble();
   o.causal = op.getCausal();
+  o.topLeft = op.getTopLeft();
   if (op.getWindow())
     o.window = *op.getWindow();
   if (op.getSoftcap())
@@ -161,6 +174,7 @@ AttentionTiles::Options attentionOptions(Op op, typename Op::Adaptor in) {
     o.score = &op->getRegion(0);
   o.mask = in.getMask();
   o.boundaries = in.getCuSeqlens();
+  o.bias = in.getBias();
   o.seed = in.getSeed();
   o.step = in.getStep();
   o.site = in.getSite();

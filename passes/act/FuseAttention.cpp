@@ -91,6 +91,27 @@ Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   return all;
 }
 
+// [b, heads, s, s_kv], packed [heads, t, t], with 1 where the bias is for all.
+Value biasOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
+  if (!m.bias.value)
+    return {};
+  Axes has = m.space.withoutUnits(m.space.sequence(m.bias.dims));
+  SmallVector<Axes, 4> target;
+  for (const Axes *axes : {&m.batch, &m.heads, &m.queries, &m.keys}) {
+    if (m.cuSeqlens && axes == &m.batch)
+      continue;
+    bool depends = llvm::any_of(m.space.flat(*axes), [&](unsigned axis) {
+      return llvm::is_contained(has, axis);
+    });
+    target.push_back(depends ? *axes : Axes());
+  }
+  Value bias = m.space.materialize(b, loc, m.bias, target);
+  if (m.biasFactor == 1)
+    return bias;
+  return ScaleOp::create(b, loc, bias.getType(), bias,
+                         b.getF64FloatAttr(m.biasFactor));
+}
+
 // Heads of the output are as wide as those of the values.
 RankedTensorType withLastOf(Value q, Value v) {
   auto type = cast<RankedTensorType>(q.getType()),
@@ -127,9 +148,10 @@ void fuse(const AttentionMatch &m) {
   Value none;
   auto attention = AttentionOp::create(
       b, loc, withLastOf(q, v), Type(), q, k, v, maskOf(b, loc, m), m.cuSeqlens,
-      /*sinks=*/none, dropout ? dropout.getSeed() : none,
+      /*sinks=*/none, biasOf(b, loc, m), dropout ? dropout.getSeed() : none,
       dropout ? dropout.getStep() : none, dropout ? dropout.getSite() : none,
       b.getF64FloatAttr(m.scale), m.causal ? b.getUnitAttr() : UnitAttr(),
+      m.topLeft ? b.getUnitAttr() : UnitAttr(),
       m.window ? b.getI64IntegerAttr(*m.window) : IntegerAttr(),
       m.softcap ? b.getF64FloatAttr(*m.softcap) : FloatAttr(),
       dropout ? dropout.getPAttr() : FloatAttr(), /*scoreCount=*/0);

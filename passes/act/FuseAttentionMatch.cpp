@@ -18,6 +18,7 @@ public:
 private:
   bool findScores();
   bool findQueriesAndKeys(ArrayRef<Axes> dims);
+  Value addBias(Operation *op, ArrayRef<Axes> dims, double post);
   bool findOutput();
   bool findValues(Value probabilities, ArrayRef<Axes> dims);
   void trace(AttentionOperand &operand, bool throughFactors);
@@ -71,11 +72,45 @@ bool Matcher::findScores() {
       post = post < 0 ? -1 : 1; // tanh is odd
       view.value = tanh.getInput();
     } else {
-      view.value = mask.add(op, view.dims, post);
-      if (!view.value)
+      Value scores = mask.add(op, view.dims, post);
+      if (!scores)
+        scores = addBias(op, view.dims, post);
+      if (!scores)
         return false;
+      view.value = scores;
     }
   }
+}
+
+// Whether there is a product behind what may stand between it and a softmax.
+static bool comesFromProduct(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse())
+    return false;
+  if (isa<MatmulOp>(op))
+    return true;
+  if (isa<TransposeOp, ReshapeOp, CastOp, ScaleOp, TanhOp>(op))
+    return comesFromProduct(op->getOperand(0));
+  return isa<AddOp, SubOp, MulOp, DivOp, SelectOp>(op) &&
+         llvm::any_of(op->getOperands(), comesFromProduct);
+}
+
+// Takes one operand of a sum as a bias, and returns the other, the scores.
+Value Matcher::addBias(Operation *op, ArrayRef<Axes> dims, double post) {
+  if (!isa<AddOp, SubOp>(op) || m.bias.value)
+    return {};
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  bool left = comesFromProduct(lhs), right = comesFromProduct(rhs);
+  if (left == right || (right && isa<SubOp>(op)))
+    return {};
+  Value scores = left ? lhs : rhs, bias = left ? rhs : lhs;
+  if (mayHide(bias) ||
+      !sameShape(dimsOf(cast<RankedTensorType>(scores.getType())),
+                 dimsOf(cast<RankedTensorType>(op->getResult(0).getType()))))
+    return {};
+  m.bias = m.space.broadcast(bias, dims);
+  m.biasFactor = isa<SubOp>(op) ? -post : post;
+  return scores;
 }
 
 // The dimensions of a matmul's operands, given its result's.
@@ -328,7 +363,12 @@ bool Matcher::classifyMasks() {
     if (auto causal = dyn_cast_or_null<CausalMaskOp>(op)) {
       if (!is(m.queries, m.keys))
         return false;
+      bool square = m.space.product(m.queries) == m.space.product(m.keys);
+      bool topLeft = causal.getTopLeft() && !square;
+      if (m.causal && m.topLeft != topLeft)
+        return false;
       m.causal = true;
+      m.topLeft = topLeft;
       if (auto window = causal.getWindow())
         m.window = std::min<int64_t>(*window, m.window.value_or(*window));
       continue;

@@ -4,7 +4,7 @@
 //
 // The softmax's axis says which index counts keys. From there the matcher walks
 // back through what may stand between the product of Q and K and the softmax
-// (factors, softcap, masks, casts, views), forward through what may stand
+// (factors, softcap, masks, a bias, casts, views), forward through what may stand
 // between the softmax and the product with V (casts, dropout, views), and then
 // behind Q, K and V through views and factors. Each dimension on the way is a
 // list of axes (AxisView.h), so that spelling does not matter: at the end it is
@@ -16,6 +16,10 @@
 //   batch      leading; in Q, K, V, masks
 //   heads      leading; those that K and V lack are the ones that a key and
 //              value head is repeated for, and count innermost
+//
+// A sum of scores and something that is no mask is a bias, unless it has
+// constants as large as those that masks hide with: it might be a mask that is
+// not understood.
 //
 // Nothing is changed until all of it is known.
 #ifndef ACT_PASSES_ACT_FUSEATTENTIONMATCH_H
@@ -46,10 +50,13 @@ struct AttentionMatch {
   /// Masks that are values: of keys, or of queries and keys.
   llvm::SmallVector<ElementaryMask> masks;
   mlir::Value cuSeqlens;
-  bool causal = false;
+  bool causal = false, topLeft = false;
   std::optional<int64_t> window;
   double scale = 1;
   std::optional<double> softcap;
+  /// What is added to the scores, times the factor. No value: nothing.
+  AxisView bias;
+  double biasFactor = 1;
   DropoutOp dropout;
 
   Axes batch, heads, kvHeads, queries, keys, depth, valueDepth;

@@ -48,7 +48,7 @@ int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
 
 int64_t act::kernelCount(const FlatLaunch &launch) {
   for (Operation &op : launch.group.getBody().front())
-    if (isa<AttentionGradOp>(op))
-      return 2;
+    if (auto grad = dyn_cast<AttentionGradOp>(op))
+      return grad.getDbias() ? 3 : 2;
   return 1;
 }

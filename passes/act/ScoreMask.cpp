@@ -66,6 +66,30 @@ std::optional<ConstantFactor> constantFactor(Operation *op) {
   return std::nullopt;
 }
 
+bool mayHide(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> todo{value.getDefiningOp()};
+  auto large = [](double number) { return std::abs(number) >= -forbidding; };
+  while (!todo.empty()) {
+    Operation *op = todo.pop_back_val();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto scale = dyn_cast<ScaleOp>(op);
+        scale && large(scale.getFactor().convertToDouble()))
+      return true;
+    if (isa<ConstantOp>(op)) {
+      auto number = splatValue(op->getResult(0));
+      if (number && large(*number))
+        return true;
+    }
+    if (isa<TransposeOp, ReshapeOp, ExpandOp, CastOp, ScaleOp, AddOp, SubOp,
+            MulOp, DivOp, SelectOp>(op))
+      for (Value operand : op->getOperands())
+        todo.push_back(operand.getDefiningOp());
+  }
+  return false;
+}
+
 Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
   if (auto select = dyn_cast<SelectOp>(op)) {
     Value scores = addChoice(select, dims, post);
@@ -161,7 +185,8 @@ bool ScoreMask::same(const ElementaryMask &a, const ElementaryMask &b) const {
        right = b.view.value.getDefiningOp<CausalMaskOp>();
   return a.hides == b.hides &&
          (a.view.value == b.view.value ||
-          (left && right && left.getWindow() == right.getWindow())) &&
+          (left && right && left.getWindow() == right.getWindow() &&
+           left.getTopLeft() == right.getTopLeft())) &&
          space.sameDims(a.view.dims, b.view.dims);
 }
 

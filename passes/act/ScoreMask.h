@@ -30,6 +30,9 @@ struct ConstantFactor {
 };
 std::optional<ConstantFactor> constantFactor(mlir::Operation *op);
 
+/// Whether `value` is computed from a constant large enough to hide a score.
+bool mayHide(mlir::Value value);
+
 /// A mask that is no conjunction, negation or view.
 struct ElementaryMask {
   AxisView view;

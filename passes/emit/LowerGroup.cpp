@@ -21,7 +21,7 @@ public:
 
 private:
   /// The gradient of attention is as many kernels as there are orders to sum in.
-  enum class Part { Whole, Queries, Keys, Sinks };
+  enum class Part { Whole, Queries, Keys, Sinks, Bias };
   FailureOr<LoweredKernel> lower(Part part);
   LogicalResult body(Part part);
   LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
@@ -162,6 +162,14 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operan
       return failure();
     lowered[op.getDsinks()] = values[0];
     return success();
+  case Part::Bias:
+    if (!op.getDbias())
+      return success();
+    if (failed(sums ? attentionGradBias(b, op, operands, values[0])
+                    : lowerAttentionGradBias(b, op, operands, values[0])))
+      return failure();
+    lowered[op.getDbias()] = values[0];
+    return success();
   }
   return failure();
 }
@@ -245,7 +253,7 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     list.push_back(*one);
     return list;
   }
-  for (Part part : {Part::Queries, Part::Keys, Part::Sinks}) {
+  for (Part part : {Part::Queries, Part::Keys, Part::Sinks, Part::Bias}) {
     auto made = lower(part);
     if (failed(made))
       return failure();

@@ -112,7 +112,8 @@ Value ModelBuilder::visibleMask(Visible visible) {
   IntegerAttr window;
   if (visible.window)
     window = b.getI64IntegerAttr(*visible.window);
-  Value mask = CausalMaskOp::create(b, at("causal"), square, window);
+  Value mask = CausalMaskOp::create(b, at("causal"), square, window,
+                                    /*top_left=*/UnitAttr());
   if (Value boundaries = shared("cu_seqlens")) {
     Value same = SegmentMaskOp::create(b, at("same"), square, boundaries);
     mask = AndOp::create(b, at("mask"), square, mask, same);

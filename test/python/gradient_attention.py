@@ -62,10 +62,11 @@ HIDE = """%two = arith.constant 2 : index
 CONSTANT = "%r = arith.constant 0.5 : f64"
 
 
-def attention(p, q, k, v, *sinks, causal=False, window=None, softcap=None, mask=None, cu=None,
+def attention(p, q, k, v, *others, sinks=False, causal=False, top_left=False, window=None, softcap=None, mask=None, cu=None,
               dropout=None, score=None, scale=0.7):
     text, types = f"act.attention {q}, {k}, {v} scale {scale}", [q.type, k.type, v.type]
     text += " causal" if causal else ""
+    text += " top_left" if top_left else ""
     text += f" window({window})" if window else ""
     text += f" softcap({softcap})" if softcap else ""
     if mask is not None:
@@ -74,8 +75,12 @@ def attention(p, q, k, v, *sinks, causal=False, window=None, softcap=None, mask=
     if cu is not None:
         c = p.input("cu_seqlens", np.array(cu, np.int32))
         text, types = text + f" cu_seqlens({c})", types + [c.type]
+    others = list(others)
     if sinks:
-        text, types = text + f" sinks({sinks[0]})", types + [sinks[0].type]
+        sinks = others.pop(0)
+        text, types = text + f" sinks({sinks})", types + [sinks.type]
+    if others:
+        text, types = text + f" bias({others[0]})", types + [others[0].type]
     if dropout is not None:
         text, types = text + f" dropout({dropout}, {p.generator()})", types + ["i64"] * 3
     if score:
@@ -85,14 +90,15 @@ def attention(p, q, k, v, *sinks, causal=False, window=None, softcap=None, mask=
     return p.op(f"{text} : ({', '.join(types)}) -> {Value('', shape, 'f64').type}", shape)
 
 
-def case(name, b=2, s=5, t=None, heads=4, kv=2, d=3, dv=None, sinks=False, alone=True, **options):
+def case(name, b=2, s=5, t=None, heads=4, kv=2, d=3, dv=None, sinks=False, bias=None, alone=True,
+         **options):
     t, dv = t or s, dv or d
     if "cu" in options:
         shapes = [(s, heads, d), (s, kv, d), (s, kv, dv)]
     else:
         shapes = [(b, s, heads, d), (b, t, kv, d), (b, t, kv, dv)]
-    shapes += [(heads,)] * sinks
-    op_case(f"attention-{name}", shapes, lambda p, *v: attention(p, *v, **options),
+    shapes += [(heads,)] * sinks + [bias] * (bias is not None)
+    op_case(f"attention-{name}", shapes, lambda p, *v: attention(p, *v, sinks=sinks, **options),
             domain=(-1.5, 1.5), alone=alone)
 
 
@@ -144,6 +150,16 @@ for name, region in dict(alibi=ALIBI, bias=BIAS, curved=CURVED, kinks=KINKS, hid
 case("score-packed", score=ALIBI, s=12, cu=[0, 5, 9, 12], causal=True)
 case("score-softcap", score=CURVED, softcap=1.1)
 case("score-rectangular", score=BIAS, s=3, t=7, causal=True)
+case("bias", bias=(2, 4, 5, 5))
+case("bias-of-heads", bias=(1, 4, 1, 5), causal=True)
+case("bias-of-rows", bias=(2, 1, 5, 1), softcap=0.8, sinks=True)
+case("bias-of-all", bias=(1, 1, 1, 1), sinks=True, alone=False)
+case("bias-region", bias=(1, 4, 5, 5), score=CURVED, dropout=0.2)
+case("bias-packed", bias=(4, 12, 12), s=12, cu=[0, 5, 9, 12], causal=True)
+case("bias-rectangular", bias=(1, 1, 3, 7), s=3, t=7, causal=True)
+case("top-left", s=3, t=7, causal=True, top_left=True)
+case("top-left-more-queries", s=7, t=3, causal=True, top_left=True)
+case("top-left-window", s=3, t=7, window=2, top_left=True)
 case("all", s=5, causal=True, window=3, softcap=0.9, mask=PADDING, sinks=True, dropout=0.2,
      score=CURVED)
 case("all-rectangular", s=3, t=5, causal=True, window=3, softcap=0.9, mask=PADDING, sinks=True,

@@ -283,29 +283,65 @@ def mask_of_pairs_for_all(p, q, k, v):
     return matmul(p, softmax(p, scores), v)
 
 
-# ---- Not attention, or not without what nobody may see ---------------------------
-
-@spelling(ALONE)
+@spelling(FUSES)
 def t5(p, q, k, v):
     """A bias that is trained."""
     bias = p.param("bias", (1, HEADS, S, S))
     return matmul(p, softmax(p, binary(p, "add", scores_of(p, q, k), bias)), v)
 
 
-@spelling(ALONE)
+@spelling(FUSES)
 def alibi(p, q, k, v):
-    """A bias that is a tensor: a score region computes, it reads no memory."""
+    """A bias that is a constant tensor."""
     bias = p.constant(-np.arange(1, HEADS + 1)[:, None, None] * np.arange(S) / 8)
     scores = where(p, causal(p), scores_of(p, q, k), number(p, LOWEST))
     return matmul(p, softmax(p, binary(p, "add", scores, bias)), v)
 
 
-@spelling(ALONE)
+@spelling(FUSES)
 def weak_mask(p, q, k, v):
-    """-5 is not enough to hide a key."""
+    """-5 is not enough to hide a key: a bias, taken away."""
     mask = cast(p, reshape(p, causal(p), 1, 1, S, S), "f64")
-    bias = scale(p, binary(p, "sub", number(p, "1.0"), mask), -5.0)
+    bias = scale(p, binary(p, "sub", number(p, "1.0"), mask), 5.0)
+    scores = scale(p, binary(p, "sub", scores_of(p, q, k), bias), 0.5)
+    return matmul(p, softmax(p, scores), v)
+
+
+@spelling(FUSES)
+def sum_of_masks(p, q, k, v):
+    """1 - (mask1 + mask2) is no mask, and a bias all the same."""
+    square = reshape(p, causal(p), 1, 1, S, S)
+    mask = binary(p, "add", cast(p, square, "f64"), cast(p, padding(p, B, 1, 1, S), "f64"))
+    bias = scale(p, binary(p, "sub", number(p, "1.0"), mask), -20.0)
     return matmul(p, softmax(p, binary(p, "add", scores_of(p, q, k), bias)), v)
+
+
+@spelling(FUSES, kv=KV)
+def swin(p, q, k, v):
+    """A trained bias for all heads of a key, and a mask, under a factor."""
+    bias = p.param("bias", (1, KV, 1, S, 1))
+    n = HEADS // KV
+    q = reshape(p, q, B, KV, n, S, D)
+    k, v = (expand(p, reshape(p, x, B, KV, 1, S, D), B, KV, n, S, D) for x in (k, v))
+    other = p.param("other", (B, 1, 1, 1, S))
+    scores = binary(p, "add", binary(p, "mul", bias, other), scores_of(p, q, k))
+    scores = where(p, causal(p, 4), scale(p, scores, 0.5), number(p, "0xFFF0000000000000"))
+    return reshape(p, matmul(p, softmax(p, scores), v), B, HEADS, S, D)
+
+
+# ---- Not attention, or not without what nobody may see ---------------------------
+
+@spelling(ALONE)
+def two_biases(p, q, k, v):
+    scores = binary(p, "add", scores_of(p, q, k), p.param("bias", (1, HEADS, S, S)))
+    scores = scale(p, scores, 0.5)
+    return matmul(p, softmax(p, binary(p, "add", p.param("other", (S, S)), scores)), v)
+
+
+@spelling(ALONE)
+def bias_in_a_softcap(p, q, k, v):
+    scores = binary(p, "add", scores_of(p, q, k), p.param("bias", (1, HEADS, S, S)))
+    return matmul(p, softmax(p, p.unary("act.tanh", scores)), v)
 
 
 @spelling(ALONE)
@@ -315,15 +351,6 @@ def masked_product_of_another_mask(p, q, k, v):
     kept = binary(p, "mul", scores_of(p, q, k), first)
     bias = scale(p, binary(p, "sub", number(p, "1.0"), second), "1.0e9")
     return matmul(p, softmax(p, binary(p, "sub", kept, bias)), v)
-
-
-@spelling(ALONE)
-def sum_of_masks(p, q, k, v):
-    """1 - (mask1 + mask2) is no mask."""
-    square = reshape(p, causal(p), 1, 1, S, S)
-    mask = binary(p, "add", cast(p, square, "f64"), cast(p, padding(p, B, 1, 1, S), "f64"))
-    bias = scale(p, binary(p, "sub", number(p, "1.0"), mask), -20.0)
-    return matmul(p, softmax(p, binary(p, "add", scores_of(p, q, k), bias)), v)
 
 
 @spelling(ALONE)

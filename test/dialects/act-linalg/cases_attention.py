@@ -22,6 +22,9 @@ class Options:
     mask: np.ndarray = None
     cu: list = None
     sinks: np.ndarray = None
+    bias: np.ndarray = None  # 1 for all, as in numpy
+    bias_grad: bool = True
+    top_left: bool = False
     region: str = ""
     keep: np.ndarray = None  # of dropout
     rng = (77, 5, 9)
@@ -67,7 +70,7 @@ REGIONS = {
 
 
 def visible(o, B, S, T):
-    i, j = np.arange(S)[:, None] + T - S, np.arange(T)[None]
+    i, j = np.arange(S)[:, None] + (0 if o.top_left else T - S), np.arange(T)[None]
     ok = np.ones((B, 1, S, T), bool)
     if o.causal:
         ok &= j <= i
@@ -81,11 +84,14 @@ def visible(o, B, S, T):
     return ok
 
 
-def scores(o, raw):
+def scores(o, raw, more=0):
+    """`more`: added to the bias."""
     B, H, S, T = raw.shape
     s = o.scale * raw
     if o.softcap:
         s = o.softcap * np.tanh(s / o.softcap)
+    if o.bias is not None:
+        s = s + o.bias + more
     if o.region:
         at = np.meshgrid(*map(np.arange, raw.shape), indexing="ij")
         s = REGIONS[o.region][1](s, *at)
@@ -122,12 +128,19 @@ def backward(do, q, k, v, o):
     dp = np.einsum("bihd,bjhd->bhij", do, V)
     if o.keep is not None:
         dp = np.where(o.keep, dp / (1 - o.dropout), 0)
-    ds = np.where(p == 0, 0, p * (dp - delta[..., None]) * np.where(np.isfinite(slope), slope, 0))
+    scored = lambda slope: np.where(
+        p == 0, 0, p * (dp - delta[..., None]) * np.where(np.isfinite(slope), slope, 0))
+    ds = scored(slope)
     fold = lambda x: x.reshape(*x.shape[:2], k.shape[2], group, -1).sum(3)
     grads = [np.einsum("bhij,bjhd->bihd", ds, K), fold(np.einsum("bhij,bihd->bjhd", ds, q)),
              fold(np.einsum("bhij,bihd->bjhd", pd, do))]
     if o.sinks is not None:
         grads.append(-(np.exp(o.sinks[None, :, None] - lse) * delta).sum((0, 2)))
+    if o.bias is not None and o.bias_grad:
+        with np.errstate(invalid="ignore"):
+            slope = (scores(o, raw, h) - scores(o, raw, -h)) / (2 * h)
+        repeated = tuple(i for i in range(4) if o.bias.shape[i] == 1)
+        grads.append(scored(slope).sum(repeated, keepdims=True))
     return grads
 
 
@@ -138,8 +151,9 @@ def check_reference():
     for region in ("", "alibi", "curved"):
         o = Options(causal=True, window=4, softcap=1.5, region=region,
                     sinks=rng.standard_normal(4), mask=rng.random((2, 5)) < 0.8,
+                    bias=rng.standard_normal((1, 4, 1, 5)),
                     dropout=0.25, keep=rng.random((2, 4, 4, 5)) >= 0.25)
-        inputs = [q, k, v, o.sinks]
+        inputs = [q, k, v, o.sinks, o.bias]
         for x, grad in zip(inputs, backward(do, q, k, v, o)):
             for at in np.ndindex(x.shape):
                 old, values = x[at], []
@@ -161,8 +175,12 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
         o.keep = (philox.uniform(seed, step, site, index) >= o.dropout).reshape(B, H, S, T)
     if o.sinks is not None:
         o.sinks = o.sinks.astype(DTYPES[stat])
+    bt = "bf16" if dtype == "bf16" else stat
+    if o.bias is not None:
+        o.bias = o.bias.astype(DTYPES[bt])
     Q, K, V, DO = map(wide, (q, k, v, do))
-    wide_o = dataclasses.replace(o, sinks=None if o.sinks is None else wide(o.sinks))
+    wide_o = dataclasses.replace(o, **{n: wide(x) for n in ("sinks", "bias")
+                                       if (x := getattr(o, n)) is not None})
     out, lse, _, _ = forward(Q, K, V, wide_o)
     strip = (lambda x: x.reshape(x.shape[1:])) if packed else (lambda x: x)
     q, k, v, do, out, lse = map(strip, (q, k, v, do, out, lse))
@@ -175,6 +193,8 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
         return f"%{{{len(extra) - 1}}}"
     if o.causal:
         options += " causal"
+    if o.top_left:
+        options += " top_left"
     if o.window:
         options += f" window({o.window})"
     if o.softcap:
@@ -185,6 +205,9 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
         options += f" cu_seqlens({operand(np.array(o.cu, np.int32), tensor((len(o.cu),), 'i32'))})"
     if o.sinks is not None:
         options += f" sinks({operand(o.sinks, tensor(o.sinks.shape, stat))})"
+    if o.bias is not None:
+        bias = strip(o.bias)
+        options += f" bias({operand(bias, tensor(bias.shape, bt))})"
     if o.dropout:
         names = ", ".join(operand(x, "i64") for x in o.rng)
         options += f" dropout({o.dropout:e}, {names})"
@@ -204,8 +227,10 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
                f"%o, %l = act.attention %0, %1, %2 {fill(3)} : ({', '.join(T3)}) -> ({qt}, {lt})",
                [q, k, v] + extra, T3, [qt, lt], "%o, %l", [out, lse], tolerance=tolerance)
     grads = backward(DO, Q, K, V, wide_o)
-    grads = [strip(g) for g in grads[:3]] + grads[3:]
+    grads = [strip(g) if g.ndim == 4 else g for g in grads]
     R = [qt, kt, kt] + ([tensor(o.sinks.shape, stat)] if o.sinks is not None else [])
+    if o.bias is not None and o.bias_grad:
+        R.append(tensor(bias.shape, bt))
     T6 = [qt, qt, kt, kt, qt, lt] + types
     back = ", ".join(f"%g#{i}" for i in range(len(R)))
     loose = tolerance or {"f64": 2e-8, "f32": 2e-5, "bf16": 3e-2, "f16": 4e-3}[dtype]
@@ -271,4 +296,23 @@ def cases():
         # A score of 100 is known to 1e-5 in f32, and so is its exponential.
         yield from attention(f"large_scores_{d}", 1, 70, 70, 2, 2, 5, d, Options(
             scale=40.0, causal=True), tolerance={"f32": 1e-4, "f64": 1e-7}[d])
+        for i, of in enumerate(((2, 4, 70, 90), (1, 4, 70, 90), (2, 1, 1, 90), (1, 4, 70, 1),
+                                (1, 1, 1, 1), (1, 4, 1, 90))):
+            yield from attention(f"bias_{i}_{d}", 2, 70, 90, 4, 2, 5, d, Options(
+                causal=i % 2 == 0, bias=rng.standard_normal(of), softcap=1.5 * (i == 1),
+                region="curved" if i == 3 else "", dropout=0.2 * (i == 0),
+                sinks=sinks(4) if i in (1, 4) else None))
+        yield from attention(f"bias_packed_{d}", 1, 70, 70, 2, 1, 5, d, Options(
+            cu=[0, 30, 70], causal=True, bias=rng.standard_normal((1, 2, 70, 70))), packed=True)
+        hidden = np.where(rng.random((1, 1, 70, 70)) < 0.5, -np.inf, 0)
+        hidden[..., 3, :] = -np.inf  # a row that sees nothing
+        yield from attention(f"bias_hides_{d}", 1, 70, 70, 2, 1, 5, d, Options(
+            bias=hidden, bias_grad=False))
+        for S, T in ((70, 90), (90, 70), (64, 128)):
+            yield from attention(f"top_left_{S}x{T}_{d}", 1, S, T, 2, 1, 5, d, Options(
+                causal=True, top_left=True))
+            yield from attention(f"top_left_window_{S}x{T}_{d}", 1, S, T, 2, 1, 5, d, Options(
+                causal=True, window=20, top_left=True))
+    yield from attention("bias_bf16", 2, 70, 90, 4, 2, 16, "bf16", Options(
+        bias=rng.standard_normal((1, 4, 70, 90))))
     yield from attention("long_f32", 1, 1100, 1100, 1, 1, 3, "f32", Options(causal=True))

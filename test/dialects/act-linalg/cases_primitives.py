@@ -54,6 +54,8 @@ def cases():
         t = tensor((q, kv), "i1")
         yield Case(f"causal_mask_{q}", f"%r = act.causal_mask : {t}", [], [], [t], "%r",
                    [behind >= 0])
+        yield Case(f"causal_mask_top_left_{q}", f"%r = act.causal_mask top_left : {t}", [], [], [t],
+                   "%r", [behind >= kv - q])
         yield Case(f"causal_mask_window_{q}", f"%r = act.causal_mask window(4) : {t}", [], [], [t],
                    "%r", [(behind >= 0) & (behind < 4)])
     yield from ropes()

@@ -247,7 +247,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
 // two score regions
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
   // expected-error@+1 {{'act.attention' op has 2 score regions, expected one at most}}
-  %0 = "act.attention"(%q, %k, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
+  %0 = "act.attention"(%q, %k, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
     ^bb0(%s: f32, %b: index, %n: index, %i: index, %j: index):
       act.yield %s : f32
   }, {
@@ -262,7 +262,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
 // an empty score region
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
   // expected-error@+1 {{'act.attention' op score region has 0 blocks, expected 1}}
-  %0 = "act.attention"(%q, %k, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
+  %0 = "act.attention"(%q, %k, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
   }) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
   return
 }
@@ -300,5 +300,32 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x4x
 func.func @f(%q: tensor<2x8x4x8xf32>, %k: tensor<2x6x2x8xf32>, %v: tensor<2x6x2x8xf32>, %mask: tensor<2x6x8xi1>) {
   // expected-error@+1 {{'act.attention' op mask has shape [2, 6, 8], expected [2, 8, 6] for q of shape [2, 8, 4, 8] and k of shape [2, 6, 2, 8]}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 mask(%mask) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x8xi1>) -> tensor<2x8x4x8xf32>
+  return
+}
+
+// -----
+
+// the bias' shape
+func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %bias: tensor<1x2x8x8xf32>) {
+  // expected-error@+1 {{'act.attention' op bias has shape [1, 2, 8, 8], expected [1, 4, 8, 8] for q of shape [1, 8, 4, 8] and k of shape [1, 8, 2, 8]}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x8x4x8xf32>
+  return
+}
+
+// -----
+
+// the bias' rank
+func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %bias: tensor<8x8xf32>) {
+  // expected-error@+1 {{'act.attention' op bias has rank 2, expected 4 for scores}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<8x8xf32>) -> tensor<1x8x4x8xf32>
+  return
+}
+
+// -----
+
+// aligned, and nothing to align
+func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
+  // expected-error@+1 {{'act.attention' op is top_left, which is about causal and window, and has neither}}
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 top_left : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
   return
 }

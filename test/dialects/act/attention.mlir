@@ -100,3 +100,17 @@ func.func @mask_of_pairs_for_all(%q: tensor<2x8x4x8xf32>, %k: tensor<2x6x2x8xf32
   %0 = act.attention %q, %k, %v scale 3.535534e-01 mask(%mask) : (tensor<2x8x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<1x8x6xi1>) -> tensor<2x8x4x8xf32>
   return %0 : tensor<2x8x4x8xf32>
 }
+
+// CHECK-LABEL: @bias
+// CHECK: act.attention %{{.+}}, %{{.+}}, %{{.+}} scale 3.535534e-01 causal top_left window(4) softcap(5.000000e+01) bias(%{{.+}}) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x4x1x8xbf16>) -> tensor<1x8x4x8xf32>
+func.func @bias(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %bias: tensor<1x4x1x8xbf16>) -> tensor<1x8x4x8xf32> {
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 causal top_left window(4) softcap(5.000000e+01) bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x4x1x8xbf16>) -> tensor<1x8x4x8xf32>
+  return %0 : tensor<1x8x4x8xf32>
+}
+
+// CHECK-LABEL: @packed_bias
+// CHECK: cu_seqlens(%{{.+}}) bias(%{{.+}}) : (tensor<8x4x8xf32>, tensor<8x2x8xf32>, tensor<8x2x8xf32>, tensor<5xi32>, tensor<4x8x8xf32>) -> tensor<8x4x8xf32>
+func.func @packed_bias(%q: tensor<8x4x8xf32>, %k: tensor<8x2x8xf32>, %v: tensor<8x2x8xf32>, %cu: tensor<5xi32>, %bias: tensor<4x8x8xf32>) -> tensor<8x4x8xf32> {
+  %0 = act.attention %q, %k, %v scale 3.535534e-01 cu_seqlens(%cu) bias(%bias) : (tensor<8x4x8xf32>, tensor<8x2x8xf32>, tensor<8x2x8xf32>, tensor<5xi32>, tensor<4x8x8xf32>) -> tensor<8x4x8xf32>
+  return %0 : tensor<8x4x8xf32>
+}

@@ -264,7 +264,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // no dsinks
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>, %sinks: tensor<4xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op has sinks without dsinks}}
+  // expected-error@+1 {{'act.attention_grad' op has 3 results, expected 4: dq, dk, dv, dsinks}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 sinks(%sinks) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>, tensor<4xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }
@@ -273,7 +273,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // no sinks
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op has dsinks without sinks}}
+  // expected-error@+1 {{'act.attention_grad' op has 4 results, expected 3: dq, dk, dv}}
   %0:4 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<4xf32>)
   return
 }
@@ -292,7 +292,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 // two score regions
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
   // expected-error@+1 {{'act.attention_grad' op has 2 score regions, expected one at most}}
-  %0:3 = "act.attention_grad"(%do, %q, %k, %v, %o, %lse) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
+  %0:3 = "act.attention_grad"(%do, %q, %k, %v, %o, %lse) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
     ^bb0(%s: f32, %b: index, %n: index, %i: index, %j: index):
       act.yield %s : f32
   }, {
@@ -307,7 +307,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 // an empty score region
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
   // expected-error@+1 {{'act.attention_grad' op score region has 0 blocks, expected 1}}
-  %0:3 = "act.attention_grad"(%do, %q, %k, %v, %o, %lse) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
+  %0:3 = "act.attention_grad"(%do, %q, %k, %v, %o, %lse) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, scale = 1.0}> ({
   }) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }
@@ -327,5 +327,14 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 func.func @f(%do: tensor<1x8x4x6xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x6xf32>, %o: tensor<1x8x4x6xf32>, %lse: tensor<1x4x8xf32>) {
   // expected-error@+1 {{'act.attention_grad' op dv has shape [1, 8, 2, 8], expected [1, 8, 2, 6] as in v}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x6xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>, tensor<1x8x4x6xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
+  return
+}
+
+// -----
+
+// dbias' shape
+func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>, %bias: tensor<1x4x1x8xf32>) {
+  // expected-error@+1 {{'act.attention_grad' op dbias has shape [1, 4, 8, 8], expected [1, 4, 1, 8] as in bias}}
+  %0:4 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x1x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x4x8x8xf32>)
   return
 }

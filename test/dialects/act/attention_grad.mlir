@@ -72,3 +72,12 @@ func.func @value_heads_of_another_size(%do: tensor<1x8x4x6xf32>, %q: tensor<1x8x
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal : (tensor<1x8x4x6xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>, tensor<1x8x4x6xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>)
   return %0#0, %0#1, %0#2 : tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x6xf32>
 }
+
+// CHECK-LABEL: @sinks_and_bias
+// CHECK: %dq, %dk, %dv, %dsinks, %dbias = act.attention_grad {{.+}} causal top_left sinks(%{{.+}}) bias(%{{.+}}) : {{.+}} -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<4xf32>, tensor<1x4x1x8xbf16>)
+func.func @sinks_and_bias(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>, %sinks: tensor<4xf32>, %bias: tensor<1x4x1x8xbf16>) -> (tensor<4xf32>, tensor<1x4x1x8xbf16>) {
+  %0:5 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 causal top_left sinks(%sinks) bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>, tensor<4xf32>, tensor<1x4x1x8xbf16>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<4xf32>, tensor<1x4x1x8xbf16>)
+  // A bias whose gradient nobody asks for.
+  %1:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 bias(%bias) : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x1x8xbf16>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
+  return %0#3, %0#4 : tensor<4xf32>, tensor<1x4x1x8xbf16>
+}

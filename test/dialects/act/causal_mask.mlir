@@ -23,3 +23,9 @@ func.func @named() -> tensor<?x?xi1, #s_s> {
   %0 = act.causal_mask : tensor<?x?xi1, #s_s>
   return %0 : tensor<?x?xi1, #s_s>
 }
+// CHECK-LABEL: @top_left
+// CHECK: act.causal_mask top_left window(4) : tensor<4x6xi1>
+func.func @top_left() -> tensor<4x6xi1> {
+  %0 = act.causal_mask top_left window(4) : tensor<4x6xi1>
+  return %0 : tensor<4x6xi1>
+}

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --fuse-attention | FileCheck %s
 
-// Masks and biases that act.attention does not have.
-
-// A bias of its own for every score.
-// CHECK-LABEL: func.func @bias
-// CHECK-NOT: act.attention
-// CHECK: act.softmax
-// CHECK-NOT: act.attention
-// CHECK: return
-func.func @bias(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %b: tensor<4x8x8xf32>) -> tensor<2x4x8x16xf32> {
-  %s = act.matmul %q, %k transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
-  %t = act.add %s, %b : (tensor<2x4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<2x4x8x8xf32>
-  %p = act.softmax %t axis 3 : tensor<2x4x8x8xf32>
-  %o = act.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
-  return %o : tensor<2x4x8x16xf32>
-}
+// Masks that act.attention does not have.
 
 // Forbidden scores are only made small.
 // CHECK-LABEL: func.func @mild_mask

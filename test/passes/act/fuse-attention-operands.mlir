@@ -63,3 +63,26 @@ func.func @upcast_everything(%q: tensor<2x8x64xbf16>, %k: tensor<2x8x64xbf16>, %
   %r = act.reshape %o1 : tensor<2x8x4x16xbf16> -> tensor<2x8x64xbf16>
   return %r : tensor<2x8x64xbf16>
 }
+
+// What is added to the scores and is no mask is a bias; a factor behind the sum
+// is applied to it, too.
+// CHECK-LABEL: func.func @bias
+// CHECK-NOT: act.softmax
+// CHECK: %[[BIAS:.+]] = act.scale %[[B:.+]] by 5.000000e-01 : tensor<1x4x1x8xf32>
+// CHECK: act.attention %{{.+}}, %{{.+}}, %{{.+}} scale 5.000000e-01 causal bias(%[[BIAS]])
+// CHECK-NOT: act.softmax
+// CHECK: return
+func.func @bias(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %b: tensor<4x1x8xf32>) -> tensor<2x4x8x16xf32> {
+  %qt = act.transpose %q [0, 2, 1, 3] : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %kt = act.transpose %k [0, 2, 1, 3] : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %vt = act.transpose %v [0, 2, 1, 3] : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %s = act.matmul %qt, %kt transpose_rhs : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %t = act.add %s, %b : (tensor<2x4x8x8xf32>, tensor<4x1x8xf32>) -> tensor<2x4x8x8xf32>
+  %u = act.scale %t by 5.000000e-01 : tensor<2x4x8x8xf32>
+  %c = act.causal_mask : tensor<8x8xi1>
+  %n = act.constant dense<0xFF800000> : tensor<f32>
+  %w = act.select %c, %u, %n : (tensor<8x8xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
+  %p = act.softmax %w axis 3 : tensor<2x4x8x8xf32>
+  %o = act.matmul %p, %vt : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}

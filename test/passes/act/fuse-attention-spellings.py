@@ -133,6 +133,7 @@ class Spelling:
         self.padded = not self.packed and rng.random() < 0.4
         self.softcap = 8.0 if rng.random() < 0.25 else None
         self.dropout = rng.random() < 0.25
+        self.bias = rng.random() < 0.25
         self.rope = self.s == self.t and rng.random() < 0.5
         # Where the scale stands; all of these multiply to 1/4.
         self.factors = pick([{"scores": 0.25}, {"q": 0.25}, {"k": 0.25}, {"q": 0.5, "k": 0.5},
@@ -273,7 +274,15 @@ class Spelling:
             scores = w.multiply(scores, 1 / self.softcap)
             scores = w.emit("tanh", [scores], "", scores[1], scores[2])
             scores = w.multiply(scores, self.softcap)
-        scores = self.masked(scores)
+        late = rng.random() < 0.5
+        if late:
+            scores = self.masked(scores)
+        if self.bias:
+            shape = [n if rng.random() < 0.7 else 1 for n in scores[1]]
+            bias = w.argument("bias", shape[rng.choice([0, 0, 1]):], scores[2])
+            scores = w.binary("add", *rng.sample([scores, bias], 2))
+        if not late:
+            scores = self.masked(scores)
         if self.upcast == "softmax":
             scores = w.cast(scores, "f32")
         axis = len(scores[1]) - (2 if turned else 1)
@@ -373,7 +382,7 @@ def attribute(attrs, name, number=float):
 def attention(env, attrs, operands):
     sizes = numbers(re.search(r"operandSegmentSizes = array<i32: ([^>]*)>", attrs).group(1))
     it = iter(operands)
-    q, k, v, mask, cu, _, seed, _, _ = [env[next(it)] if n else None for n in sizes]
+    q, k, v, mask, cu, _, bias, seed, _, _ = [env[next(it)] if n else None for n in sizes]
     if cu is not None:
         q, k, v = q[None], k[None], v[None]
     group = q.shape[2] // k.shape[2]
@@ -382,6 +391,8 @@ def attention(env, attrs, operands):
     cap = attribute(attrs, "softcap")
     if cap:
         score = cap * np.tanh(score / cap)
+    if bias is not None:
+        score = score + bias
     s, t = score.shape[2:]
     allowed = np.ones(score.shape, bool)
     if re.search(r"\bcausal\b", attrs):
@@ -511,6 +522,8 @@ def check(tool, seed):
             allowed.add("act.cast")
         if not spelling.back:
             allowed.add("act.transpose")
+        if spelling.bias:
+            allowed |= {"act.transpose", "act.expand"}
         assert ops.count("act.attention") == 1 and set(ops) <= allowed, sorted(set(ops) - allowed)
         fused = next(line for line in after.splitlines() if '"act.attention"' in line)
         found = {name: attribute(fused, name) for name in ("scale", "window", "softcap", "dropout")}
