@@ -132,9 +132,9 @@ SmallVector<Value> BlockEvaluator::elementwise(Operation *op,
     operands.push_back(spread(v, onto));
   SmallVector<Type> types;
   for (Type t : op->getResultTypes())
-    types.push_back(shape.empty()
-                        ? registerElement(t)
-                        : Type(RankedTensorType::get(shape, registerElement(t))));
+    types.push_back(
+        shape.empty() ? registerElement(t)
+                      : Type(RankedTensorType::get(shape, registerElement(t))));
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     // An index is an i64 here.
     Value v = operands[0];

@@ -70,10 +70,12 @@ struct BlockValue {
 class BlockEvaluator {
 public:
   /// Of a kernel whose body begins with `entry`. Products of f32 are made with
-  /// `precision`.
+  /// `precision`; a sum of products goes `productStep` numbers at a time.
   BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc,
-                 mlir::Block &entry, DotPrecision precision)
-      : b(builder), loc(loc), entry(&entry), precision(precision) {}
+                 mlir::Block &entry, DotPrecision precision,
+                 int64_t productStep)
+      : b(builder), loc(loc), entry(&entry), precision(precision),
+        productStep(productStep) {}
 
   int addAxis(mlir::Value base, int64_t extent);
   /// An axis from 0 to `extent` that `loops` do not have yet. One that there is
@@ -190,6 +192,7 @@ private:
   mlir::Location loc;
   mlir::Block *entry;
   DotPrecision precision;
+  int64_t productStep;
   std::vector<Axis> axes;
   std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;

@@ -11,8 +11,6 @@ using namespace act::tile;
 
 namespace {
 
-/// A sum of products goes this many numbers at a time.
-constexpr int64_t productStep = 64;
 /// A product inside of another is one step up to here.
 constexpr int64_t innerDepth = 256;
 /// Elements of a block that is reduced at once, and of one step of a loop.
@@ -191,10 +189,17 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   for (unsigned d : dims)
     elements *= ranges[d];
   SmallVector<Sweep> sweeps;
+  // Warps share rows, 64 of which are enough.
+  bool hasRows =
+      llvm::any_of(outer, [&](int a) { return axis(a).extent % 64 == 0; });
+  int64_t unit = hasRows ? 16 : productStep;
   for (unsigned d : order) {
     int64_t step = 1;
-    if (ofProducts && d == order.back())
-      step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], 16)));
+    // A product has rows and columns: those that the result has not are here.
+    if (ofProducts &&
+        (d == order.back() || (outer.empty() && order.size() > 1 &&
+                               d == order[order.size() - 2])))
+      step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], unit)));
     else if (!ofProducts && elements <= wholeBlock)
       step = ranges[d];
     else if (!ofProducts && d == order.back())

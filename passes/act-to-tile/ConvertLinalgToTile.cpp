@@ -28,6 +28,11 @@ struct ConvertLinalgToTile
       return signalPassFailure();
     }
     precision = *named;
+    if (tightness < 0 || tightness > tightest) {
+      module.emitError() << "tightness is " << tightness << ", expected 0 to "
+                         << tightest;
+      return signalPassFailure();
+    }
     OpBuilder b(&getContext());
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
@@ -124,8 +129,8 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   Block &entry = kernel.getBody().front();
   b.setInsertionPointToStart(&entry);
 
-  KernelGrid grid = planGrid(results);
-  BlockEvaluator blocks(b, loc, entry, precision);
+  KernelGrid grid = planGrid(results, tightness);
+  BlockEvaluator blocks(b, loc, entry, precision, grid.step);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
       blocks.bind(from, to);

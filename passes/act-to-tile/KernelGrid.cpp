@@ -96,11 +96,11 @@ struct ProductShape {
   bool computed = false;       // an operand is no argument
 };
 
-/// The first product behind `root` with both rows and columns in it.
-std::optional<ProductShape> productBehind(Value root) {
-  std::optional<ProductShape> found;
+/// The first product behind `root` with both rows and columns in it, or else
+/// one with neither or one of them (-1: summed over).
+std::optional<ProductShape> anyProductBehind(Value root) {
+  std::optional<ProductShape> found, partial;
   llvm::DenseMap<Value, Dims> seen;
-  ArrayRef<int64_t> shape = shapeOf(root);
   visitBehind(root, identity(root), seen,
               [&](linalg::GenericOp op, const Dims &loops) {
                 if (found)
@@ -110,25 +110,35 @@ std::optional<ProductShape> productBehind(Value root) {
                   return true;
                 ProductShape p;
                 int *of[2] = {&p.rows, &p.columns};
+                SmallVector<int64_t> ranges = op.getStaticLoopRanges();
                 for (int i : {0, 1}) {
+                  int64_t longest = 0;
                   AffineMap own = op.getIndexingMapsArray()[i],
                             other = op.getIndexingMapsArray()[1 - i];
                   for (AffineExpr e : own.getResults()) {
                     auto dim = dyn_cast<AffineDimExpr>(e);
-                    int d = dim ? loops[dim.getPosition()] : -1;
-                    if (d < 0 || llvm::is_contained(other.getResults(), e))
+                    if (!dim || llvm::is_contained(other.getResults(), e) ||
+                        ranges[dim.getPosition()] <= longest)
                       continue;
-                    if (*of[i] < 0 || shape[d] > shape[*of[i]])
-                      *of[i] = d;
+                    longest = ranges[dim.getPosition()];
+                    *of[i] = loops[dim.getPosition()];
                   }
                   p.computed |= !argumentBehind(op.getDpsInputs()[i]);
                 }
-                if (p.rows < 0 || p.columns < 0)
+                if (p.rows < 0 || p.columns < 0) {
+                  if (!partial)
+                    partial = p;
                   return true;
+                }
                 found = p;
                 return false;
               });
-  return found;
+  return found ? found : partial;
+}
+
+std::optional<ProductShape> productBehind(Value root) {
+  auto p = anyProductBehind(root);
+  return p && p->rows >= 0 && p->columns >= 0 ? p : std::nullopt;
 }
 
 /// How the nearest reduction behind `root` goes: along the last dimension,
@@ -152,7 +162,27 @@ int64_t block(int64_t size, int64_t most, int64_t unit) {
   return std::min<int64_t>(most, llvm::alignTo(size, unit));
 }
 
-void planProduct(KernelGrid &grid, const ProductShape &p) {
+/// Kernels that keep blocks of a row's width in shared memory, and others
+/// beside them that they go through.
+void tighten(KernelGrid &grid, int rows, int64_t tightness) {
+  struct Choice {
+    int64_t rows, step, stages, warps;
+  };
+  static constexpr Choice choices[tightest] = {{64, 64, 1, 4},
+                                               {64, 32, 1, 4},
+                                               {32, 32, 1, 4},
+                                               {32, 16, 1, 2},
+                                               {16, 16, 1, 1}};
+  if (tightness == 0)
+    return;
+  const Choice &c = choices[tightness - 1];
+  grid.blocks[rows] = std::min(grid.blocks[rows], c.rows);
+  grid.step = c.step;
+  grid.stages = c.stages;
+  grid.warps = std::min(grid.warps, c.warps);
+}
+
+void planProduct(KernelGrid &grid, const ProductShape &p, int64_t tightness) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
@@ -161,6 +191,7 @@ void planProduct(KernelGrid &grid, const ProductShape &p) {
     grid.blocks[p.columns] = width;
     grid.blocks[p.rows] = block(rows, width <= 128 ? 128 : 64, 64);
     grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
+    tighten(grid, p.rows, tightness);
     return;
   }
   int64_t others = 1;
@@ -198,7 +229,7 @@ Value act::tile::unshaped(Value v) {
   return v;
 }
 
-KernelGrid act::tile::planGrid(ValueRange results) {
+KernelGrid act::tile::planGrid(ValueRange results, int64_t tightness) {
   KernelGrid grid;
   // The largest; among equals the one with most dimensions, whose numbers make
   // those of the others.
@@ -216,7 +247,14 @@ KernelGrid act::tile::planGrid(ValueRange results) {
   if (shape.empty())
     return grid;
   if (auto p = productBehind(grid.root)) {
-    planProduct(grid, *p);
+    planProduct(grid, *p, tightness);
+    return grid;
+  }
+  if (auto p = anyProductBehind(grid.root)) {
+    // Of a product that is summed up the sides that are left, or none.
+    for (int d : {p->rows, p->columns})
+      if (d >= 0)
+        grid.blocks[d] = block(shape[d], 64, 16);
     return grid;
   }
   size_t last = shape.size() - 1;

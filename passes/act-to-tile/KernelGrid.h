@@ -18,6 +18,7 @@ struct KernelGrid {
   mlir::Value root;                  // what the largest result is, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
+  int64_t step = 64; // of a sum of products
 
   int64_t countOf(size_t dim) const;
   int64_t programs() const;
@@ -27,7 +28,9 @@ struct KernelGrid {
 /// shape: memory is dense.
 mlir::Value unshaped(mlir::Value v);
 
-KernelGrid planGrid(mlir::ValueRange results);
+/// The last tightness: of an option of --convert-linalg-to-tile.
+constexpr int64_t tightest = 5;
+KernelGrid planGrid(mlir::ValueRange results, int64_t tightness = 0);
 
 /// For each dimension of `v`, the dimension of the grid's root that counts the
 /// same, or -1: one that each program has whole.

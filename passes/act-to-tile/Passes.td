@@ -15,9 +15,16 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     Row sums and maxima are reductions of blocks; products of matrices are loops
     of `tile.dot` whose operands may be computed too. `f32-products` says how those
     of f32 are made: `ieee`, `bf16x3` or `tf32`.
+
+    How much shared memory a kernel takes is known only when it is lowered.
+    `tightness` is for those that took too much: 0 are the blocks that are
+    fastest, and with each step up to 5 products of computed blocks (attention,
+    of wide heads) have smaller blocks or fewer stages.
   }];
   let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
-    "ieee, bf16x3 or tf32: how products of f32 are made">];
+    "ieee, bf16x3 or tf32: how products of f32 are made">,
+    Option<"tightness", "tightness", "int64_t", "0",
+    "0 to 5: smaller blocks, for less shared memory">];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::gpu::GPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

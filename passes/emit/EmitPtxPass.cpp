@@ -43,7 +43,12 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     if (hasGpuKernels(module) || !hasModel(module)) {
       tile::PtxOptions options;
       options.chip = target;
-      return tile::compileKernels(module, options, tile::PtxCache(cacheDir));
+      auto kernels =
+          tile::compileKernels(module, options, tile::PtxCache(cacheDir));
+      if (succeeded(kernels) &&
+          failed(tile::checkSharedMemory(*kernels, target)))
+        return failure();
+      return kernels;
     }
     OwningOpRef<ModuleOp> copy(module.clone());
     EmitOptions options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuKernels.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
 #include "passes/tile-to-nvvm/PtxText.h"
 
@@ -83,12 +84,15 @@ void passByPointer(gpu::GPUFuncOp kernel) {
 }
 
 /// Appends the kernel that `function` becomes to `into`.
-LogicalResult convert(func::FuncOp function, gpu::GPUModuleOp into) {
+LogicalResult convert(func::FuncOp function, int64_t tightness,
+                      gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
   alone->push_back(function.clone());
   PassManager pm(function.getContext());
   (void)applyPassManagerCLOptions(pm); // fails where a tool has none
-  pm.addPass(tile::createConvertLinalgToTilePass());
+  tile::ConvertLinalgToTilePassOptions blocks;
+  blocks.tightness = tightness;
+  pm.addPass(tile::createConvertLinalgToTilePass(blocks));
   if (failed(pm.run(*alone)))
     return failure();
   for (auto from : alone->getOps<gpu::GPUModuleOp>())
@@ -101,8 +105,11 @@ LogicalResult convert(func::FuncOp function, gpu::GPUModuleOp into) {
   return success();
 }
 
+/// All of `kernels`, with blocks of one `tightness`. Some may need more shared
+/// memory than there is: only at the last tightness is that an error.
 FailureOr<std::vector<tile::CompiledKernel>>
-compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
+compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
+        const tile::PtxOptions &options) {
   func::FuncOp any = kernels.front().function;
   MLIRContext *context = any.getContext();
   Location loc = any.getLoc();
@@ -113,7 +120,7 @@ compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
   for (const GroupKernel &k : kernels) {
     {
       HeldErrors held(context);
-      if (succeeded(convert(k.function, blocks)))
+      if (succeeded(convert(k.function, tightness, blocks)))
         continue;
       errors = std::move(held.errors);
     }
@@ -123,7 +130,9 @@ compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
     HeldErrors held(context);
     auto compiled =
         tile::compileKernels(*module, options, tile::PtxCache("none"));
-    if (succeeded(compiled)) {
+    if (succeeded(compiled) &&
+        (tightness < tile::tightest ||
+         succeeded(tile::checkSharedMemory(*compiled, options.chip)))) {
       for (tile::CompiledKernel &k : *compiled)
         k.source = nullptr; // of `module`, which ends here
       return compiled;
@@ -131,6 +140,29 @@ compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
     errors = std::move(held.errors);
   }
   return explain(std::move(errors), kernels, options);
+}
+
+/// Each with the largest blocks that shared memory has room for.
+FailureOr<std::vector<tile::CompiledKernel>>
+compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
+  std::vector<tile::CompiledKernel> done(kernels.size());
+  auto left = llvm::to_vector(llvm::seq<size_t>(0, kernels.size()));
+  for (int64_t tightness = 0; !left.empty(); ++tightness) {
+    std::vector<GroupKernel> some;
+    for (size_t i : left)
+      some.push_back({kernels[i].function, "", kernels[i].group, {}});
+    auto made = compile(some, tightness, options);
+    if (failed(made))
+      return failure();
+    SmallVector<size_t> over;
+    for (auto [i, k] : llvm::zip_equal(left, *made)) {
+      if (k.sharedBytes > tile::sharedMemoryOf(options.chip))
+        over.push_back(i);
+      done[i] = std::move(k);
+    }
+    left = over;
+  }
+  return done;
 }
 
 } // namespace

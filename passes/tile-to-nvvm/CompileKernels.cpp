@@ -196,3 +196,14 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
     cache.store(key, *item.first);
   return kernels;
 }
+
+LogicalResult tile::checkSharedMemory(ArrayRef<CompiledKernel> kernels,
+                                      StringRef chip) {
+  for (CompiledKernel k : kernels)
+    if (k.sharedBytes > sharedMemoryOf(chip))
+      return k.source.emitError()
+             << "the kernel '" << k.name << "' needs " << k.sharedBytes
+             << " bytes of shared memory; a block has " << sharedMemoryOf(chip)
+             << " on " << chip;
+  return success();
+}

@@ -24,10 +24,15 @@ struct CompiledKernel {
 };
 
 /// Compiles copies of the kernels in all gpu.modules of `module`, or of the one
-/// called `only`; in their order. Diagnostics say what is wrong.
+/// called `only`; in their order. Diagnostics say what is wrong. How much
+/// shared memory they may need is not asked: see checkSharedMemory.
 mlir::FailureOr<std::vector<CompiledKernel>>
 compileKernels(mlir::ModuleOp module, const PtxOptions &options,
                const PtxCache &cache, llvm::StringRef only = "");
+
+/// An error at the first kernel that needs more shared memory than `chip` has.
+mlir::LogicalResult checkSharedMemory(llvm::ArrayRef<CompiledKernel> kernels,
+                                      llvm::StringRef chip);
 
 } // namespace act::tile
 #endif

@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile-to-nvvm/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace act;
@@ -27,6 +28,13 @@ static constexpr llvm::StringLiteral chips[] = {"sm_80", "sm_86", "sm_89",
                                                 "sm_90a"};
 
 ArrayRef<llvm::StringLiteral> tile::ptxChips() { return chips; }
+
+int64_t tile::sharedMemoryOf(StringRef chip) {
+  return 1024 * llvm::StringSwitch<int64_t>(chip)
+                    .Case("sm_80", 163)
+                    .Case("sm_90a", 227)
+                    .Default(99);
+}
 
 LogicalResult tile::checkChip(StringRef chip, Location loc) {
   if (llvm::is_contained(chips, chip))

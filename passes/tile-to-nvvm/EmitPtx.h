@@ -33,6 +33,9 @@ struct PtxOptions {
 
 /// sm_80, sm_86, sm_89, sm_90a.
 llvm::ArrayRef<llvm::StringLiteral> ptxChips();
+/// Bytes of shared memory that a block may have on one of them (CUDA C++
+/// Programming Guide, technical specifications per compute capability).
+int64_t sharedMemoryOf(llvm::StringRef chip);
 /// An error at `loc` when `chip` is none of them.
 mlir::LogicalResult checkChip(llvm::StringRef chip, mlir::Location loc);
 

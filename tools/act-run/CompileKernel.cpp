@@ -55,7 +55,7 @@ Result<Kernel> run::compileKernel(const std::string &path,
   ptx.chip = options.target;
   auto kernels = tile::compileKernels(module, ptx,
                                       tile::PtxCache(options.cacheDir), *name);
-  if (failed(kernels))
+  if (failed(kernels) || failed(checkSharedMemory(*kernels, ptx.chip)))
     return (*parsed)->error("cannot be compiled");
   tile::CompiledKernel &made = kernels->front();
   Kernel k;

@@ -25,7 +25,7 @@ class Options:
     bias: np.ndarray = None  # 1 for all, as in numpy
     bias_grad: bool = True
     top_left: bool = False
-    region: str = ""
+    region: object = ""  # a name in REGIONS, or such a pair
     keep: np.ndarray = None  # of dropout
     rng = (77, 5, 9)
 
@@ -69,6 +69,10 @@ REGIONS = {
 }
 
 
+def region_of(o):
+    return REGIONS[o.region] if isinstance(o.region, str) else o.region
+
+
 def visible(o, B, S, T):
     i, j = np.arange(S)[:, None] + (0 if o.top_left else T - S), np.arange(T)[None]
     ok = np.ones((B, 1, S, T), bool)
@@ -94,7 +98,7 @@ def scores(o, raw, more=0):
         s = s + o.bias + more
     if o.region:
         at = np.meshgrid(*map(np.arange, raw.shape), indexing="ij")
-        s = REGIONS[o.region][1](s, *at)
+        s = region_of(o)[1](s, *at)
     return np.where(visible(o, B, S, T), s, -np.inf)
 
 
@@ -165,9 +169,10 @@ def check_reference():
                 assert abs(got - grad[at]) < 1e-6, (region, at, got, grad[at])
 
 
-def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
+def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0, DV=None):
+    DV = DV or D
     q, k, v, do = (rng.standard_normal(s).astype(DTYPES[dtype]) for s in
-                   ((B, S, H, D), (B, T, G, D), (B, T, G, D), (B, S, H, D)))
+                   ((B, S, H, D), (B, T, G, D), (B, T, G, DV), (B, S, H, DV)))
     stat = "f64" if dtype == "f64" else "f32"
     if o.dropout:
         seed, step, site = o.rng
@@ -212,7 +217,7 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
         names = ", ".join(operand(x, "i64") for x in o.rng)
         options += f" dropout({o.dropout:e}, {names})"
     if o.region:
-        text = REGIONS[o.region][0].replace("FLOAT", stat).replace("%h1", "%two")
+        text = region_of(o)[0].replace("FLOAT", stat).replace("%h1", "%two")
         text = text.replace("0xNINF", "0xFFF0000000000000" if stat == "f64" else "0xFF800000")
         two = "%two = arith.constant 2 : index\n" if "%two" in text else ""
         body = f"^bb0(%s: {stat}, %b: index, %h: index, %i: index, %j: index):\n{two}{text}\n" \
@@ -221,17 +226,18 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0):
 
     def fill(count):
         return options.format(*[count + i for i in range(len(extra))])
-    qt, kt, lt = tensor(q.shape, dtype), tensor(k.shape, dtype), tensor(lse.shape, stat)
-    T3 = [qt, kt, kt] + types
+    qt, kt, vt, ot = (tensor(x.shape, dtype) for x in (q, k, v, do))
+    lt = tensor(lse.shape, stat)
+    T3 = [qt, kt, vt] + types
     yield Case(f"attention_{name}",
-               f"%o, %l = act.attention %0, %1, %2 {fill(3)} : ({', '.join(T3)}) -> ({qt}, {lt})",
-               [q, k, v] + extra, T3, [qt, lt], "%o, %l", [out, lse], tolerance=tolerance)
+               f"%o, %l = act.attention %0, %1, %2 {fill(3)} : ({', '.join(T3)}) -> ({ot}, {lt})",
+               [q, k, v] + extra, T3, [ot, lt], "%o, %l", [out, lse], tolerance=tolerance)
     grads = backward(DO, Q, K, V, wide_o)
     grads = [strip(g) if g.ndim == 4 else g for g in grads]
-    R = [qt, kt, kt] + ([tensor(o.sinks.shape, stat)] if o.sinks is not None else [])
+    R = [qt, kt, vt] + ([tensor(o.sinks.shape, stat)] if o.sinks is not None else [])
     if o.bias is not None and o.bias_grad:
         R.append(tensor(bias.shape, bt))
-    T6 = [qt, qt, kt, kt, qt, lt] + types
+    T6 = [ot, qt, kt, vt, ot, lt] + types
     back = ", ".join(f"%g#{i}" for i in range(len(R)))
     loose = tolerance or {"f64": 2e-8, "f32": 2e-5, "bf16": 3e-2, "f16": 4e-3}[dtype]
     yield Case(f"attention_grad_{name}",

@@ -176,11 +176,12 @@ class BlockKernels:
     """The cases as PTX: --convert-linalg-to-tile, then act-run kernel. One kernel for
     all results of a case, or one for each where their shapes have nothing in common."""
 
-    def __init__(self, lower, folder):
-        self.lower, self.folder = pathlib.Path(lower), folder
+    def __init__(self, lower, folder, options=("--cache-dir=none",)):
+        """`options` are of act-run kernel."""
+        self.lower, self.folder, self.options = pathlib.Path(lower), folder, list(options)
         self.opt, self.run = (self.lower.parent / n for n in ("act-opt", "act-run"))
 
-    def kernel(self, case, stem):
+    def kernel(self, case, stem, tightness=0):
         text = self.folder / f"{stem}.mlir"
         text.write_text(case.preamble + "\n" + case.function())
         sums = subprocess.run([self.lower, text, "--sums"], capture_output=True, text=True)
@@ -188,7 +189,7 @@ class BlockKernels:
             return sums.stderr, None
         linalg, tile = self.folder / f"{stem}.linalg.mlir", self.folder / f"{stem}.tile.mlir"
         linalg.write_text(sums.stdout)
-        done = subprocess.run([self.opt, linalg, "--convert-linalg-to-tile", "-o", tile],
+        done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile=tightness={tightness}", "-o", tile],
                               capture_output=True, text=True)
         return done.stderr, tile
 
@@ -225,8 +226,13 @@ class BlockKernels:
             name = f"{stored.kind}{8 * stored.itemsize}"
             args += ["--arg", f"out:{name}[{size}]:{file}"]
             outputs.append((file, dtype, shape(kind)))
-        done = subprocess.run([self.run, "kernel", tile, "--cache-dir=none", "--threads=1", *args],
-                              capture_output=True, text=True)
+        # As compileGpuKernels does: smaller blocks until there is room.
+        for tightness in range(1, 7):
+            done = subprocess.run([self.run, "kernel", tile, "--threads=1", *self.options, *args],
+                                  capture_output=True, text=True)
+            if tightness > 5 or "bytes of shared memory; a block has" not in done.stderr:
+                break
+            _, tile = self.kernel(case, stem, tightness)
         if done.returncode:
             raise Refused(done.stderr[:600])
         return [np.load(file).view(dtype).reshape(size) for file, dtype, size in outputs]

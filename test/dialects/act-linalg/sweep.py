@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""sweep.py BUILD [--seed N] [--count N] [--schedules N] [--target sm_80,sm_89] [--only TEXT]
+[--list]: attention drawn at random, forward and backward, as PTX in the simulator with all
+its checks.
+
+A case has a type, head sizes (of queries and keys, and of values), lengths that are no
+multiples of anything, heads that share keys, and any of the options, a score region made
+at random among them; EDGES are those that chance would not find. Values are f64's by dense
+formulas (cases_attention.py). PyTorch's math attention on the same numbers in the same
+type says how near they can be come to: the root of the mean square of a kernel's error is
+to be at most that of PyTorch's (or a quarter of a unit in the last place of the largest
+value), and its largest error at most one such unit more than PyTorch's largest. In f32,
+where PyTorch has better exponentials than the hardware's, errors are 2e-5 of the largest
+value at most.
+
+Each case runs under --schedules orders of what the ISA leaves open; all give the same
+bytes. --seed and a case's number name it: --seed 0 --only '#17 ' is that one."""
+import argparse
+import dataclasses
+import pathlib
+import random
+import sys
+import tempfile
+import time
+import zlib
+
+import numpy as np
+import torch
+
+import cases_attention
+import harness
+from cases_attention import Options
+
+TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+ULP = {"f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
+
+
+class Region:
+    """A function of score, batch, head, query and key, made at random: as MLIR, and on
+    what has numpy's operators (`m` is numpy or torch)."""
+
+    def __init__(self, pick):
+        self.pick, self.lines, self.count = pick, [], 0
+        text, self.function = self.score(pick.randrange(1, 5))
+        self.lines.append(f"%r = arith.addf {text}, {self.number(0)} : FLOAT")
+
+    def pair(self):
+        def apply(s, b, h, i, j):
+            return self.function(torch if isinstance(s, torch.Tensor) else np, s, b, h, i, j)
+        return "\n".join(self.lines), apply
+
+    def emit(self, text):
+        self.count += 1
+        self.lines.append(f"%v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def number(self, value):
+        return self.emit(f"arith.constant {value:e} : FLOAT")
+
+    def score(self, depth):
+        """An expression that depends on the score, smooth and of moderate size."""
+        if depth == 0:
+            return "%s", lambda m, s, *at: s
+        x, f = self.score(depth - 1)
+        kind = self.pick.choice(["affine", "place", "tanh", "head", "square", "choose", "sqrt"])
+        a, c = (round(self.pick.uniform(-1.2, 1.2), 2) for _ in range(2))
+        if kind == "affine":
+            y = self.emit(f"arith.mulf {x}, {self.number(a)} : FLOAT")
+            return (self.emit(f"arith.addf {y}, {self.number(c)} : FLOAT"),
+                    lambda m, s, *at: f(m, s, *at) * a + c)
+        if kind == "tanh":
+            y = self.emit(f"math.tanh {x} : FLOAT")
+            return (self.emit(f"arith.addf {y}, {x} : FLOAT"),
+                    lambda m, s, *at: m.tanh(f(m, s, *at)) + f(m, s, *at))
+        if kind == "square":  # x^2 / (1 + x^2)
+            q = self.emit(f"arith.mulf {x}, {x} : FLOAT")
+            d = self.emit(f"arith.addf {q}, {self.number(1)} : FLOAT")
+
+            def square(m, s, *at):
+                y = f(m, s, *at) * f(m, s, *at)
+                return y / (y + 1)
+            return self.emit(f"arith.divf {q}, {d} : FLOAT"), square
+        if kind == "sqrt":
+            q = self.emit(f"arith.mulf {x}, {x} : FLOAT")
+            d = self.emit(f"arith.addf {q}, {self.number(0.5)} : FLOAT")
+            return (self.emit(f"math.sqrt {d} : FLOAT"),
+                    lambda m, s, *at: m.sqrt(f(m, s, *at) * f(m, s, *at) + 0.5))
+        if kind == "place":  # - |a| (i - j) / 16
+            n = self.emit("arith.subi %i, %j : index")
+            n = self.emit(f"arith.index_cast {n} : index to i64")
+            n = self.emit(f"arith.sitofp {n} : i64 to FLOAT")
+            slope = -abs(a) / 16
+            n = self.emit(f"arith.mulf {n}, {self.number(slope)} : FLOAT")
+            return (self.emit(f"arith.addf {x}, {n} : FLOAT"),
+                    lambda m, s, b, h, i, j: f(m, s, b, h, i, j) + slope * (i - j))
+        if kind == "head":
+            n = self.emit("arith.addi %h, %b : index")
+            n = self.emit(f"arith.index_cast {n} : index to i64")
+            n = self.emit(f"arith.uitofp {n} : i64 to FLOAT")
+            n = self.emit(f"arith.mulf {n}, {self.number(c)} : FLOAT")
+            return (self.emit(f"arith.subf {x}, {n} : FLOAT"),
+                    lambda m, s, b, h, i, j: f(m, s, b, h, i, j) - c * (h + b))
+        # What every third key is asked differently; sometimes it is hidden.
+        three = self.emit("arith.constant 3 : index")
+        zero = self.emit("arith.constant 0 : index")
+        n = self.emit(f"arith.remui %j, {three} : index")
+        p = self.emit(f"arith.cmpi eq, {n}, {zero} : index")
+        if self.pick.random() < 0.3:
+            other = self.emit("arith.constant 0xNINF : FLOAT")
+            value = lambda m, y: float("-inf")
+        else:
+            other = self.emit(f"arith.mulf {x}, {self.number(a)} : FLOAT")
+            value = lambda m, y: y * a
+        where = lambda m, c, x, y: m.where(c, m.full_like(y, x) if np.isscalar(x) else x, y)
+        return (self.emit(f"arith.select {p}, {other}, {x} : FLOAT"),
+                lambda m, s, b, h, i, j: where(m, j % 3 == 0, value(m, f(m, s, b, h, i, j)),
+                                               f(m, s, b, h, i, j)))
+
+
+def draw(pick):
+    """Arguments of cases_attention.attention."""
+    sizes = pick.choice([range(16, 257, 16), range(16, 129, 16), [64, 128], range(8, 41, 4)])
+    D = pick.choice(list(sizes))
+    DV = pick.choice(list(sizes)) if pick.random() < 0.2 else D
+    group, G = pick.choice([1, 1, 2, 3, 4]), pick.choice([1, 1, 2])
+    B, S = pick.choice([1, 1, 2]), pick.randrange(1, 200)
+    packed = pick.random() < 0.2
+    T = S if packed or pick.random() < 0.4 else pick.randrange(1, 260)
+    if packed:
+        B = 1
+    o = Options(scale=round(D**-0.5, 4))
+    numbers = np.random.default_rng(pick.randrange(2**32))
+    o.causal = pick.random() < 0.5
+    if pick.random() < 0.2:
+        o.window = pick.randrange(1, 150)
+    o.top_left = not packed and bool(o.causal or o.window) and pick.random() < 0.2
+    if pick.random() < 0.2:
+        o.softcap = pick.choice([2.0, 30.0])
+    if packed:
+        cuts = sorted(pick.randrange(S + 1) for _ in range(pick.randrange(4)))
+        o.cu = [0] + cuts + [S]
+    elif pick.random() < 0.3:
+        shape = pick.choice([(B, T), (B, S, T), (1, S, T)])
+        o.mask = numbers.random(shape) < 0.7
+    if pick.random() < 0.2:
+        o.sinks = numbers.standard_normal(G * group)
+    if pick.random() < 0.2:
+        # The gradient of what is for all keys is a sum that is 0.
+        o.bias = numbers.standard_normal([n if pick.random() < 0.6 else 1
+                                          for n in (B, G * group, S)] + [T])
+    if pick.random() < 0.2:
+        o.dropout = 0.25
+    if pick.random() < 0.25:
+        o.region = Region(pick).pair()
+    dtype = pick.choice(["bf16", "bf16", "bf16", "f16", "f32"])
+    return dict(B=B, S=S, T=T, H=G * group, G=G, D=D, DV=DV, dtype=dtype, o=o, packed=packed)
+
+
+def edge(S, T=None, D=64, dtype="bf16", H=2, G=1, DV=None, packed=False, **options):
+    return dict(B=1, S=S, T=T or S, H=H, G=G, D=D, DV=DV, dtype=dtype, packed=packed,
+                o=Options(scale=round(D**-0.5, 4), **options))
+
+
+def edges():
+    for D in list(range(16, 257, 16)) + [512]:
+        yield edge(70, 90, D=D, causal=True)
+    for S, T in ((1, 1), (1, 300), (300, 1), (2, 129), (64, 64), (127, 257), (257, 127)):
+        yield edge(S, T)
+        yield edge(S, T, causal=True)
+    for cu in ([0, 0, 0, 70], [0, 70, 70, 70], [0, 1, 2, 70], [0, 20, 70], [0, 0], [0, 64, 65]):
+        yield edge(70, packed=True, cu=cu, causal=True)
+    yield edge(70, mask=np.zeros((1, 70), bool))
+    yield edge(70, mask=np.zeros((1, 70), bool), H=4, sinks=np.ones(4))
+    yield edge(70, DV=16, D=256)
+    yield edge(70, DV=256, D=16)
+
+
+def describe(a):
+    o = a["o"]
+    on = [f.name for f in dataclasses.fields(o) if f.name not in ("scale", "keep", "bias_grad")
+          and not (getattr(o, f.name) is None or getattr(o, f.name) in (False, 0, "")
+                   if not isinstance(getattr(o, f.name), (np.ndarray, tuple, list)) else False)]
+    values = "" if a["DV"] in (None, a["D"]) else f"/{a['DV']}"
+    return (f"{a['dtype']} b{a['B']} {a['S']}x{a['T']} heads {a['H']}/{a['G']} of {a['D']}{values} "
+            + " ".join(on))
+
+
+def by_torch(inputs, a):
+    """out, dq, dk, dv, [dsinks], [dbias] as PyTorch's math attention in the type says."""
+    o, dtype = a["o"], TORCH[a["dtype"]]
+    batched = lambda x: x[None] if a["packed"] else x
+    leaf = lambda x: torch.tensor(np.asarray(x, np.float64)).to(dtype).requires_grad_()
+    do, q, k, v = (leaf(batched(x)) for x in inputs[:4])
+    sinks = leaf(o.sinks) if o.sinks is not None else None
+    bias = leaf(o.bias) if o.bias is not None else None
+    root = o.scale**0.5
+    heads = lambda x, n: x.repeat_interleave(n, 2).transpose(1, 2)
+    group = a["H"] // a["G"]
+    s = (heads(q, 1) * root) @ (heads(k, group) * root).transpose(2, 3)
+    if o.softcap:
+        s = torch.tanh(s / o.softcap) * o.softcap
+    if bias is not None:
+        s = s + bias
+    if o.region:
+        at = [torch.tensor(x) for x in np.meshgrid(*map(np.arange, s.shape), indexing="ij")]
+        s = cases_attention.region_of(o)[1](s, *at).to(dtype)
+    seen = torch.tensor(np.broadcast_to(
+        cases_attention.visible(o, a["B"], a["S"], a["T"]), s.shape).copy())
+    s = s.masked_fill(~seen, float("-inf"))
+    if sinks is not None:
+        s = torch.cat([s, sinks[None, :, None, None].expand(*s.shape[:3], 1)], 3)
+    hidden = torch.isneginf(s).all(3, keepdim=True)
+    p = torch.softmax(s.masked_fill(hidden, 0), 3).masked_fill(hidden, 0)
+    if sinks is not None:
+        p = p[..., :-1]
+    if o.dropout:
+        p = torch.where(torch.tensor(o.keep), p / (1 - o.dropout), 0)
+    out = (p @ heads(v, group)).transpose(1, 2)
+    wanted = [x for x in (q, k, v, sinks, bias) if x is not None]
+    grads = torch.autograd.grad(out, wanted, do.detach())
+    return [x.detach().double().numpy() for x in (out, *grads)]
+
+
+def errors(got, want):
+    e = np.nan_to_num(np.asarray(got, np.float64)) - want
+    return np.sqrt(np.mean(e * e)), np.abs(e).max(initial=0)
+
+
+def compare(what, got, want, other, dtype):
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    if not np.isfinite(got).all():
+        return [f"{what}: not finite"]
+    other = other.reshape(want.shape)
+    (rms, most), (rms1, most1) = errors(got, want), errors(other, want)
+    ulp = ULP[dtype] * 2.0**np.floor(np.log2(max(np.abs(want).max(initial=0), 2.0**-6)))
+    found = []
+    if dtype == "f32":  # PyTorch's exponentials are nearer than ex2.approx
+        rms1 = most1 = 2e-5 * max(np.abs(want).max(initial=0), 0.1)
+    elif what in ("dsinks", "dbias"):  # sums of what may cancel, of which there are few
+        rms1, most1 = 2 * rms1, 2 * most1
+    if rms > max(rms1, ulp / 4):
+        found.append(f"{what}: RMS {rms:.2e}, PyTorch's {rms1:.2e}, an ulp {ulp:.2e}")
+    if most > most1 + ulp:
+        found.append(f"{what}: at most {most:.2e}, PyTorch's {most1:.2e}, an ulp {ulp:.2e}")
+    return found
+
+
+def check(arguments, kernels, schedules):
+    """Problems of one draw on one target."""
+    forward, backward = cases_attention.attention("case", **arguments)
+    inputs = backward.inputs
+    torch_out, *torch_grads = by_torch(inputs, arguments)
+    problems, o = [], arguments["o"]
+    for case, others, names in ((forward, [torch_out], ["out"]),
+                                (backward, torch_grads, ["dq", "dk", "dv", "dsinks", "dbias"])):
+        try:
+            outputs = kernels.call(case)
+            if o.sinks is None and case is backward:
+                names = names[:3] + names[4:]
+            for name, got, want, other in zip(names, outputs, case.expected, others):
+                problems += compare(name, got, want, other, arguments["dtype"])
+            for seed in range(1, schedules):
+                kernels.options[-1] = f"--seed={seed}"
+                for name, got, again in zip(names, outputs, kernels.call(case)):
+                    if got.tobytes() != again.tobytes():
+                        problems.append(f"{name}: other bytes under seed {seed}")
+        except harness.Refused as why:
+            problems.append(f"{case.name}: {why}")
+        kernels.options[-1] = "--seed=0"
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--schedules", type=int, default=2)
+    parser.add_argument("--target", default="sm_80,sm_89")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    np.seterr(all="ignore")
+    draws = [(f"edge {n} ", a) for n, a in enumerate(edges())]
+    for n in range(options.count):
+        pick = random.Random(f"{options.seed} {n}")
+        draws.append((f"#{n} ", draw(pick)))
+    failed = ran = 0
+    for name, arguments in draws:
+        name += describe(arguments)
+        if options.only not in name:
+            continue
+        if options.list:
+            print(name)
+            continue
+        for target in options.target.split(","):
+            # Numbers by the case, whatever ran before.
+            cases_attention.rng = np.random.default_rng(zlib.crc32(f"{options.seed} {name}".encode()))
+            with tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                kernels = harness.BlockKernels(
+                    options.build / "bin/act-lower-linalg", folder,
+                    [f"--target={target}", f"--device=sim:{target}",
+                     f"--cache-dir={folder / 'cache'}", "--seed=0"])
+                start = time.time()
+                problems = check(arguments, kernels, options.schedules)
+            ran += 1
+            failed += bool(problems)
+            print(f"{name} {target}: {'; '.join(problems) or 'ok'} ({time.time() - start:.1f} s)",
+                  flush=True)
+    if options.list:
+        return 0
+    print(f"{ran} passed, 0 failed" if not failed else f"{ran - failed} passed, {failed} failed")
+    return 1 if failed or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
