@@ -14,8 +14,8 @@ value), and its largest error at most one such unit more than PyTorch's largest.
 where PyTorch has better exponentials than the hardware's, errors are 2e-5 of the largest
 value at most.
 
-Each case runs under --schedules orders of what the ISA leaves open; all give the same
-bytes. --seed and a case's number name it: --seed 0 --only '#17 ' is that one."""
+Each case runs under --schedules orders of what the ISA leaves open, the order and the
+rounding inside of a matrix instruction among them. --seed and a case's number name it: --seed 0 --only '#17 ' is that one."""
 import argparse
 import dataclasses
 import pathlib
@@ -237,7 +237,7 @@ def compare(what, got, want, other, dtype):
     found = []
     if dtype == "f32":  # PyTorch's exponentials are nearer than ex2.approx
         rms1 = most1 = 2e-5 * max(np.abs(want).max(initial=0), 0.1)
-    elif what in ("dsinks", "dbias"):  # sums of what may cancel, of which there are few
+    elif what.startswith(("dsinks", "dbias")):  # sums of what may cancel, of which there are few
         rms1, most1 = 2 * rms1, 2 * most1
     if rms > max(rms1, ulp / 4):
         found.append(f"{what}: RMS {rms:.2e}, PyTorch's {rms1:.2e}, an ulp {ulp:.2e}")
@@ -255,16 +255,13 @@ def check(arguments, kernels, schedules):
     for case, others, names in ((forward, [torch_out], ["out"]),
                                 (backward, torch_grads, ["dq", "dk", "dv", "dsinks", "dbias"])):
         try:
-            outputs = kernels.call(case)
             if o.sinks is None and case is backward:
                 names = names[:3] + names[4:]
-            for name, got, want, other in zip(names, outputs, case.expected, others):
-                problems += compare(name, got, want, other, arguments["dtype"])
-            for seed in range(1, schedules):
+            for seed in range(schedules):
                 kernels.options[-1] = f"--seed={seed}"
-                for name, got, again in zip(names, outputs, kernels.call(case)):
-                    if got.tobytes() != again.tobytes():
-                        problems.append(f"{name}: other bytes under seed {seed}")
+                for name, got, want, other in zip(names, kernels.call(case), case.expected, others):
+                    problems += compare(f"{name} with seed {seed}", got, want, other,
+                                        arguments["dtype"])
         except harness.Refused as why:
             problems.append(f"{case.name}: {why}")
         kernels.options[-1] = "--seed=0"
