@@ -14,12 +14,14 @@ value), and its largest error at most one such unit more than PyTorch's largest.
 where PyTorch has better exponentials than the hardware's, errors are 2e-5 of the largest
 value at most.
 
-Each case runs under --schedules orders of what the ISA leaves open, the order and the
+What was compiled is assembled where there is a ptxas. Each case runs under --schedules orders of what the ISA leaves open, the order and the
 rounding inside of a matrix instruction among them. --seed and a case's number name it: --seed 0 --only '#17 ' is that one."""
 import argparse
 import dataclasses
 import pathlib
 import random
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -246,6 +248,21 @@ def compare(what, got, want, other, dtype):
     return found
 
 
+def assemble(cache, target, ptxas):
+    """Problems of ptxas with the kernels in the cache."""
+    problems = []
+    for n, entry in enumerate(sorted(cache.rglob("*.ptx"))):
+        text = entry.read_text()
+        ptx = cache / f"{n}.{target}"
+        ptx.write_text(text[text.index(".version"):])
+        # The target is the PTX's own but for what runs on later ones, too.
+        done = subprocess.run([ptxas, f"-arch={target}", ptx, "-o", f"{ptx}.cubin"],
+                              capture_output=True, text=True)
+        if done.returncode:
+            problems.append(f"ptxas: {done.stderr[:300]}")
+    return problems
+
+
 def check(arguments, kernels, schedules):
     """Problems of one draw on one target."""
     forward, backward = cases_attention.attention("case", **arguments)
@@ -279,6 +296,8 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     np.seterr(all="ignore")
+    ptxas = shutil.which("ptxas")
+    print(f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas")
     draws = [(f"edge {n} ", a) for n, a in enumerate(edges())]
     for n in range(options.count):
         pick = random.Random(f"{options.seed} {n}")
@@ -302,6 +321,8 @@ def main():
                      f"--cache-dir={folder / 'cache'}", "--seed=0"])
                 start = time.time()
                 problems = check(arguments, kernels, options.schedules)
+                if ptxas:
+                    problems += assemble(folder / "cache", target, ptxas)
             ran += 1
             failed += bool(problems)
             print(f"{name} {target}: {'; '.join(problems) or 'ok'} ({time.time() - start:.1f} s)",
