@@ -26,8 +26,9 @@ import subprocess
 import sys
 import tempfile
 
+from triton_programs import compile_program
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = ROOT / "test/runtime/sim/kernels/triton"
 ROW = "{:<34}{:>8}{:>6}{:>8}{:>8}{:>9}{:>9}"
 
 
@@ -105,28 +106,13 @@ def of_act(build, target, d, causal, folder):
 
 def of_triton(target, folder):
     """(name, threads, Assembled, shared bytes) of Triton's kernels."""
-    sys.path.insert(0, str(PROGRAMS))
-    import programs
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-    signatures = dict(
-        attention=dict(q="*bf16", k="*bf16", v="*bf16", out="*fp32", lse="*fp32", length="i32",
-                       scale="fp32"),
-        matmul=dict(a="*bf16", b="*bf16", c="*fp32", M="i32", N="i32", K="i32"))
     work = [(f"forward D {d} {'causal' if causal else 'full'}", "attention",
              dict(D=d, BM=128, BN=64, CAUSAL=causal), warps, 2)
             for d, warps in ((64, 4), (128, 8)) for causal in (False, True)]
     work.append(("product", "matmul", dict(BM=128, BN=128, BK=64), 8, 2))
     for name, program, constants, warps, stages in work:
-        whole = dict(signatures[program], **{k: "constexpr" for k in constants})
-        order = list(whole)
-        attrs = {(i,): [["tt.divisibility", 16]] for i, n in enumerate(order)
-                 if whole[n].startswith("*") or n in ("M", "N", "K", "length")}
-        source = ASTSource(getattr(programs, program), whole,
-                           {(order.index(k),): v for k, v in constants.items()}, attrs)
-        kernel = triton.compile(source, target=GPUTarget("cuda", int(target[3:].rstrip("a")), 32),
-                                options=dict(num_warps=warps, num_stages=stages))
+        kernel = compile_program(program, constants, "bf16", target, num_warps=warps,
+                                 num_stages=stages)
         ptx = folder / f"triton-{name.replace(' ', '-')}.ptx"
         ptx.write_text(kernel.asm["ptx"])
         yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared

@@ -29,8 +29,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from triton_programs import PROGRAMS, compile_program
+
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ROOT / "test" / "runtime" / "sim" / "kernels" / "triton"
 LENGTH, D, SCALE = 1024, 64, 0.18
 M, N, K = 256, 256, 512
 # name → (program, constants, warps)
@@ -41,22 +42,8 @@ WORK |= {f"matmul {b}x{b}x{b}": ("matmul", dict(BM=b, BN=b, BK=b), 4) for b in (
 
 def compile_to_ptx(folder):
     """Runs in a process of its own, in which the programs are not interpreted."""
-    sys.path.insert(0, str(PROGRAMS))
-    import programs
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-    signatures = dict(
-        attention=dict(q="*fp16", k="*fp16", v="*fp16", out="*fp32", lse="*fp32", length="i32", scale="fp32"),
-        matmul=dict(a="*fp16", b="*fp16", c="*fp32", M="i32", N="i32", K="i32"))
     for name, (program, constants, warps) in WORK.items():
-        whole = dict(signatures[program], **{k: "constexpr" for k in constants})
-        order = list(whole)
-        attrs = {(i,): [["tt.divisibility", 16]] for i, n in enumerate(order)
-                 if whole[n].startswith("*") or n in ("M", "N", "K", "length")}
-        source = ASTSource(getattr(programs, program), whole,
-                           {(order.index(k),): v for k, v in constants.items()}, attrs)
-        kernel = triton.compile(source, target=GPUTarget("cuda", 80, 32), options=dict(num_warps=warps))
+        kernel = compile_program(program, constants, "fp16", "sm_80", num_warps=warps)
         (folder / f"{name}.ptx").write_text(kernel.asm["ptx"])
         (folder / f"{name}.smem").write_text(str(kernel.metadata.shared))
 

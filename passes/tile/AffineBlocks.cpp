@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/AffineBlocks.h"
 #include "dialects/tile/Dialect.h"
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -10,6 +12,13 @@
 
 using namespace mlir;
 using namespace act::tile;
+
+LogicalResult act::tile::findRanges(DataFlowSolver &solver, Operation *kernel) {
+  solver.load<dataflow::DeadCodeAnalysis>();
+  solver.load<dataflow::SparseConstantPropagation>();
+  solver.load<dataflow::IntegerRangeAnalysis>();
+  return solver.initializeAndRun(kernel);
+}
 
 namespace {
 

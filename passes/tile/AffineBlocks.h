@@ -32,6 +32,10 @@
 
 namespace act::tile {
 
+/// The ranges of a kernel's integers (upstream's integer range analysis).
+mlir::LogicalResult findRanges(mlir::DataFlowSolver &solver,
+                               mlir::Operation *kernel);
+
 /// constant + sum of factor * symbol. Symbols are numbers; in a block's form
 /// also rows of numbers, which are repeated along its other dimensions.
 struct AffineNumber {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
-#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -127,10 +125,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
     return kernel.emitOpError(
         "has several blocks; a kernel's control flow is scf's");
   DataFlowSolver ranges;
-  ranges.load<dataflow::DeadCodeAnalysis>();
-  ranges.load<dataflow::SparseConstantPropagation>();
-  ranges.load<dataflow::IntegerRangeAnalysis>();
-  if (failed(ranges.initializeAndRun(kernel)))
+  if (failed(findRanges(ranges, kernel)))
     return failure();
 
   Block &old = body.front();

@@ -21,9 +21,6 @@
 //
 // If nothing can be left out, the three are the iterations in which all
 // comparisons are constant, mixed, and constant again.
-#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
-#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/SplitMaskedLoopsNeutral.h"
@@ -417,10 +414,7 @@ struct SplitMaskedLoops
   LogicalResult split(gpu::GPUFuncOp kernel) {
     kernel.walk([](scf::ForOp loop) { hoistNumbers(loop); });
     DataFlowSolver ranges;
-    ranges.load<dataflow::DeadCodeAnalysis>();
-    ranges.load<dataflow::SparseConstantPropagation>();
-    ranges.load<dataflow::IntegerRangeAnalysis>();
-    if (failed(ranges.initializeAndRun(kernel)))
+    if (failed(findRanges(ranges, kernel)))
       return failure();
     AffineBlocks sums(ranges);
     // Inner loops first. One around a loop that is split is not, as that would
