@@ -231,7 +231,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
       return value.error();
     if (key[0] == 'g')
       out.garbageCollectionThreshold = *value;
-    else
+    else if (*value < 1) // 1 is what nothing said is, in PyTorch too
       out.memoryFraction = *value;
     return ok();
   }

@@ -78,6 +78,7 @@ TEST(CudaCaching, ReadsWhatPyTorchReads) {
   EXPECT_EQ(s.memoryFraction, 0.5);
   EXPECT_EQ(s.maxNonSplitRounding, 40 * MiB);
   EXPECT_TRUE(parseSettings(""));
+  EXPECT_FALSE(settings("per_process_memory_fraction:1.0").memoryFraction);
 }
 
 TEST(CudaCaching, RefusesOtherSettings) {

@@ -55,7 +55,7 @@ struct Settings {
   std::array<int64_t, 16> roundupPower2Divisions{};
   /// expandable_segments: segments of virtual addresses that grow page by page.
   bool expandableSegments = false;
-  /// per_process_memory_fraction: of the card that may be used.
+  /// per_process_memory_fraction: of the card that may be used; 1 is none.
   std::optional<double> memoryFraction;
   /// garbage_collection_threshold: of what may be used; above it segments that
   /// were cached longest are given back before a new one is made. Counts only
