@@ -26,9 +26,9 @@ bool Allocator::Impl::releaseOversize(Pool &pool, int64_t size) {
   Block key;
   key.bytes = std::max(size, settings.maxSplitSize);
   auto it = pool.free.lower_bound(&key);
-  // Oversize blocks are whole segments, unless small requests get segments
-  // that are oversize; those stay.
-  auto isWhole = [](const Block *b) { return !b->expandable && !b->isSplit(); };
+  // An oversize block is a whole segment, or free pages of an expandable one,
+  // which are left to releaseCached().
+  auto isWhole = [](const Block *b) { return !b->expandable; };
   if (it != pool.free.end() && isWhole(*it)) {
     releaseSegment(*it);
     return true;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace act::cuda_caching {
@@ -135,12 +136,17 @@ Result<int64_t> whole(const std::string &key, const std::string &word,
   return value;
 }
 
-Result<double> fraction(const std::string &key, const std::string &word) {
+/// A number from 0 to 1; for the threshold without either.
+Result<double> fraction(const std::string &key, const std::string &word,
+                        bool inside) {
   double value = 0;
   const char *end = word.data() + word.size();
   auto r = std::from_chars(word.data(), end, value);
-  if (r.ec != std::errc() || r.ptr != end || !(value > 0 && value <= 1))
-    return wrong(key, "a number above 0 and up to 1", word);
+  if (r.ec != std::errc() || r.ptr != end || !(value >= 0 && value <= 1) ||
+      (inside && (value == 0 || value == 1)))
+    return wrong(key,
+                 inside ? "a number between 0 and 1" : "a number from 0 to 1",
+                 word);
   return value;
 }
 
@@ -210,11 +216,11 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
     return ok();
   };
   if (key == "max_split_size_mb")
-    return mib(out.maxSplitSize, 20, mostMiB);
+    return mib(out.maxSplitSize, 1, mostMiB);
   if (key == "max_non_split_rounding_mb")
-    return mib(out.maxNonSplitRounding, 20, mostMiB);
+    return mib(out.maxNonSplitRounding, 1, mostMiB);
   if (key == "large_segment_size_mb")
-    return mib(out.largeSegmentSize, 10, mostMiB);
+    return mib(out.largeSegmentSize, 11, mostMiB);
   if (key == "roundup_power2_divisions")
     return readDivisions(key, reader, out.roundupPower2Divisions);
   if (key == "expandable_segments") {
@@ -226,10 +232,11 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
   }
   if (key == "garbage_collection_threshold" ||
       key == "per_process_memory_fraction") {
-    auto value = fraction(key, reader.next());
+    bool threshold = key[0] == 'g';
+    auto value = fraction(key, reader.next(), threshold);
     if (!value)
       return value.error();
-    if (key[0] == 'g')
+    if (threshold)
       out.garbageCollectionThreshold = *value;
     else if (*value < 1) // 1 is what nothing said is, in PyTorch too
       out.memoryFraction = *value;
@@ -258,6 +265,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
 
 Result<Settings> parseSettings(const std::string &text) {
   Settings out;
+  out.maxNonSplitRounding = 0; // not said
   Reader reader(text);
   while (!reader.done()) {
     std::string key = reader.next();
@@ -268,6 +276,16 @@ Result<Settings> parseSettings(const std::string &text) {
     if (!reader.done() && !reader.take(","))
       return wrong(key, "',' after its value", reader.peek());
   }
+  if (out.maxNonSplitRounding == 0)
+    out.maxNonSplitRounding = out.largeSegmentSize;
+  for (auto [key, bytes] :
+       {std::pair("max_split_size_mb", out.maxSplitSize),
+        std::pair("max_non_split_rounding_mb", out.maxNonSplitRounding)})
+    if (bytes < out.largeSegmentSize)
+      return wrong(key,
+                   "at least large_segment_size_mb, " +
+                       std::to_string(out.largeSegmentSize / MiB),
+                   std::to_string(bytes / MiB));
   return out;
 }
 

@@ -78,11 +78,19 @@ TEST(CudaCaching, ReadsWhatPyTorchReads) {
   EXPECT_EQ(s.memoryFraction, 0.5);
   EXPECT_EQ(s.maxNonSplitRounding, 40 * MiB);
   EXPECT_TRUE(parseSettings(""));
+  EXPECT_EQ(settings("").maxNonSplitRounding, 20 * MiB);
+  EXPECT_EQ(settings("large_segment_size_mb:12,max_split_size_mb:12")
+                .maxNonSplitRounding,
+            12 * MiB);
   EXPECT_FALSE(settings("per_process_memory_fraction:1.0").memoryFraction);
 }
 
 TEST(CudaCaching, RefusesOtherSettings) {
-  EXPECT_NE(refusal("max_split_size_mb:19").find("from 20"), std::string::npos);
+  EXPECT_NE(refusal("max_split_size_mb:19").find("at least large"),
+            std::string::npos);
+  EXPECT_NE(refusal("max_split_size_mb:30,large_segment_size_mb:40")
+                .find("at least large_segment_size_mb, 40"),
+            std::string::npos);
   EXPECT_NE(refusal("max_split_size_mb").find("expected ':'"),
             std::string::npos);
   EXPECT_NE(refusal("max_split_size_mb:128 x").find("'128x'"),
@@ -97,8 +105,9 @@ TEST(CudaCaching, RefusesOtherSettings) {
        {"roundup_power2_divisions:3", "roundup_power2_divisions:[256:2",
         "roundup_power2_divisions:[300:2]", "roundup_power2_divisions:[256]",
         "garbage_collection_threshold:0", "garbage_collection_threshold:nan",
-        "per_process_memory_fraction:1.5", ":", ",", "a:b:c",
-        "max_split_size_mb:99999999999999999999",
+        "per_process_memory_fraction:1.5", "garbage_collection_threshold:1",
+        "large_segment_size_mb:10", "max_non_split_rounding_mb:19", ":", ",",
+        "a:b:c", "max_split_size_mb:99999999999999999999",
         "expandable_segments:True;backend:native"})
     refusal(bad);
 }
@@ -283,7 +292,7 @@ class Random : public testing::TestWithParam<Case> {};
 TEST_P(Random, AgreesWithTheNaiveModel) {
   Settings s = settings(GetParam().settings);
   int64_t retries = 0, failures = 0, requests = 0;
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     auto below = [&](int64_t n) { return int64_t(random() % uint64_t(n)); };
     Allocator real(s, GetParam().device);
@@ -327,7 +336,7 @@ TEST_P(Random, AgreesWithTheNaiveModel) {
   // The case is about what it is meant to be about.
   EXPECT_EQ(retries > 0, GetParam().device < 1000 * MiB);
   EXPECT_EQ(failures > 0, GetParam().device < 1000 * MiB);
-  EXPECT_GT(requests, 5000);
+  EXPECT_GT(requests, 3000);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -30,6 +30,8 @@ SETTINGS = [
     "expandable_segments:True",
     "expandable_segments:True,roundup_power2_divisions:8",
     "expandable_segments:True,large_segment_size_mb:24",
+    "expandable_segments:True,max_split_size_mb:30",
+    "max_split_size_mb:20,large_segment_size_mb:12",
     "per_process_memory_fraction:0.7",
     "per_process_memory_fraction:0.8,garbage_collection_threshold:0.5",
     "per_process_memory_fraction:1.0,garbage_collection_threshold:0.3",

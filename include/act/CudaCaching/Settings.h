@@ -43,7 +43,8 @@ struct Settings {
   /// split, and serves only requests that are oversize too.
   int64_t maxSplitSize = unlimited;
   /// max_non_split_rounding_mb: an oversize request takes a cached block only
-  /// if that is larger by less than this.
+  /// if that is larger by less than this. As large_segment_size_mb if it is not
+  /// said, and never less, as is max_split_size_mb.
   int64_t maxNonSplitRounding = 20 * MiB;
   /// large_segment_size_mb: the segment for requests between smallSize and
   /// minLargeAlloc, and a page of the large pool's expandable segment.
