@@ -23,6 +23,7 @@ public:
         break;
       }
       look();
+      most.allocatedAfter = allocator.stats().allocated;
       record(i);
     }
     out.retries = allocator.stats().retries;

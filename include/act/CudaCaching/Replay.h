@@ -75,6 +75,7 @@ struct Options {
 /// At an event: the most while it lasted, of what a borrowed workspace adds.
 struct Point {
   int64_t allocated = 0, reserved = 0, requested = 0, inactiveSplit = 0;
+  int64_t allocatedAfter = 0; // without what was borrowed
 };
 
 /// The request that the card had no room for.
