@@ -220,7 +220,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
   if (key == "max_non_split_rounding_mb")
     return mib(out.maxNonSplitRounding, 1, mostMiB);
   if (key == "large_segment_size_mb")
-    return mib(out.largeSegmentSize, 11, mostMiB);
+    return mib(out.largeSegmentSize, 11, 1 << 20);
   if (key == "roundup_power2_divisions")
     return readDivisions(key, reader, out.roundupPower2Divisions);
   if (key == "expandable_segments") {

@@ -183,6 +183,7 @@ Json summaryJson(const MemoryReport &r) {
     j["allocated_peak_bytes"] = r.replay->allocatedPeakBytes;
     j["reserved_peak_bytes"] = r.replay->reservedPeakBytes;
     j["allocator"] = replayJson(r);
+    j["resident"] = r.resident;
   }
   return j;
 }

@@ -40,6 +40,8 @@ void Describer::persistent() {
   out.gradientsBytes =
       out.parametersBytes; // every parameter is trained, in its own type
   out.inputsBytes = 2 * 8 * model.batch * model.seq;
+  for (const eager::Resident &r : run.resident)
+    out.resident.push_back(r.bytes);
 }
 
 void Describer::saved() {

@@ -194,7 +194,9 @@ struct MemoryReport {
   Peak peakAt;
   std::vector<LayerGraph> graphs;
   /// Bytes of each tensor that is there before the step and after it:
-  /// parameters, their gradients, the optimizer's state, inputs and outputs.
+  /// parameters, their gradients, the optimizer's state, inputs and outputs. In
+  /// view torch parameters, buffers of modules and inputs, in the order in which
+  /// they are moved to the device.
   std::vector<int64_t> resident;
   std::optional<AllocatorReplay> replay;
   std::vector<std::string> notes; // what the reader should know, a line each
