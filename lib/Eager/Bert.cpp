@@ -168,6 +168,10 @@ Tensor bertLoss(const Context &c) {
   w.decoder = {c.model.config.tied ? w.words
                                    : weight("decoder.weight", {c.v, c.h}),
                weight("predictions.bias", {c.v})};
+  // Without ties there are two biases, of which one is never used.
+  Tensor unused;
+  if (!c.model.config.tied)
+    unused = buffer("decoder.bias", {c.v}, c.dtype);
   Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
   Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
 

@@ -372,11 +372,12 @@ std::string allocatorText(const MemoryReport &r) {
           ? "before the step, by parameters and what stays beside them"
           : "at " + pointText(r, a.exceeded->index);
   return text +
-         fmt::format("is exceeded {}\n    {} asked for, {} allocated and {} "
-                     "reserved by then; the above is of a card with room\n",
-                     where, humanBytes(a.exceeded->requestedBytes),
-                     humanBytes(a.exceeded->allocatedBytes),
-                     humanBytes(a.exceeded->reservedBytes));
+         fmt::format(
+             "is exceeded\n    {}\n    {} asked for, {} allocated and {} "
+             "reserved by then; the above is of a card with room\n",
+             where, humanBytes(a.exceeded->requestedBytes),
+             humanBytes(a.exceeded->allocatedBytes),
+             humanBytes(a.exceeded->reservedBytes));
 }
 
 std::string peakLine(const MemoryReport &r) {

@@ -292,7 +292,7 @@ TEST(Report, TellsWhatAnAllocatorTakes) {
   EXPECT_EQ(j["allocator"]["fits"], false);
   EXPECT_EQ(j["allocator"]["exceeded"]["op"], r.timeline[7].op);
   EXPECT_EQ(j["allocator"]["exceeded"]["reserved_bytes"], 6000);
-  EXPECT_NE(toText(r).find("is exceeded at point 7 of"), std::string::npos);
+  EXPECT_NE(toText(r).find("is exceeded\n    at point 7 of"), std::string::npos);
   r.replay->exceeded->index = -1;
   EXPECT_TRUE(check(r));
   EXPECT_TRUE(parsed(toJson(r))["allocator"]["exceeded"]["op"].is_null());
