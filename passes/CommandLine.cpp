@@ -17,14 +17,20 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
       "beta1",     "beta2",  "eps",        "weight-decay"};
   static const char *ptxOptions[] = {"dir", "target", "mode", "cache-dir", "cubin"};
   static const char *emitOptions[] = {"file", "target", "mode", "cache-dir", "cpu", "kernels"};
+  static const char *allocatorOptions[] = {"allocator", "allocator-conf", "device-memory",
+                                           "cublas-workspace", "cublaslt-workspace"};
   auto isNamed = [](const auto &options, const std::string &value) {
     return std::any_of(std::begin(options), std::end(options), [&](auto *option) {
       return value.rfind(std::string(option) + "=", 0) == 0;
     });
   };
-  std::string step, target;
+  std::string step, target, allocator;
   size_t stepAt = 0;
-  std::vector<size_t> emitAt; // in out
+  std::vector<size_t> emitAt, reportAt; // in out
+  bool reports = std::any_of(argv, argv + argc, [](const char *arg) {
+    size_t at = std::string(arg).find("-memory-report");
+    return at <= 1;
+  });
   bool emits = std::any_of(argv, argv + argc, [](const char *arg) {
     std::string s = arg;
     return s.find("-emit-ptx=") <= 1 || s.find("-emit=") <= 1;
@@ -55,6 +61,11 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         target = value;
         continue;
       }
+      if (reports && std::find(std::begin(allocatorOptions), std::end(allocatorOptions), name) !=
+                         std::end(allocatorOptions)) {
+        allocator += " " + name + "=" + value;
+        continue;
+      }
       if (std::find(std::begin(stepOptions), std::end(stepOptions), name) !=
           std::end(stepOptions)) {
         if (step.empty()) {
@@ -65,6 +76,9 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         continue;
       }
     }
+    if (arg == "-memory-report" || arg == "--memory-report" ||
+        arg.rfind("-memory-report=", 0) == 0 || arg.rfind("--memory-report=", 0) == 0)
+      reportAt.push_back(out.size());
     out.push_back(argv[i]);
   }
   if (!step.empty())
@@ -72,5 +86,11 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   if (!target.empty())
     for (size_t at : emitAt)
       out[at] = keep(std::string(out[at]) + " target=" + target);
+  if (!allocator.empty())
+    for (size_t at : reportAt) {
+      std::string report = out[at];
+      bool bare = report.find('=') == std::string::npos;
+      out[at] = keep(report + (bare ? "=" + allocator.substr(1) : allocator));
+    }
   return out;
 }

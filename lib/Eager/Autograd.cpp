@@ -21,6 +21,7 @@ int64_t Log::born(int64_t bytes, const char *op) {
   a.layer = layer;
   a.recomputed = phase == Phase::Backward && session->gradEnabled;
   allocations.push_back(std::move(a));
+  happened(Event::Kind::Born, allocations.size() - 1);
   return allocations.size() - 1;
 }
 

@@ -12,11 +12,13 @@ struct Dense {
   Tensor weight, bias;
 };
 struct Layer {
-  Dense q, k, v, out, up, down;
-  Norm attended, forwarded;
+  Dense q, k, v, out;
+  Norm attended;
+  Dense up, down;
+  Norm forwarded;
 };
 struct Weights {
-  Tensor words, types, places;
+  Tensor words, places, types, positionIds;
   Norm embedded, transformed;
   std::shared_ptr<std::vector<Layer>> layers; // a recomputation needs them too
   Dense transform, decoder;
@@ -30,9 +32,7 @@ Tensor norm(const Tensor &x, const Norm &w) {
 }
 
 Tensor embeddings(const Context &c, const Weights &w, const Tensor &tokens) {
-  Tensor positions = slice(
-      buffer("position_ids", {1, c.model.config.maxPositions}, DType::I64), 1,
-      0, c.s);
+  Tensor positions = slice(w.positionIds, 1, 0, c.s);
   Tensor types = make("gather", {1, c.s}, DType::I64, {positions});
   Tensor expandedTypes = expand(types, {c.b, c.s});
   Tensor words = embedding(w.words, tokens);
@@ -137,11 +137,13 @@ Tensor bertLoss(const Context &c) {
   };
   Weights w;
   w.words = weight("word_embeddings.weight", {c.v, c.h});
+  const int64_t places = c.model.config.maxPositions;
+  w.places = weight("position_embeddings.weight", {places, c.h});
   w.types =
       weight("token_type_embeddings.weight", {c.model.config.tokenTypes, c.h});
-  w.places =
-      weight("position_embeddings.weight", {c.model.config.maxPositions, c.h});
   w.embedded = norm("embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias");
+  w.positionIds = buffer("position_ids", {1, places}, DType::I64);
+  Tensor typeIds = buffer("token_type_ids", {1, places}, DType::I64);
   w.layers = std::make_shared<std::vector<Layer>>();
   for (int64_t i = 0; i < c.model.config.layers; ++i)
     w.layers->push_back(
@@ -153,19 +155,23 @@ Tensor bertLoss(const Context &c) {
                c.h),
          dense("attention.output.dense.weight", "attention.output.dense.bias",
                c.h, c.h),
+         norm("attention.output.LayerNorm.weight",
+              "attention.output.LayerNorm.bias"),
          dense("intermediate.dense.weight", "intermediate.dense.bias", c.f,
                c.h),
          dense("}.output.dense.weight", "}.output.dense.bias", c.h, c.f),
-         norm("attention.output.LayerNorm.weight",
-              "attention.output.LayerNorm.bias"),
          norm("}.output.LayerNorm.weight", "}.output.LayerNorm.bias")});
   w.transform =
       dense("transform.dense.weight", "transform.dense.bias", c.h, c.h);
   w.transformed =
       norm("transform.LayerNorm.weight", "transform.LayerNorm.bias");
-  w.decoder = dense("decoder.weight", "predictions.bias", c.v, c.h);
-  if (c.model.config.tied)
-    w.decoder.weight = w.words;
+  w.decoder = {c.model.config.tied ? w.words
+                                   : weight("decoder.weight", {c.v, c.h}),
+               weight("predictions.bias", {c.v})};
+  // Without ties there are two biases, of which one is never used.
+  Tensor unused;
+  if (!c.model.config.tied)
+    unused = buffer("decoder.bias", {c.v}, c.dtype);
   Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
   Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
 

@@ -155,22 +155,22 @@ Layers layerWeights(const Context &c) {
   };
   auto all = std::make_shared<std::vector<Layer>>(config.layers);
   for (Layer &w : *all) {
-    w.inputNorm = parameter("input_layernorm.weight", {c.h}, c.dtype);
     w.q = parameter("self_attn.q_proj.weight", {c.a * c.d, c.h}, c.dtype);
-    w.k = parameter("self_attn.k_proj.weight", {c.k * c.d, c.h}, c.dtype);
-    w.v = parameter("self_attn.v_proj.weight", {c.k * c.d, c.h}, c.dtype);
-    w.o = parameter("self_attn.o_proj.weight", {c.h, c.a * c.d}, c.dtype);
     w.qBias = bias(config.qkvBias, "self_attn.q_proj.bias", c.a * c.d);
+    w.k = parameter("self_attn.k_proj.weight", {c.k * c.d, c.h}, c.dtype);
     w.kBias = bias(config.qkvBias, "self_attn.k_proj.bias", c.k * c.d);
+    w.v = parameter("self_attn.v_proj.weight", {c.k * c.d, c.h}, c.dtype);
     w.vBias = bias(config.qkvBias, "self_attn.v_proj.bias", c.k * c.d);
+    w.o = parameter("self_attn.o_proj.weight", {c.h, c.a * c.d}, c.dtype);
     w.oBias = bias(config.attentionBias, "self_attn.o_proj.bias", c.h);
-    w.postNorm = parameter("post_attention_layernorm.weight", {c.h}, c.dtype);
     w.gate = parameter("mlp.gate_proj.weight", {c.f, c.h}, c.dtype);
-    w.up = parameter("mlp.up_proj.weight", {c.f, c.h}, c.dtype);
-    w.down = parameter("mlp.down_proj.weight", {c.h, c.f}, c.dtype);
     w.gateBias = bias(config.mlpBias, "mlp.gate_proj.bias", c.f);
+    w.up = parameter("mlp.up_proj.weight", {c.f, c.h}, c.dtype);
     w.upBias = bias(config.mlpBias, "mlp.up_proj.bias", c.f);
+    w.down = parameter("mlp.down_proj.weight", {c.h, c.f}, c.dtype);
     w.downBias = bias(config.mlpBias, "mlp.down_proj.bias", c.h);
+    w.inputNorm = parameter("input_layernorm.weight", {c.h}, c.dtype);
+    w.postNorm = parameter("post_attention_layernorm.weight", {c.h}, c.dtype);
   }
   return all;
 }
@@ -230,12 +230,13 @@ Tensor llamaLoss(const Context &c) {
   Tensor table = parameter("embed_tokens.weight", {c.v, c.h}, c.dtype);
   Layers layers = layerWeights(c);
   Tensor norm = parameter("norm.weight", {c.h}, c.dtype);
+  Tensor frequencies = buffer("inv_freq", {c.d / 2}, DType::F32);
+  Tensor original = buffer("original_inv_freq", {c.d / 2}, DType::F32);
   Tensor head = c.model.config.tied
                     ? table
                     : parameter("lm_head.weight", {c.v, c.h}, c.dtype);
   Tensor tokens = buffer("tokens", {c.b, c.s}, DType::I64);
   Tensor labels = buffer("labels", {c.b, c.s}, DType::I64);
-  Tensor frequencies = buffer("inv_freq", {c.d / 2}, DType::F32);
 
   Tensor outputs = llamaModel(c, layers, table, norm, tokens, frequencies);
   Tensor hidden = alias(outputs);

@@ -44,6 +44,7 @@ Tensor mm(const Tensor &a, const Tensor &b) {
   if (right)
     node.save("self", a);
   Tensor out = result("mm", {a.size(0), b.size(1)}, a.dtype());
+  session->log->product(false);
   if (node)
     node.finish({out}, [la = Layout(a), lb = Layout(b), left,
                         right](Node &n, Tensors &g) {
@@ -68,6 +69,7 @@ Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b) {
   if (left)
     node.save("mat2", b);
   Tensor out = result("addmm", {a.size(0), b.size(1)}, a.dtype());
+  session->log->product(true);
   if (node)
     node.finish({out}, [la = Layout(a), lb = Layout(b), left,
                         right](Node &n, Tensors &g) {
@@ -94,6 +96,7 @@ static Tensor bmm(const Tensor &a, const Tensor &b) {
   if (right)
     node.save("self", a);
   Tensor out = result("bmm", {a.size(0), a.size(1), b.size(2)}, a.dtype());
+  session->log->product(false);
   node.finish({out}, [left, right](Node &n, Tensors &g) {
     Tensors grads(2);
     Tensor mat2 = left ? n.unpack(0) : Tensor();

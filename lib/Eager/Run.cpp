@@ -194,6 +194,8 @@ Result<Run> run(const Model &model, const Options &options, bool record) {
     loss = Tensor();
     out.moments = ++log.now;
     out.allocations = log.allocations;
+    out.events = log.events;
+    out.resident = log.resident;
     for (Allocation &a : out.allocations)
       if (a.died < 0)
         a.died = out.moments;

@@ -15,13 +15,26 @@ namespace act::eager {
 class Log {
 public:
   int64_t born(int64_t bytes, const char *op);
-  void died(int64_t number) { allocations[number].died = now + 1; }
+  void died(int64_t number) {
+    allocations[number].died = now + 1;
+    happened(Event::Kind::Died, number);
+  }
+  /// The kernel of a product of matrices is launched.
+  void product(bool biased) {
+    happened(biased ? Event::Kind::BiasedProduct : Event::Kind::Product,
+             phase == Phase::Backward);
+  }
+  void happened(Event::Kind kind, int64_t which) {
+    events.push_back({kind, which, now});
+  }
   void apart(const Tensor &tensor);
 
   int64_t now = 0;
   int layer = -1;
   Phase phase = Phase::Forward;
   std::vector<Allocation> allocations;
+  std::vector<Event> events;
+  std::vector<Resident> resident;
 };
 
 struct Recomputation; // of a checkpointed function, see Checkpoint.h

@@ -52,6 +52,7 @@ Tensor buffer(const char *name, const Shape &shape, DType dtype) {
   auto impl = std::make_shared<Impl>();
   impl->storage = std::make_shared<Storage>(
       session->log, product(shape) * size(dtype), nullptr);
+  session->log->resident.push_back({name, impl->storage->bytes});
   impl->name = name;
   impl->sizes = shape;
   impl->strides = contiguousStrides(shape);

@@ -53,6 +53,10 @@ Json pageData(const MemoryReport &r) {
   for (size_t c = 0; c < categoryCount; ++c)
     names.push_back(name(Category(c)));
   data["category_names"] = names;
+  if (r.replay) {
+    data["allocated"] = r.replay->allocated;
+    data["reserved"] = r.replay->reserved;
+  }
   data["points"] = points;
   data["buffers"] = buffers;
   data["strings"] = table.strings;

@@ -101,6 +101,38 @@ template <typename T> Json list(const std::vector<T> &items) {
   return j;
 }
 
+Json replayJson(const MemoryReport &r) {
+  const AllocatorReplay &a = *r.replay;
+  Json j = {{"name", a.allocator},
+            {"settings", a.settings},
+            {"allocated_peak_index", a.allocatedPeakAt},
+            {"reserved_peak_index", a.reservedPeakAt},
+            {"requested_bytes", a.requestedBytes},
+            {"rounding_bytes", a.allocatedPeakBytes - a.requestedBytes},
+            {"inactive_split_bytes", a.inactiveSplitBytes},
+            {"fragmentation", a.fragmentation()},
+            {"retries", a.retries},
+            {"device_memory_bytes",
+             a.deviceBytes ? Json(*a.deviceBytes) : Json(nullptr)},
+            {"fits", a.deviceBytes ? Json(!a.exceeded) : Json(nullptr)},
+            {"exceeded", nullptr}};
+  if (a.exceeded) {
+    const bool before = a.exceeded->index < 0;
+    const TimelinePoint p =
+        before ? TimelinePoint() : r.timeline[a.exceeded->index];
+    j["exceeded"] = {
+        {"index", before ? Json(nullptr) : Json(a.exceeded->index)},
+        {"op", before ? Json(nullptr) : Json(p.op)},
+        {"loc", p.loc},
+        {"layer", layerJson(p.layer)},
+        {"phase", before ? Json(nullptr) : Json(name(p.phase))},
+        {"requested_bytes", a.exceeded->requestedBytes},
+        {"allocated_bytes", a.exceeded->allocatedBytes},
+        {"reserved_bytes", a.exceeded->reservedBytes}};
+  }
+  return j;
+}
+
 Json peakJson(const MemoryReport &r) {
   if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
     return nullptr;
@@ -113,9 +145,7 @@ Json peakJson(const MemoryReport &r) {
           {"alive", list(r.peakAt.alive)}};
 }
 
-} // namespace
-
-Json summaryJson(const MemoryReport &r) {
+Json figuresJson(const MemoryReport &r) {
   return {{"view", r.view},
           {"model", r.model},
           {"function", r.function},
@@ -145,10 +175,28 @@ Json summaryJson(const MemoryReport &r) {
           {"graphs", list(r.graphs)}};
 }
 
+} // namespace
+
+Json summaryJson(const MemoryReport &r) {
+  Json j = figuresJson(r);
+  if (r.replay) {
+    j["allocated_peak_bytes"] = r.replay->allocatedPeakBytes;
+    j["reserved_peak_bytes"] = r.replay->reservedPeakBytes;
+    j["allocator"] = replayJson(r);
+    j["resident"] = r.resident;
+  }
+  return j;
+}
+
 Json reportJson(const MemoryReport &r) {
   Json j = summaryJson(r);
   j["peak"] = peakJson(r);
   j["timeline"] = list(r.timeline);
+  if (r.replay)
+    for (size_t t = 0; t < r.timeline.size(); ++t) {
+      j["timeline"][t]["allocated_bytes"] = r.replay->allocated[t];
+      j["timeline"][t]["reserved_bytes"] = r.replay->reserved[t];
+    }
   j["buffers"] = list(r.buffers);
   return j;
 }

@@ -84,6 +84,37 @@ Status checkGraph(const LayerGraph &graph) {
   return ok();
 }
 
+/// A curve for each point, and the peaks are theirs.
+Status checkReplay(const MemoryReport &r, const AllocatorReplay &a) {
+  const size_t points = r.timeline.size();
+  if (a.allocated.size() != points || a.reserved.size() != points)
+    return mismatch("points of the allocator's curve", int64_t(points),
+                    int64_t(a.allocated.size()));
+  if (points == 0)
+    return ok();
+  for (auto [field, curve, peak, at] :
+       {std::tuple("allocated_peak_bytes", &a.allocated, a.allocatedPeakBytes,
+                   a.allocatedPeakAt),
+        std::tuple("reserved_peak_bytes", &a.reserved, a.reservedPeakBytes,
+                   a.reservedPeakAt)}) {
+    if (at < 0 || at >= int64_t(points))
+      return mismatch(std::string("point of ") + field, int64_t(points) - 1,
+                      at);
+    int64_t highest = *std::max_element(curve->begin(), curve->end());
+    if (highest != peak || (*curve)[at] != peak)
+      return mismatch(field, highest, peak);
+  }
+  for (size_t t = 0; t < points; ++t)
+    if (a.allocated[t] > a.reserved[t])
+      return Error{
+          "more is allocated than reserved at point " + std::to_string(t), ""};
+  if (a.exceeded &&
+      (a.exceeded->index < -1 || a.exceeded->index >= int64_t(points)))
+    return mismatch("point at which the card is exceeded", int64_t(points) - 1,
+                    a.exceeded->index);
+  return ok();
+}
+
 } // namespace
 
 Status complete(MemoryReport &r) {
@@ -153,6 +184,8 @@ Status check(const MemoryReport &r) {
   for (const LayerGraph &g : r.graphs)
     if (Status s = checkGraph(g); !s)
       return s;
+  if (r.replay)
+    return checkReplay(r, *r.replay);
   return ok();
 }
 

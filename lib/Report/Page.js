@@ -76,6 +76,13 @@ function drawHead() {
     ["inputs", data.inputs_bytes],
     ["outputs", data.outputs_bytes],
     ["total peak", data.total_peak_bytes, "", true],
+    ...(data.allocator ? [
+      ["allocated", data.allocated_peak_bytes, "by blocks, at the peak"],
+      ["reserved", data.reserved_peak_bytes, (100 *
+        data.allocator.fragmentation).toFixed(2) + " % never in use", true],
+      ...(data.allocator.fits === null ? [] :
+        [["the card", data.allocator.device_memory_bytes, data.allocator.fits
+          ? "is enough" : exceededText(data.allocator.exceeded)]])] : []),
     ...(data.scratch_bytes_per_thread === null ? [] :
       [["scratch of each thread", data.scratch_bytes_per_thread,
         "beside the total"]])];
@@ -92,6 +99,12 @@ function drawHead() {
       `${count(data.recomputed_flops)} recomputed (${share.toFixed(1)} %)`)));
   $("notes").append(...data.notes.map(n => el("p", {}, n)));
   if (!data.notes.length) $("notes").remove();
+}
+
+function exceededText(e) {
+  if (e.index === null) return "is exceeded before the step";
+  return `is exceeded at ${e.op}${e.layer === null ? "" : " in layer " +
+    e.layer} (${e.phase}), point ${e.index}`;
 }
 
 function drawFormulas() {

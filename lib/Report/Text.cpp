@@ -137,6 +137,11 @@ std::string totals(const MemoryReport &r) {
   if (r.view == "act")
     add("outputs", r.outputsBytes, "");
   add("total peak", r.totalPeakBytes, "");
+  if (r.replay) {
+    add("allocated, at the peak", r.replay->allocatedPeakBytes, "by blocks");
+    add("reserved, at the peak", r.replay->reservedPeakBytes,
+        fmt::format("{:.2f} % never in use", 100 * r.replay->fragmentation()));
+  }
   if (r.scratchBytesPerThread)
     add("scratch of each thread", *r.scratchBytesPerThread, "beside the above");
   std::string text = table(rows, "<>><");
@@ -325,6 +330,56 @@ std::string formulas(const MemoryReport &r) {
   return text;
 }
 
+/// "point 12 of 40, mm in layer 3 (backward)"
+std::string pointText(const MemoryReport &r, int64_t index) {
+  const TimelinePoint &p = r.timeline[index];
+  return fmt::format(
+      "point {} of {}, {}{} ({}){}", index, r.timeline.size(), printable(p.op),
+      p.layer == noLayer ? "" : fmt::format(" in layer {}", p.layer),
+      name(p.phase), p.loc.empty() ? "" : ", " + printable(p.loc));
+}
+
+std::string allocatorText(const MemoryReport &r) {
+  if (!r.replay || r.timeline.empty())
+    return "";
+  const AllocatorReplay &a = *r.replay;
+  std::string text =
+      fmt::format("\nAllocator {}{}\n", printable(a.allocator),
+                  a.settings.empty() ? "" : ", " + printable(a.settings));
+  text +=
+      fmt::format("  allocated {} at {}\n", humanBytes(a.allocatedPeakBytes),
+                  pointText(r, a.allocatedPeakAt));
+  text += fmt::format(
+      "    of that {} by rounding up; {} beside it cannot be given back\n",
+      humanBytes(a.allocatedPeakBytes - a.requestedBytes),
+      humanBytes(a.inactiveSplitBytes));
+  text += fmt::format("  reserved {} at {}\n", humanBytes(a.reservedPeakBytes),
+                      pointText(r, a.reservedPeakAt));
+  if (!a.deviceBytes)
+    return text;
+  text += fmt::format("  a card of {} bytes ({}) ", exact(*a.deviceBytes),
+                      humanBytes(*a.deviceBytes));
+  if (!a.exceeded) {
+    std::string times =
+        a.retries == 1 ? "once" : fmt::format("{} times", a.retries);
+    return text + "is enough" +
+           (a.retries ? ", after cached segments were given back " + times
+                      : "") +
+           "\n";
+  }
+  std::string where =
+      a.exceeded->index < 0
+          ? "before the step, by parameters and what stays beside them"
+          : "at " + pointText(r, a.exceeded->index);
+  return text +
+         fmt::format(
+             "is exceeded\n    {}\n    {} asked for, {} allocated and {} "
+             "reserved by then; the above is of a card with room\n",
+             where, humanBytes(a.exceeded->requestedBytes),
+             humanBytes(a.exceeded->allocatedBytes),
+             humanBytes(a.exceeded->reservedBytes));
+}
+
 std::string peakLine(const MemoryReport &r) {
   if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
     return "";
@@ -341,6 +396,7 @@ std::string toText(const MemoryReport &r) {
   std::string text =
       fmt::format("{} @{}, view {}\n\n{}", printable(r.model),
                   printable(r.function), printable(r.view), totals(r));
+  text += allocatorText(r);
   if (std::string f = formulas(r); !f.empty())
     text += "\nFormulas, in bytes\n" + f;
   if (!r.layers.empty())

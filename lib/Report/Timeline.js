@@ -83,7 +83,9 @@ function prepare() {
   chart.samples = sample(inner);
   chart.bands = makeBands();
   chart.values = bandBytes(chart.bands, chart.samples);
-  chart.top = Math.max(data.arena_bytes, data.peak_bytes, 1) * 1.04;
+  chart.top = Math.max(...(chart.mode === "allocator"
+    ? [data.reserved_peak_bytes, data.allocator.device_memory_bytes || 0]
+    : [data.arena_bytes, data.peak_bytes]), 1) * 1.04;
   // What does not change under the pointer is painted once.
   chart.picture = document.createElement("canvas");
   chart.picture.width = canvas.width;
@@ -114,8 +116,11 @@ function paint(g) {
     g.fillText(`${+(b / unit).toFixed(3)} ${unitName}`, margin.left - 8,
       yOf(b));
   }
-  if (chart.mode === "stack") paintStack(g); else paintArena(g);
+  const allocator = chart.mode === "allocator";
+  if (allocator) paintAllocator(g);
+  else if (chart.mode === "stack") paintStack(g); else paintArena(g);
   paintPhases(g, floor);
+  if (allocator) return;
   if (data.arena_bytes) {
     g.setLineDash([5, 4]);
     g.strokeStyle = color("soft");
@@ -170,6 +175,49 @@ function paintArena(g) {
     }
   }
   g.lineWidth = 1;
+}
+
+/// Allocated as an area, reserved as a line above it, the card as a dashed one.
+/// All that is there counts, parameters too.
+function paintAllocator(g) {
+  const most = (curve, s) => {
+    let m = 0;
+    for (let t = s.from; t < s.to; t++) m = Math.max(m, curve[t]);
+    return m;
+  };
+  const steps = curve => chart.samples.forEach((s, i) => {
+    const y = yOf(most(curve, s));
+    if (!i) g.moveTo(xOf(s.from), y); else g.lineTo(xOf(s.from), y);
+    g.lineTo(xOf(s.to), y);
+  });
+  g.fillStyle = color("saved-a");
+  g.beginPath();
+  steps(data.allocated);
+  g.lineTo(xOf(points.length), yOf(0));
+  g.lineTo(xOf(0), yOf(0));
+  g.closePath();
+  g.fill();
+  g.strokeStyle = color("accent");
+  g.lineWidth = 1.5;
+  g.beginPath();
+  steps(data.reserved);
+  g.stroke();
+  g.lineWidth = 1;
+  g.fillStyle = color("soft");
+  g.textAlign = "left";
+  g.fillText("allocated (area) and reserved (line), parameters too",
+    margin.left + 6, margin.top - 14);
+  const card = data.allocator.device_memory_bytes;
+  if (!card) return;
+  g.setLineDash([5, 4]);
+  g.strokeStyle = color("text");
+  g.beginPath();
+  g.moveTo(margin.left, yOf(card));
+  g.lineTo(chart.width - margin.right, yOf(card));
+  g.stroke();
+  g.setLineDash([]);
+  g.fillStyle = color("text");
+  g.fillText(`the card, ${bytes(card)}`, margin.left + 6, yOf(card) - 9);
 }
 
 function paintPhases(g, floor) {
@@ -251,6 +299,8 @@ function showTip(t, pixelX) {
     el("div", {class: "where"}, p.loc),
     el("div", {}, `${bytes(p.live)} live · ${phaseNames[p.phase]}` +
       (p.layer >= 0 ? ` · layer ${p.layer}` : "") + ` · point ${t}`),
+    ...(data.allocator ? [el("div", {}, bytes(data.allocated[t]) +
+      ` allocated · ${bytes(data.reserved[t])} reserved`)] : []),
     el("hr"), categories);
   if (alive.length) tip.append(el("hr"), top);
   if (groups.length > 6)
@@ -295,6 +345,7 @@ function setupTimeline() {
   drawLegend();
   const modes = [["stack", "by category"]];
   if (buffers.some(b => b.offset >= 0)) modes.push(["arena", "in the arena"]);
+  if (data.allocator) modes.push(["allocator", "by the allocator"]);
   if (modes.length > 1)
     for (const [mode, text] of modes) {
       const button = el("button", {type: "button",

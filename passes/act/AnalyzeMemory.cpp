@@ -31,8 +31,15 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     OwningOpRef<ModuleOp> copy(getOperation().clone());
     if (failed(bindLetters(*copy, dims)))
       return signalPassFailure();
+    AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
+                             cublasLtWorkspace};
+    auto choice = chooseAllocator(options, view);
+    if (!choice) {
+      getOperation().emitError() << choice.error().str();
+      return signalPassFailure();
+    }
     if (view == "torch") {
-      auto report = describeTorch(*copy, attention, checkpoint);
+      auto report = describeTorch(*copy, attention, checkpoint, *choice);
       return failed(report) ? signalPassFailure() : write(*report);
     }
     if (failed(completeModule(*copy)))
@@ -50,6 +57,16 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (function.empty() && lacksGradient(getOperation()))
       report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
                               "differentiated any more: this is @forward alone, not a training step");
+    if (*choice) {
+      replayAllocator(*report, traceOf(*report), **choice);
+      report->notes.push_back("the allocator sees each buffer of the step as a tensor of its own, and what is "
+                              "kept beside them; the step itself has one arena");
+      if (auto status = report::check(*report); !status) {
+        getOperation().emitError()
+            << "the memory report contradicts itself: " << status.error().str();
+        return signalPassFailure();
+      }
+    }
     write(*report);
   }
 

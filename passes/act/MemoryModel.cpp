@@ -108,27 +108,34 @@ void Describer::persistent() {
       update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
   });
   bool trains = bool(module.lookupSymbol("grad"));
+  std::vector<int64_t> gradients, states; // tensor by tensor
+  auto keep = [](std::vector<int64_t> &tensors, int64_t n, int64_t bytes) {
+    tensors.insert(tensors.end(), n, bytes);
+    return n * bytes;
+  };
   for (auto p : module.getOps<ParameterOp>()) {
     auto type = cast<RankedTensorType>(p.getType());
-    int64_t n = p.getLayers().value_or(1), elements = elementCount(type) * n;
-    out.parametersBytes += byteSize(type) * n;
+    int64_t n = p.getLayers().value_or(1), elements = elementCount(type);
+    out.parametersBytes += keep(out.resident, n, byteSize(type));
     if (!trains || p.getFrozen() || !isa<FloatType>(type.getElementType()))
       continue;
     Type grad = type.getElementType();
     if (auto wide = p->getAttrOfType<TypeAttr>("act.gradient_type"))
       grad = wide.getValue();
-    out.gradientsBytes += elements * (grad.getIntOrFloatBitWidth() / 8);
+    out.gradientsBytes += keep(gradients, n, elements * (grad.getIntOrFloatBitWidth() / 8));
     Operation *op = update.lookup(p.getSymName());
     int64_t width = type.getElementType().isF64() ? 8 : 4;
     if (isa_and_nonnull<AdamWOp>(op))
-      out.optimizerBytes += 2 * width * elements;
+      out.optimizerBytes += keep(states, 2 * n, width * elements);
     if (op && op->hasAttr("master"))
-      out.optimizerBytes += width * elements;
+      out.optimizerBytes += keep(states, n, width * elements);
   }
+  for (const std::vector<int64_t> *more : {&gradients, &states})
+    out.resident.insert(out.resident.end(), more->begin(), more->end());
   for (const FlatPort &port : program.inputs)
-    out.inputsBytes += byteSize(cast<RankedTensorType>(port.type));
+    out.inputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
   for (const FlatPort &port : program.outputs)
-    out.outputsBytes += byteSize(cast<RankedTensorType>(port.type));
+    out.outputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
 }
 
 void Describer::buffers() {

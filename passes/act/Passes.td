@@ -120,6 +120,12 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Completes a copy of the module (differentiates, forms kernels, plans) and
     leaves the module as it is. Parameters, gradients and optimizer state are
     counted apart from activations.
+
+    With `allocator=cuda-caching` the report also says what PyTorch's allocator
+    would have allocated and reserved at each point, and whether a card of
+    `device-memory` is exceeded, and where. In view torch that is PyTorch's own
+    sequence of requests. In view act it is what the buffers of the step would
+    take as tensors of their own; the step itself has one arena.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
@@ -132,7 +138,18 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
            "view torch: eager, sdpa-math, sdpa-flash or sdpa-efficient">,
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
-    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">
+    Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,
+    Option<"allocator", "allocator", "std::string", "\"\"",
+           "cuda-caching: replays the timeline through a model of PyTorch's CUDA caching allocator">,
+    Option<"allocatorConf", "allocator-conf", "std::string", "\"\"",
+           "what it is told, as in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:128,expandable_segments:True">,
+    Option<"deviceMemory", "device-memory", "std::string", "\"\"",
+           "of the card, for the allocator alone: 24GB (10^9) or 24GiB (2^30); empty: as much as it takes">,
+    Option<"cublasWorkspace", "cublas-workspace", "std::string", "\"\"",
+           "borrowed by a product of matrices, or with ,kept kept by forward and by backward: 8.125MiB (default), "
+           "32MiB,kept, 0">,
+    Option<"cublasLtWorkspace", "cublaslt-workspace", "std::string", "\"\"",
+           "borrowed by a product with a bias: 1MiB (default); 0: cuBLAS's is used">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }

@@ -15,6 +15,7 @@
 #include "act/Eager/Eager.h"
 #include "act/Report/MemoryReport.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/act/AllocatorReplay.h"
 
 namespace act {
 
@@ -31,10 +32,11 @@ mlir::FailureOr<eager::Options> torchOptions(mlir::ModuleOp module,
                                              llvm::StringRef attention,
                                              llvm::StringRef checkpoint);
 
-/// The report of view torch.
-mlir::FailureOr<report::MemoryReport> describeTorch(mlir::ModuleOp module,
-                                                    llvm::StringRef attention,
-                                                    llvm::StringRef checkpoint);
+/// The report of view torch, replayed through an allocator if one is given.
+mlir::FailureOr<report::MemoryReport>
+describeTorch(mlir::ModuleOp module, llvm::StringRef attention,
+              llvm::StringRef checkpoint,
+              const std::optional<AllocatorChoice> &allocator);
 
 } // namespace act
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "act/Eager/AllocatorTrace.h"
 #include "dialects/act/Types.h"
 #include "passes/act/TorchModel.h"
 #include <algorithm>
@@ -16,6 +17,7 @@ public:
       : module(module), model(model), options(options), run(run) {}
 
   report::MemoryReport describe();
+  PlacedTrace trace() const; // after describe()
 
 private:
   void persistent();
@@ -28,6 +30,7 @@ private:
   const eager::Options &options;
   const eager::Run &run;
   report::MemoryReport out;
+  std::map<int64_t, int64_t> points; // moment -> point of the timeline
 };
 
 void Describer::persistent() {
@@ -37,6 +40,8 @@ void Describer::persistent() {
   out.gradientsBytes =
       out.parametersBytes; // every parameter is trained, in its own type
   out.inputsBytes = 2 * 8 * model.batch * model.seq;
+  for (const eager::Resident &r : run.resident)
+    out.resident.push_back(r.bytes);
 }
 
 void Describer::saved() {
@@ -67,7 +72,6 @@ void Describer::saved() {
 // A point for each operator that allocates: between two of them nothing is
 // born.
 void Describer::timeline() {
-  std::map<int64_t, int64_t> points; // moment -> point
   for (const eager::Allocation &a : run.allocations)
     if (!a.apart && a.bytes)
       points[a.born];
@@ -103,6 +107,20 @@ void Describer::timeline() {
   out.peakBytes = run.peakBytes;
 }
 
+// Moments are operators; those that allocate nothing belong to the point before
+// them.
+PlacedTrace Describer::trace() const {
+  PlacedTrace out;
+  out.trace = eager::allocatorTrace(run);
+  out.points.assign(run.resident.size(), -1);
+  for (const eager::Event &e : run.events) {
+    auto after = points.upper_bound(e.moment);
+    out.points.push_back(after == points.begin() ? 0
+                                                 : std::prev(after)->second);
+  }
+  return out;
+}
+
 void Describer::notes() {
   std::string what = std::string("PyTorch eager, transformers' ") +
                      std::string(hf::name(model.config.family)) +
@@ -134,7 +152,8 @@ report::MemoryReport Describer::describe() {
 } // namespace
 
 FailureOr<report::MemoryReport>
-describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint) {
+describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
+              const std::optional<AllocatorChoice> &allocator) {
   auto model = torchModel(module);
   if (failed(model))
     return failure();
@@ -144,8 +163,15 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint) {
   auto run = eager::run(*model, *options);
   if (!run)
     return module.emitError() << "view torch: " << run.error().str();
-  report::MemoryReport report =
-      Describer(module, *model, *options, *run).describe();
+  Describer describer(module, *model, *options, *run);
+  report::MemoryReport report = describer.describe();
+  if (allocator) {
+    replayAllocator(report, describer.trace(), *allocator);
+    report.notes.push_back(
+        "the allocator sees a model moved to the card, ids and labels, and one "
+        "step up to its last gradient; no optimizer, and of what kernels "
+        "borrow only the workspaces of products");
+  }
   if (auto status = report::complete(report); !status)
     return module.emitError() << status.error().str();
   if (auto status = report::check(report); !status)

@@ -252,6 +252,70 @@ TEST(Text, TellsTheMainFigures) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
+/// Each point takes 100 MiB more than is live, and the peak 50 MiB beside it.
+MemoryReport replayed() {
+  MemoryReport r = sample();
+  AllocatorReplay a;
+  a.allocator = "cuda-caching";
+  for (const TimelinePoint &p : r.timeline) {
+    a.allocated.push_back(p.liveBytes + (100 << 20));
+    a.reserved.push_back(p.liveBytes + (150 << 20));
+  }
+  a.allocatedPeakAt = a.reservedPeakAt = r.peakAt.index;
+  a.allocatedPeakBytes = a.allocated[r.peakAt.index];
+  a.reservedPeakBytes = a.reserved[r.peakAt.index];
+  a.requestedBytes = a.allocatedPeakBytes - 512;
+  r.replay = a;
+  return r;
+}
+
+TEST(Report, TellsWhatAnAllocatorTakes) {
+  MemoryReport r = replayed();
+  EXPECT_TRUE(check(r)) << check(r).error().str();
+  json j = parsed(toJson(r));
+  EXPECT_EQ(j["allocated_peak_bytes"], r.replay->allocatedPeakBytes);
+  EXPECT_EQ(j["reserved_peak_bytes"], r.replay->reservedPeakBytes);
+  EXPECT_EQ(j["timeline"][3]["allocated_bytes"], r.replay->allocated[3]);
+  EXPECT_EQ(j["timeline"][3]["reserved_bytes"], r.replay->reserved[3]);
+  EXPECT_EQ(j["allocator"]["rounding_bytes"], 512);
+  EXPECT_TRUE(j["allocator"]["fits"].is_null());
+  EXPECT_EQ(toText(r).find("a card of"), std::string::npos);
+  EXPECT_EQ(pageData(toHtml(r))["reserved"].size(), r.timeline.size());
+
+  r.replay->deviceBytes = 24'000'000'000;
+  EXPECT_NE(toText(r).find("(22.35 GiB) is enough\n"), std::string::npos);
+  r.replay->retries = 1;
+  EXPECT_NE(toText(r).find("given back once\n"), std::string::npos);
+  r.replay->exceeded = AllocatorReplay::Exceeded{7, 4096, 5000, 6000};
+  EXPECT_TRUE(check(r));
+  j = parsed(toJson(r));
+  EXPECT_EQ(j["allocator"]["fits"], false);
+  EXPECT_EQ(j["allocator"]["exceeded"]["op"], r.timeline[7].op);
+  EXPECT_EQ(j["allocator"]["exceeded"]["reserved_bytes"], 6000);
+  EXPECT_NE(toText(r).find("is exceeded\n    at point 7 of"), std::string::npos);
+  r.replay->exceeded->index = -1;
+  EXPECT_TRUE(check(r));
+  EXPECT_TRUE(parsed(toJson(r))["allocator"]["exceeded"]["op"].is_null());
+  EXPECT_NE(toText(r).find("before the step"), std::string::npos);
+  EXPECT_FALSE(toText(MemoryReport()).empty());
+}
+
+TEST(Report, CheckFindsABrokenReplay) {
+  const std::function<void(AllocatorReplay &)> breakages[] = {
+      [](auto &a) { a.allocated.pop_back(); },
+      [](auto &a) { a.allocatedPeakBytes += 512; },
+      [](auto &a) { a.reservedPeakAt = 0; },
+      [](auto &a) { a.reservedPeakAt = 1 << 20; },
+      [](auto &a) { a.reserved[5] = a.allocated[5] - 512; },
+      [](auto &a) { a.exceeded = AllocatorReplay::Exceeded{1 << 20}; },
+  };
+  for (const auto &breakage : breakages) {
+    MemoryReport r = replayed();
+    breakage(*r.replay);
+    EXPECT_FALSE(check(r));
+  }
+}
+
 TEST(Text, NamesCannotControlTheTerminal) {
   MemoryReport r = sample();
   r.model = r.layers[0].name = r.saved[0].name = "x\x1b[2J\ny";

@@ -339,6 +339,20 @@ def saved_tensors(root):
     return found
 
 
+def residents(model):
+    """Bytes of parameters and buffers in the order in which model.to(device) moves them."""
+    order, seen = [], set()
+
+    def move(tensor):
+        if id(tensor) not in seen:  # a tied one is there already
+            seen.add(id(tensor))
+            order.append(tensor.nbytes)
+        return tensor
+
+    model._apply(move)
+    return order
+
+
 def measure(fields, batch, seq, attention="sdpa-flash", dtype=None, segments=None,
             checkpoint="nonreentrant", events=False):
     """`fields` of a config.json -> dict with retained, peak and what is saved."""
@@ -347,6 +361,7 @@ def measure(fields, batch, seq, attention="sdpa-flash", dtype=None, segments=Non
     dtype = DTYPES[dtype] if isinstance(dtype, str) else dtype
     dtype = dtype or getattr(torch, str(fields.get("dtype", fields.get("torch_dtype", "float32"))))
     model, tokens, labels = build(config, dtype, batch, seq)
+    moved = residents(model)  # there are no gradients yet
     if segments:
         place_checkpoints(model, segments, checkpoint, attention == "eager" or
                           seq >= (getattr(config, "sliding_window", None) or math.inf))
@@ -380,6 +395,7 @@ def measure(fields, batch, seq, attention="sdpa-flash", dtype=None, segments=Non
     result = {"retained": retained, "peak": peak, "saved": saved,
               "at": next((r[1] for r in lives.records if r[2] == at), "?")}
     if events:
+        result["resident"] = moved + [8 * batch * seq] * 2
         result["events"] = [(*r, n in lives.apart) for n, r in enumerate(lives.records)]
     return result
 

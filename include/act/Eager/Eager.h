@@ -73,6 +73,28 @@ struct Allocation {
   bool recomputed = false; // made again in backward
 };
 
+/// What happens to memory, in its order: what an allocator gets to see.
+struct Event {
+  enum class Kind : uint8_t {
+    Born, // which: number of an allocation
+    Died,
+    Product, // of matrices is launched; which: 0 in forward, 1 in backward,
+    BiasedProduct, // another thread of PyTorch's. Biased: with a bias, in one
+                   // kernel
+    Mark,          // which: the caller's
+  };
+  Kind kind;
+  int64_t which;
+  int64_t moment;
+};
+
+/// A tensor that is there before the step and after it: a parameter, a buffer
+/// of a module, ids and labels.
+struct Resident {
+  std::string name; // as files end it
+  int64_t bytes = 0;
+};
+
 /// What a node of the graph keeps; storages that several nodes keep are listed
 /// with the first, in the order of backward.
 struct Saved {
@@ -109,6 +131,10 @@ struct Run {
   int64_t peakMoment = 0, backwardMoment = 0, moments = 0;
   std::vector<Saved> saved;
   std::vector<Allocation> allocations;
+  std::vector<Event> events; // what lives to the end does not die in them
+  /// In the order in which a model that is moved to the device puts them there,
+  /// the inputs last.
+  std::vector<Resident> resident;
   std::vector<Step> steps; // empty unless asked for
 };
 

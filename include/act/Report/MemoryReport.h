@@ -143,6 +143,38 @@ struct LayerGraph {
   std::vector<GraphEdge> edges;
 };
 
+/// The timeline through an allocator that rounds up, keeps and reuses. Counted
+/// is all that the total peak counts, tensor by tensor, and workspaces of
+/// libraries.
+struct AllocatorReplay {
+  std::string allocator, settings; // "cuda-caching", and what it was told
+  /// Of blocks in use, and of what the card was asked for: the most of the
+  /// step, each at its point.
+  int64_t allocatedPeakBytes = 0, reservedPeakBytes = 0;
+  int64_t allocatedPeakAt = 0, reservedPeakAt = 0;
+  /// At the allocated peak: bytes asked for, the rest is rounding; and free
+  /// bytes in segments that are partly used, which cannot be given back.
+  int64_t requestedBytes = 0, inactiveSplitBytes = 0;
+  int64_t retries = 0; // times that all cached segments were given back
+  std::optional<int64_t> deviceBytes;
+  /// The first request that the card has no room for; the figures above are
+  /// then those of a card with room.
+  struct Exceeded {
+    int64_t index = 0; // point of the timeline; -1: before it, a resident
+    int64_t requestedBytes = 0, allocatedBytes = 0, reservedBytes = 0;
+  };
+  std::optional<Exceeded> exceeded;
+  /// The most from each point to the next.
+  std::vector<int64_t> allocated, reserved;
+
+  /// The part of what is reserved at most that is never in use.
+  double fragmentation() const {
+    return reservedPeakBytes
+               ? 1 - double(allocatedPeakBytes) / double(reservedPeakBytes)
+               : 0;
+  }
+};
+
 struct MemoryReport {
   std::string view = "act";
   std::string model, function;
@@ -161,6 +193,12 @@ struct MemoryReport {
   std::vector<Buffer> buffers;
   Peak peakAt;
   std::vector<LayerGraph> graphs;
+  /// Bytes of each tensor that is there before the step and after it:
+  /// parameters, their gradients, the optimizer's state, inputs and outputs. In
+  /// view torch parameters, buffers of modules and inputs, in the order in which
+  /// they are moved to the device.
+  std::vector<int64_t> resident;
+  std::optional<AllocatorReplay> replay;
   std::vector<std::string> notes; // what the reader should know, a line each
 };
 
