@@ -36,7 +36,6 @@ public:
 
 private:
   LogicalResult collectLetters();
-  void persistent();
   void buffers();
   void timeline();
   void formulas();
@@ -101,7 +100,7 @@ LogicalResult Describer::collectLetters() {
 }
 
 // Parameters, gradients and optimizer state, by the ops that touch them.
-void Describer::persistent() {
+void countPersistent(ModuleOp module, const Program &program, report::MemoryReport &out) {
   llvm::StringMap<Operation *> update;
   module.walk([&](Operation *op) {
     if (isa<AdamWOp, SgdOp>(op))
@@ -129,6 +128,10 @@ void Describer::persistent() {
     out.inputsBytes += byteSize(cast<RankedTensorType>(port.type));
   for (const FlatPort &port : program.outputs)
     out.outputsBytes += byteSize(cast<RankedTensorType>(port.type));
+}
+
+int64_t sumPersistent(const report::MemoryReport &r) {
+  return r.parametersBytes + r.gradientsBytes + r.optimizerBytes + r.inputsBytes + r.outputsBytes;
 }
 
 void Describer::buffers() {
@@ -294,7 +297,7 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.function = program.function;
   if (failed(collectLetters()))
     return failure();
-  persistent();
+  countPersistent(module, program, out);
   buffers();
   timeline();
   formulas();
@@ -307,8 +310,7 @@ FailureOr<report::MemoryReport> Describer::run() {
   if (program.flops == mostFlops)
     out.notes.push_back("more than " + report::humanCount(mostFlops) +
                         " FLOPs; the count stops there");
-  out.totalPeakBytes = out.peakBytes + out.parametersBytes + out.gradientsBytes +
-                       out.optimizerBytes + out.inputsBytes + out.outputsBytes;
+  out.totalPeakBytes = out.peakBytes + sumPersistent(out);
   if (auto status = report::complete(out); !status)
     return module.emitError() << status.error().str();
   if (auto status = report::check(out); !status)
@@ -321,4 +323,10 @@ FailureOr<report::MemoryReport> Describer::run() {
 FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module, const Program &program,
                                                     const ArenaPlan &plan) {
   return Describer(module, program, plan).run();
+}
+
+int64_t act::persistentBytes(ModuleOp module, const Program &program) {
+  report::MemoryReport counted;
+  countPersistent(module, program, counted);
+  return sumPersistent(counted);
 }
