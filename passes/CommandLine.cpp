@@ -22,8 +22,8 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
       return value.rfind(std::string(option) + "=", 0) == 0;
     });
   };
-  std::string step, target;
-  size_t stepAt = 0;
+  std::string step, target, deviceMemory;
+  size_t stepAt = 0, rematAt = 0, deviceAt = 0;
   std::vector<size_t> emitAt; // in out
   bool emits = std::any_of(argv, argv + argc, [](const char *arg) {
     std::string s = arg;
@@ -36,8 +36,17 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
     if (i && (dashes == 1 || dashes == 2) && eq != std::string::npos) {
       std::string name = arg.substr(dashes, eq - dashes),
                   value = arg.substr(eq + 1);
-      if (name == "remat" && value.rfind("policy=", 0) != 0) {
-        out.push_back(keep("--remat=policy=" + value));
+      if (name == "remat") {
+        out.push_back(nullptr); // room for --write-step
+        rematAt = out.size();
+        out.push_back(keep("--remat=" + std::string(value.rfind("policy=", 0) ? "policy=" : "") + value));
+        continue;
+      }
+      if (name == "device-memory") {
+        deviceMemory = value;
+        out.push_back(nullptr);
+        deviceAt = out.size();
+        out.push_back(nullptr);
         continue;
       }
       if (name == "emit") {
@@ -69,8 +78,20 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   }
   if (!step.empty())
     out[stepAt] = keep("--write-step=" + step);
+  if (deviceAt && !rematAt) {
+    rematAt = deviceAt;
+    deviceAt = 0;
+    out[rematAt] = keep("--remat=policy=budget=fit device-memory=" + deviceMemory);
+  } else if (deviceAt) {
+    out[rematAt] = keep(std::string(out[rematAt]) + " device-memory=" + deviceMemory);
+  }
+  // What a step needs is known once it is written.
+  if (stepAt && rematAt && rematAt < stepAt &&
+      std::string(out[rematAt]).find("policy=budget=") != std::string::npos)
+    std::swap(out[rematAt - 1], out[stepAt]);
   if (!target.empty())
     for (size_t at : emitAt)
       out[at] = keep(std::string(out[at]) + " target=" + target);
+  out.erase(std::remove(out.begin(), out.end(), nullptr), out.end());
   return out;
 }

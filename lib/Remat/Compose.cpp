@@ -8,7 +8,7 @@
 namespace act::remat {
 namespace {
 
-constexpr int64_t never = std::numeric_limits<int64_t>::max() / 4;
+constexpr int64_t never = mostCost;
 
 /// The choices of a chain in the order in which they stand.
 std::vector<int32_t> orderOf(const LayerChain &chain) {
@@ -26,6 +26,7 @@ std::vector<int32_t> orderOf(const LayerChain &chain) {
 struct State {
   int64_t saved = 0, cost = 0;
   int32_t parent = -1, choice = -1;
+  double bound = 0; // of what it ends up costing
 };
 
 class Search {
@@ -42,8 +43,9 @@ public:
 
 private:
   void prices();
-  bool hopeless(const State &s, size_t chain, size_t stage, int64_t layers,
-                int64_t limit) const;
+  double bound(const State &s, size_t chain, size_t stage,
+               int64_t layers) const;
+  void thin(std::vector<int32_t> &front, int64_t width) const;
   void merge(std::vector<int32_t> &front, std::vector<int32_t> &fresh) const;
 
   const StackProblem &p;
@@ -99,20 +101,35 @@ void Search::prices() {
   }
 }
 
-/// Whether a lower bound of what the state ends up costing reaches `limit`.
-bool Search::hopeless(const State &s, size_t chain, size_t stage,
-                      int64_t layers, int64_t limit) const {
+/// A lower bound of what a state ends up costing, from the linear relaxation.
+double Search::bound(const State &s, size_t chain, size_t stage,
+                     int64_t layers) const {
   const double room = double(budget - p.chains.back().behind - s.saved);
+  double best = 0;
   for (size_t k = 0; k < price.size(); ++k) {
     double sum = double(s.cost) - price[k] * room;
     if (layers)
       sum += double(layers) * least[k][chain][stage];
     for (size_t c = chain + 1; c < p.chains.size(); ++c)
       sum += double(p.chains[c].layers) * least[k][c][0];
-    if (sum >= double(limit) * (1 + 1e-12))
-      return true;
+    best = std::max(best, sum);
   }
-  return false;
+  return best;
+}
+
+/// Leaves the `width` states with the least bounds.
+void Search::thin(std::vector<int32_t> &front, int64_t width) const {
+  std::vector<int32_t> some = front;
+  std::nth_element(some.begin(), some.begin() + width, some.end(),
+                   [&](int32_t a, int32_t b) {
+                     return std::pair(states[a].bound, a) <
+                            std::pair(states[b].bound, b);
+                   });
+  some.resize(width);
+  std::sort(some.begin(), some.end(), [&](int32_t a, int32_t b) {
+    return states[a].saved < states[b].saved;
+  });
+  front = std::move(some);
 }
 
 /// Both sorted by saved bytes, costs falling; keeps what nothing is below.
@@ -153,23 +170,20 @@ Stack Search::run(int64_t width, int64_t limit) {
           const State s = states[from];
           if (s.saved > budget - u.working)
             break; // the others have saved more
-          State next{s.saved + u.saved, s.cost + u.cost, from, choice};
-          if (next.cost >= limit ||
-              hopeless(next, c, stage, chain.layers - l, limit))
+          State next{s.saved + u.saved, s.cost + u.cost, from, choice, 0};
+          if (next.cost >= limit)
+            continue;
+          next.bound = bound(next, c, stage, chain.layers - l);
+          if (next.bound >= double(limit) * (1 + 1e-12))
             continue;
           states.push_back(next);
           fresh.push_back(int32_t(states.size()) - 1);
         }
         merge(fronts[l], fresh);
-        auto &front = fronts[l];
-        if (int64_t(front.size()) <= width)
+        if (int64_t(fronts[l].size()) <= width)
           continue;
         out.complete = false;
-        // Evenly over what is there, both ends included.
-        std::vector<int32_t> some;
-        for (int64_t k = 0; k < width; ++k)
-          some.push_back(front[k * (int64_t(front.size()) - 1) / (width - 1)]);
-        front = std::move(some);
+        thin(fronts[l], width);
       }
     }
     starts.clear();
@@ -203,16 +217,16 @@ Stack Search::run(int64_t width, int64_t limit) {
 
 } // namespace
 
-Stack compose(const StackProblem &problem, int64_t budget, int64_t states) {
+Stack compose(const StackProblem &problem, int64_t budget, int64_t states,
+              int64_t limit) {
   Search search(problem, budget);
-  Stack quick = search.run(std::min<int64_t>(64, states), never);
+  Stack quick = search.run(std::min<int64_t>(64, states), limit);
   if (quick.complete)
     return quick;
-  Stack better = search.run(std::max<int64_t>(2, states),
-                            quick.found ? quick.cost : never);
+  Stack better = search.run(states, quick.found ? quick.cost : limit);
   if (better.found)
     return better;
-  quick.complete = better.complete && quick.found;
+  quick.complete = better.complete;
   return quick;
 }
 

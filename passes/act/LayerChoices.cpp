@@ -9,7 +9,8 @@ using namespace act;
 
 namespace {
 
-constexpr size_t choiceLimit = 160; // sets to be measured, of one layer
+constexpr int64_t segmentLimit = 12; // layers
+constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
 
 /// Makers that `more` runs again and `less` does not, in groups that depend on
 /// each other.
@@ -90,13 +91,17 @@ OpSet placesOf(Block &body, const DenseSet<Operation *> &ops) {
   return set;
 }
 
+int64_t layersOf(const MeasuredRun &r) {
+  return r.run.segment ? r.run.layers : 1;
+}
+
+/// Per layer, and no easier to place.
 bool above(const MeasuredRun &a, const MeasuredRun &b) {
-  auto per = [](const MeasuredRun &r) {
-    return r.run.segment ? r.run.layers : 1;
-  };
-  return per(a) == per(b) && a.figures.cost >= b.figures.cost &&
-         a.figures.saved >= b.figures.saved &&
-         a.figures.working >= b.figures.working;
+  const UnitFigures &x = a.figures, &y = b.figures;
+  int64_t m = layersOf(a), n = layersOf(b);
+  return m % n == 0 && x.cost >= y.cost * (m / n) &&
+         x.saved >= y.saved * (m / n) &&
+         x.working >= y.working + y.saved * (m / n - 1);
 }
 
 void keepFrontier(std::vector<MeasuredRun> &runs) {
@@ -155,6 +160,29 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     for (const OpSet &set : collector.sets)
       if (failed(tryUnit({1, set, false})))
         return failure();
+    keepFrontier(choices.choices);
+    // From what segments of two and of three layers need follows what longer
+    // ones do; the whole is measured before it is promised.
+    std::vector<MeasuredRun> single = choices.choices;
+    for (const MeasuredRun &inner : single) {
+      if (choices.layers < 6 || forward.getReverse())
+        break;
+      for (int64_t k : {2, 3})
+        if (failed(tryUnit({k, inner.run.recompute, true})))
+          return failure();
+      UnitFigures three = choices.choices.back().figures,
+                  two = choices.choices[choices.choices.size() - 2].figures;
+      for (int64_t k = 4;
+           k <= std::min<int64_t>(segmentLimit, choices.layers / 2); ++k) {
+        auto further = [&](int64_t a, int64_t b) {
+          return b + (k - 3) * (b - a);
+        };
+        choices.choices.push_back({{k, inner.run.recompute, true},
+                                   {further(two.saved, three.saved),
+                                    further(two.working, three.working),
+                                    further(two.cost, three.cost)}});
+      }
+    }
     keepFrontier(choices.choices);
     out.push_back(std::move(choices));
   }

@@ -6,6 +6,7 @@
 #include "passes/act/LaunchBytes.h"
 #include "passes/act/Letters.h"
 #include "passes/act/MemoryFormulas.h"
+#include "passes/act/RematBudget.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -307,6 +308,8 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.lowerBoundBytes = plan.lowerBoundBytes;
   out.flops = program.flops;
   out.recomputedFlops = program.recomputedFlops;
+  if (auto result = module->getAttrOfType<StringAttr>(rematResultAttr))
+    out.notes.push_back("recomputation: " + result.getValue().str());
   if (program.flops == mostFlops)
     out.notes.push_back("more than " + report::humanCount(mostFlops) +
                         " FLOPs; the count stops there");

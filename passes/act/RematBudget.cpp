@@ -8,6 +8,7 @@
 #include "passes/act/MemoryModel.h"
 #include "passes/act/RematBound.h"
 #include <cstdio>
+#include <limits>
 
 using namespace mlir;
 using namespace act;
@@ -15,25 +16,6 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
-
-/// The step's memory under a plan, as the report counts it.
-struct StepBytes {
-  int64_t peak = 0, total = 0;
-};
-
-FailureOr<StepBytes> stepBytes(ModuleOp module, const RematPlan &plan) {
-  OwningOpRef<ModuleOp> copy(module.clone());
-  if (failed(applyPlan(*copy, plan)) || failed(completeModule(*copy)))
-    return failure();
-  auto program = flatten(*copy, mainFunction(*copy));
-  if (failed(program))
-    return failure();
-  auto live = program->liveBytes();
-  StepBytes out;
-  out.peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
-  out.total = out.peak + persistentBytes(*copy, *program);
-  return out;
-}
 
 /// One choice of what @grad's own body recomputes, and what the layers' choices
 /// amount to beside it.
@@ -60,16 +42,13 @@ private:
   std::optional<Choice> best(int64_t budget);
   Choice smallest();
   Choice made(const BodyChoice &body, const remat::Stack &stack);
-  LogicalResult refuse(int64_t budget, const Choice &least,
-                       const StepBytes &bytes);
+  LogicalResult refuse(const StepBytes &least);
 
   ModuleOp module;
   const BudgetOptions &options;
   RematMeter meter;
   std::vector<PairChoices> pairs;
   std::vector<BodyChoice> bodies;
-  int64_t persistent =
-      0; // of the step: what total_peak_bytes has beside the peak
 };
 
 LogicalResult Planner::measure() {
@@ -133,9 +112,13 @@ std::optional<Planner::Choice> Planner::best(int64_t budget) {
   std::optional<Choice> cheapest;
   bool complete = true;
   for (const BodyChoice &body : bodies) {
-    remat::Stack stack = remat::compose(body.problem, budget, options.states);
+    int64_t limit = cheapest ? cheapest->cost - body.cost : remat::mostCost;
+    if (limit <= 0)
+      continue;
+    remat::Stack stack =
+        remat::compose(body.problem, budget, options.states, limit);
     complete &= stack.complete;
-    if (stack.found && (!cheapest || body.cost + stack.cost < cheapest->cost))
+    if (stack.found)
       cheapest = made(body, stack);
   }
   if (cheapest)
@@ -155,18 +138,18 @@ Planner::Choice Planner::smallest() {
   return made(*body, remat::compose(body->problem, least, options.states));
 }
 
-LogicalResult Planner::refuse(int64_t budget, const Choice &least,
-                              const StepBytes &bytes) {
-  bool fit = options.policy.totalBytes >= 0;
-  int64_t asked = fit ? options.policy.totalBytes : options.policy.peakBytes;
-  int64_t needed = fit ? bytes.total : bytes.peak;
+LogicalResult Planner::refuse(const StepBytes &least) {
+  const RematPolicy &policy = options.policy;
+  bool fit = policy.totalBytes >= 0 && least.total > policy.totalBytes;
+  int64_t asked = fit ? policy.totalBytes : policy.peakBytes;
+  int64_t needed = fit ? least.total : least.peak;
   InFlightDiagnostic error =
       module.emitError() << "no choice of what to recompute needs at most "
                          << asked << " bytes; the smallest feasible budget is "
-                         << needed << " bytes (" << remat::bytesText(needed)
-                         << ")";
+                         << (fit ? "fit:" : "") << needed << " ("
+                         << remat::bytesText(needed) << ")";
   if (fit)
-    error << ", of which " << bytes.total - bytes.peak
+    error << ", of which " << least.total - least.peak
           << " are parameters, gradients, optimizer state, inputs and outputs";
   return error;
 }
@@ -176,13 +159,14 @@ FailureOr<BudgetAnswer> Planner::run() {
     return failure();
   RematPlan nothing;
   nothing.pairs.resize(pairs.size());
-  auto plain = stepBytes(module, nothing);
+  auto plain = measureStep(module, nothing);
   if (failed(plain))
     return failure();
-  persistent = plain->total - plain->peak;
-  int64_t budget = options.policy.totalBytes >= 0
-                       ? options.policy.totalBytes - persistent
-                       : options.policy.peakBytes;
+  int64_t budget = std::numeric_limits<int64_t>::max();
+  if (options.policy.totalBytes >= 0)
+    budget = options.policy.totalBytes - (plain->total - plain->peak);
+  if (options.policy.peakBytes >= 0)
+    budget = std::min(budget, options.policy.peakBytes);
   auto within = [&](const StepBytes &b) { return b.peak <= budget; };
 
   // The prediction may be off by what neighbours of different kinds share.
@@ -193,13 +177,9 @@ FailureOr<BudgetAnswer> Planner::run() {
     auto choice = best(target);
     if (!choice)
       break;
-    auto real = stepBytes(module, choice->plan);
+    auto real = measureStep(module, choice->plan);
     if (failed(real))
       return failure();
-    if (getenv("ACT_REMAT_DEBUG"))
-      llvm::errs() << "target " << target << " predicted " << choice->predicted
-                   << " real " << real->peak << " cost " << choice->cost
-                   << "\n";
     if (within(*real)) {
       chosen = std::move(choice);
       bytes = *real;
@@ -209,11 +189,11 @@ FailureOr<BudgetAnswer> Planner::run() {
   }
   if (!chosen) {
     Choice least = smallest();
-    auto real = stepBytes(module, least.plan);
+    auto real = measureStep(module, least.plan);
     if (failed(real))
       return failure();
     if (!within(*real))
-      return refuse(budget, least, *real);
+      return refuse(*real);
     chosen = std::move(least);
     bytes = *real;
   }
@@ -236,15 +216,36 @@ FailureOr<BudgetAnswer> Planner::run() {
 } // namespace
 
 std::string BudgetAnswer::text(const RematPolicy &policy) const {
-  bool fit = policy.totalBytes >= 0;
+  std::string out;
+  auto bound = [&](const char *what, int64_t is, int64_t most) {
+    if (most >= 0)
+      out += std::string(what) + remat::bytesText(is) + " of " +
+             remat::bytesText(most) + ", ";
+  };
+  bound("peak ", peakBytes, policy.peakBytes);
+  bound("total peak ", totalPeakBytes, policy.totalBytes);
   char numbers[96];
   std::snprintf(numbers, sizeof numbers,
                 "recompute +%.2f %%, optimal within %.2f %%", percent(),
                 gapPercent());
-  return (fit ? "total peak " : "peak ") +
-         remat::bytesText(fit ? totalPeakBytes : peakBytes) + " of " +
-         remat::bytesText(fit ? policy.totalBytes : policy.peakBytes) + ", " +
-         numbers + (complete ? "" : " (search stopped early)");
+  return out + numbers + (complete ? "" : " (the search was cut short)");
+}
+
+FailureOr<StepBytes> act::measureStep(ModuleOp module, const RematPlan &plan) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  if ((plan.body.any() || !plan.pairs.empty()) &&
+      failed(applyPlan(*copy, plan)))
+    return failure();
+  if (failed(completeModule(*copy)))
+    return failure();
+  auto program = flatten(*copy, mainFunction(*copy));
+  if (failed(program))
+    return failure();
+  auto live = program->liveBytes();
+  StepBytes out;
+  out.peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+  out.total = out.peak + persistentBytes(*copy, *program);
+  return out;
 }
 
 FailureOr<BudgetAnswer> act::planBudget(ModuleOp module,

@@ -22,6 +22,17 @@
 
 namespace act {
 
+/// On a module: what a budget came to, as BudgetAnswer::text says it.
+inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
+
+/// The memory of the step, as the report counts it.
+struct StepBytes {
+  int64_t peak = 0, total = 0;
+};
+/// Of a copy of `module` under `plan`, which may be empty.
+llvm::FailureOr<StepBytes> measureStep(mlir::ModuleOp module,
+                                       const RematPlan &plan);
+
 struct BudgetOptions {
   RematPolicy policy;
   Rates rates;
@@ -39,7 +50,7 @@ struct BudgetAnswer {
     return 100 * double(cost.again - boundCost) / double(base());
   }
   int64_t base() const { return cost.total - cost.again; }
-  /// "peak 23.1 GB of 24 GB, recompute +2.1 %, optimal within 0.4 %"
+  /// "total peak 23.1 GB of 24 GB, recompute +2.1 %, optimal within 0.4 %"
   std::string text(const RematPolicy &policy) const;
 };
 

@@ -64,14 +64,14 @@ ProgramCost act::programCost(const Program &program, const Rates &rates) {
   for (size_t t = 0; t < end; ++t) {
     const FlatLaunch &launch = program.launches[t];
     auto [it, fresh] = known.try_emplace(launch.group, 0, 0);
+    auto &[all, marked] = it->second;
     if (fresh)
-      launch.group.getBody().walk([&](Operation *op) {
-        int64_t cost = opCost(op, rates);
-        it->second.first += cost;
-        if (op->hasAttr("act.recompute"))
-          it->second.second += cost;
-      });
-    auto [all, marked] = it->second;
+      for (Operation &op : launch.group.getBody().front()) {
+        int64_t cost = opCost(&op, rates);
+        all += cost;
+        if (op.hasAttr("act.recompute"))
+          marked += cost;
+      }
     sum.total = flopsSum({sum.total, all});
     sum.again = flopsSum({sum.again, launch.recomputed ? all : marked});
   }

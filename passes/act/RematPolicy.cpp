@@ -33,6 +33,8 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
   }
   if (rest.consume_front("budget=")) {
     policy.kind = RematPolicy::Budget;
+    if (rest == "fit") // of a device that is named elsewhere
+      return policy;
     bool fit = rest.consume_front("fit:");
     auto bytes = remat::parseBytes(rest.str());
     if (!bytes)

@@ -27,7 +27,8 @@ struct RematPolicy {
 };
 
 /// none, selective, attention, attention-core, layer, sqrt, segments=N,
-/// budget=BYTES or budget=fit:BYTES. The error is a whole message.
+/// budget=BYTES, budget=fit:BYTES or budget=fit, which leaves both bounds to
+/// the caller. The error is a whole message.
 Result<RematPolicy> parseRematPolicy(const std::string &text);
 
 /// Into how many segments `layers` layers are cut; they end at

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "act/Remat/Bytes.h"
 #include "passes/act/AttentionModule.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Entries.h"
@@ -160,31 +161,61 @@ LogicalResult Rematerializer::cutIntoSegments(SavedPair &pair) {
 
 struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
   using RematerializePassBase::RematerializePassBase;
-  Rematerialize(const Rematerialize &other) : RematerializePassBase(other) {}
-  Rematerialize() = default;
-  Option<std::string> rates{*this, "rates", llvm::cl::desc("rates"), llvm::cl::init("")};
 
-  LogicalResult stayUnder(ModuleOp module, const RematPolicy &budget) {
+  FailureOr<BudgetOptions> readOptions() {
     BudgetOptions options;
-    options.policy = budget;
+    auto refuse = [&](const Error &error) { return getOperation().emitError() << error.str(); };
+    auto parsed = parseRematPolicy(policy);
+    if (!parsed)
+      return refuse(parsed.error());
+    options.policy = *parsed;
+    if (!deviceMemory.empty()) {
+      auto bytes = remat::parseBytes(deviceMemory);
+      if (!bytes)
+        return refuse({"remat device memory: " + bytes.error().str(), ""});
+      int64_t &total = options.policy.totalBytes;
+      total = total < 0 ? *bytes : std::min(total, *bytes);
+    }
+    if (parsed->kind == RematPolicy::Budget && options.policy.peakBytes < 0 &&
+        options.policy.totalBytes < 0)
+      return refuse({"remat policy 'budget=fit' does not say how much; expected budget=fit:BYTES, or "
+                     "--device-memory=BYTES beside it",
+                     ""});
     auto given = parseRates(rates);
     if (!given)
-      return module.emitError() << given.error().str();
+      return refuse(given.error());
     options.rates = *given;
+    if (effort < 2)
+      return refuse({"remat effort " + std::to_string(effort) + ": expected 2 or more", ""});
+    options.states = effort;
+    return options;
+  }
+
+  LogicalResult stayUnder(ModuleOp module, const BudgetOptions &options) {
     auto answer = planBudget(module, options);
     if (failed(answer) || failed(applyPlan(module, answer->plan)))
       return failure();
-    module->setAttr("act.remat_result", StringAttr::get(&getContext(), answer->text(budget)));
+    module->setAttr(rematResultAttr, StringAttr::get(&getContext(), answer->text(options.policy)));
+    return success();
+  }
+
+  // A fixed policy does what it is told; that it is too much is worth saying.
+  LogicalResult compareWithDevice(ModuleOp module, int64_t bytes) {
+    auto needed = measureStep(module, RematPlan());
+    if (failed(needed))
+      return failure();
+    if (needed->total > bytes)
+      module.emitWarning() << "policy '" << policy << "' needs " << needed->total
+                           << " bytes, more than the " << bytes << " of the device";
     return success();
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto parsed = parseRematPolicy(policy);
-    if (!parsed) {
-      module.emitError() << parsed.error().str();
+    auto options = readOptions();
+    if (failed(options))
       return signalPassFailure();
-    }
+    const RematPolicy &parsed = options->policy;
     if (auto earlier = module->getAttrOfType<StringAttr>("act.remat");
         earlier && earlier.getValue() != "none") {
       module.emitError() << "is rematerialized already, by policy '" << earlier.getValue()
@@ -194,19 +225,17 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (failed(checkEntries(module)) ||
         (!module.lookupSymbol(gradName) && failed(differentiate(module))))
       return signalPassFailure();
-    if (parsed->kind != RematPolicy::None && kernelsFormed(module)) {
+    if (parsed.kind != RematPolicy::None && kernelsFormed(module)) {
       module.emitError("is in kernel form; what is recomputed is chosen before kernels are formed");
       return signalPassFailure();
     }
     module->setAttr("act.remat", StringAttr::get(&getContext(), policy));
-    if (parsed->kind == RematPolicy::Budget) {
-      if (failed(stayUnder(module, *parsed)))
-        signalPassFailure();
-      return;
-    }
-    if (parsed->kind == RematPolicy::None)
-      return;
-    if (failed(Rematerializer(module, *parsed).run()))
+    LogicalResult done = parsed.kind == RematPolicy::Budget ? stayUnder(module, *options)
+                         : parsed.kind == RematPolicy::None ? success()
+                                                            : Rematerializer(module, parsed).run();
+    if (succeeded(done) && parsed.kind != RematPolicy::Budget && parsed.totalBytes >= 0)
+      done = compareWithDevice(module, parsed.totalBytes);
+    if (failed(done))
       signalPassFailure();
   }
 };

@@ -60,10 +60,13 @@ struct Stack {
   std::vector<std::vector<UnitRun>> chains; // by chain, in forward's order
 };
 
-/// The cheapest stack of at most `budget` bytes. No more than `states` partial
-/// sums are kept for a number of layers; beyond, `complete` is false.
+inline constexpr int64_t mostCost = int64_t(1) << 61;
+
+/// The cheapest stack of at most `budget` bytes that costs less than `limit`.
+/// No more than `states` partial sums are kept for a number of layers; when
+/// that is too few, `complete` is false.
 Stack compose(const StackProblem &problem, int64_t budget,
-              int64_t states = 4000);
+              int64_t states = 4000, int64_t limit = mostCost);
 
 /// The least budget under which there is a stack; -1 if choices cannot make up
 /// the layers of a chain.
