@@ -11,6 +11,8 @@ using namespace act;
 
 namespace {
 
+constexpr size_t momentLimit = 4; // of each kind
+
 /// An op of the step, written out: what it reads and makes, by values' numbers.
 struct StepOp {
   int64_t cost = 0;
@@ -33,8 +35,10 @@ public:
   std::vector<int64_t> bytes; // by value
   std::vector<size_t> begin;  // by launch: its first op
 
-  /// What a launch's first op, a product, reads of the arena; empty for others.
-  std::vector<std::vector<int32_t>> products;
+  /// What each launch reads and makes of the arena, by value; and the memory of
+  /// it, once where a result takes over an operand's.
+  std::vector<std::vector<int32_t>> touched;
+  std::vector<int64_t> touchedBytes;
 
 private:
   int32_t fresh(int64_t size) {
@@ -76,8 +80,22 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
        llvm::zip(body.getTerminator()->getOperands(), launch.results))
     if (place.kind == Place::Buffer)
       leaves[v] = at(place);
-  products.emplace_back();
-  bool first = true;
+  std::set<int32_t> values;
+  std::set<unsigned> roots;
+  auto touch = [&](const Place &place) {
+    if (place.kind != Place::Buffer)
+      return;
+    values.insert(at(place));
+    roots.insert(program.root(place.index));
+  };
+  llvm::for_each(launch.inputs, touch);
+  llvm::for_each(launch.results, touch);
+  if (launch.workspace)
+    touch(*launch.workspace);
+  touched.emplace_back(values.begin(), values.end());
+  touchedBytes.push_back(0);
+  for (unsigned r : roots)
+    touchedBytes.back() += program.buffers[r].bytes;
   for (Operation &op : body.without_terminator()) {
     if (isReplayed(&op)) {
       // A view that leaves the kernel is a copy.
@@ -105,13 +123,6 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
       ids[r] = id;
       step.makes.push_back(id);
     }
-    bool product = costed && (costed.getCostClass() == CostClass::Gemm ||
-                              costed.getCostClass() == CostClass::Attention);
-    if (first && product) {
-      std::set<int32_t> distinct(step.reads.begin(), step.reads.end());
-      products.back().assign(distinct.begin(), distinct.end());
-    }
-    first = false;
     ops.push_back(std::move(step));
   }
 }
@@ -175,26 +186,30 @@ FailureOr<int64_t> act::leastRecomputation(ModuleOp module, int64_t budget,
     return 0;
   StepOps step(*program, rates);
   auto live = program->liveBytes();
-  // The fullest moments among the products of backward.
-  std::vector<std::pair<int64_t, size_t>> moments;
-  for (size_t t = *program->backward; t < program->launches.size(); ++t)
-    if (!step.products[t].empty())
-      moments.push_back({-live[t], t});
-  std::sort(moments.begin(), moments.end());
-  constexpr size_t momentLimit = 3;
-  if (moments.size() > momentLimit)
-    moments.resize(momentLimit);
+  // Moments at which most is kept and most is touched.
+  int64_t peak = *std::max_element(live.begin(), live.end());
+  int64_t most =
+      *std::max_element(step.touchedBytes.begin(), step.touchedBytes.end());
+  std::vector<std::pair<int64_t, size_t>> full, wide;
+  for (size_t t = 0; t < program->launches.size(); ++t) {
+    full.push_back({-live[t], t});
+    if (live[t] >= peak - 2 * most)
+      wide.push_back({-step.touchedBytes[t], t});
+  }
+  std::set<size_t> moments;
+  for (auto *order : {&full, &wide}) {
+    std::sort(order->begin(), order->end());
+    for (size_t i = 0; i < std::min<size_t>(momentLimit, order->size()); ++i)
+      moments.insert((*order)[i].second);
+  }
   int64_t bound = 0;
-  for (auto [bytes, t] : moments) {
-    int64_t there = 0;
-    for (int32_t v : step.products[t])
-      there += step.bytes[v];
-    remat::CrossingGraph graph = crossingAt(step, t, step.products[t]);
+  for (size_t t : moments) {
+    remat::CrossingGraph graph = crossingAt(step, t, step.touched[t]);
     if (!graph.check())
       continue;
-    // Nothing that keeps so little: the choice that was found shows otherwise
-    // only if the bound's space is smaller, so it says nothing.
-    if (auto cost = remat::leastCost(graph, budget - there))
+    // Where nothing keeps so little, the kernels of the choice that was found
+    // differ from those of the space, and this moment says nothing.
+    if (auto cost = remat::leastCost(graph, budget - step.touchedBytes[t]))
       bound = std::max(bound, *cost);
   }
   return bound;

@@ -209,7 +209,7 @@ FailureOr<BudgetAnswer> Planner::run() {
   auto bound = leastRecomputation(module, budget, options.rates);
   if (failed(bound))
     return failure();
-  answer.boundCost = std::min(*bound, answer.cost.again);
+  answer.boundCost = *bound;
   return answer;
 }
 
@@ -227,8 +227,13 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
   char numbers[96];
   std::snprintf(numbers, sizeof numbers,
                 "recompute +%.2f %%, optimal within %.2f %%", percent(),
-                gapPercent());
-  return out + numbers + (complete ? "" : " (the search was cut short)");
+                std::max(0.0, gapPercent()));
+  out += numbers;
+  if (boundCost > cost.again)
+    out += " (less than the bound: its kernels are others)";
+  if (!complete)
+    out += " (the search was cut short)";
+  return out;
 }
 
 FailureOr<StepBytes> act::measureStep(ModuleOp module, const RematPlan &plan) {

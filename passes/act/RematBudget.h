@@ -43,8 +43,9 @@ struct BudgetAnswer {
   RematPlan plan;
   int64_t peakBytes = 0, totalPeakBytes = 0; // measured
   ProgramCost cost;
-  int64_t boundCost = 0; // nothing that stays under the budget costs less
-  bool complete = true;  // the composition is the cheapest of its frontier
+  /// Nothing in RematBound.h's space that stays under the budget costs less.
+  int64_t boundCost = 0;
+  bool complete = true; // the composition is the cheapest of its frontier
   double percent() const { return 100 * double(cost.again) / double(base()); }
   double gapPercent() const {
     return 100 * double(cost.again - boundCost) / double(base());

@@ -8,7 +8,7 @@ For toy models with and without repeated layers, with dropout, and for Llama-3.1
 - what is recomputed never grows with the budget, and is nothing when there is room;
 - at the peak of each fixed policy, no more is recomputed than that policy does (with
   rates that make only flops count, so that the report's count is the cost);
-- the bound that is printed is not above the cost;
+- the lower bound is not above the cost;
 - the smallest feasible budget that an error names is feasible, and one byte less is
   not;
 - budget=fit bounds total_peak_bytes, for the optimizer that the command line names,
@@ -89,7 +89,7 @@ def check_budgets(model, flags, steps):
         before = r["recomputed_flops"]
         percent, gap = promised(note)
         own = r["flops"] - r["recomputed_flops"]
-        check(f"{what}: {note}", 0 <= gap <= percent + 0.011)
+        check(f"{what}: {note}", 0 <= gap <= percent + 0.011 and "less than the bound" not in note)
         check(f"{what}: {note}, but {before} of {own}", before == 0 or percent > 0)
     check(f"{name}: recomputes with room for everything", before == 0)
     return least, most
@@ -154,10 +154,10 @@ def main():
     written_out = WORK / "written-out.mlir"
     act_opt(imported("short", {**LLAMA, "num_hidden_layers": 3}, 2, 16), "--fuse-attention",
             "--autodiff", "--inline-repeats", out=written_out)
-    for model, flags, steps in ((llama, ["--fuse-attention"], 8), (llama, [], 4),
-                                (gpt2, ["--fuse-attention"], 4), (written_out, [], 4)):
+    for model, flags, steps in ((llama, ["--fuse-attention"], 6), (llama, [], 3),
+                                (gpt2, ["--fuse-attention"], 3), (written_out, [], 3)):
         least, most = check_budgets(model, flags, steps)
-        if model != written_out:
+        if flags:
             check_policies(model, flags)
         check_bits(model, flags, least, most)
     check_fit(llama)
