@@ -17,15 +17,15 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
       "beta1",     "beta2",  "eps",        "weight-decay"};
   static const char *ptxOptions[] = {"dir", "target", "mode", "cache-dir", "cubin"};
   static const char *emitOptions[] = {"file", "target", "mode", "cache-dir", "cpu", "kernels"};
-  static const char *allocatorOptions[] = {"allocator", "allocator-conf", "device-memory",
-                                           "cublas-workspace", "cublaslt-workspace"};
+  static const char *allocatorOptions[] = {"allocator", "allocator-conf", "cublas-workspace",
+                                           "cublaslt-workspace"};
   auto isNamed = [](const auto &options, const std::string &value) {
     return std::any_of(std::begin(options), std::end(options), [&](auto *option) {
       return value.rfind(std::string(option) + "=", 0) == 0;
     });
   };
-  std::string step, target, allocator;
-  size_t stepAt = 0;
+  std::string step, target, allocator, deviceMemory;
+  size_t stepAt = 0, rematAt = 0, deviceAt = 0;
   std::vector<size_t> emitAt, reportAt; // in out
   bool reports = std::any_of(argv, argv + argc, [](const char *arg) {
     size_t at = std::string(arg).find("-memory-report");
@@ -42,8 +42,17 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
     if (i && (dashes == 1 || dashes == 2) && eq != std::string::npos) {
       std::string name = arg.substr(dashes, eq - dashes),
                   value = arg.substr(eq + 1);
-      if (name == "remat" && value.rfind("policy=", 0) != 0) {
-        out.push_back(keep("--remat=policy=" + value));
+      if (name == "remat") {
+        out.push_back(nullptr); // room for --write-step
+        rematAt = out.size();
+        out.push_back(keep("--remat=" + std::string(value.rfind("policy=", 0) ? "policy=" : "") + value));
+        continue;
+      }
+      if (name == "device-memory") {
+        deviceMemory = value;
+        out.push_back(nullptr);
+        deviceAt = out.size();
+        out.push_back(nullptr);
         continue;
       }
       if (name == "emit") {
@@ -83,6 +92,25 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   }
   if (!step.empty())
     out[stepAt] = keep("--write-step=" + step);
+  auto isBudget = [&] {
+    return rematAt && std::string(out[rematAt]).find("policy=budget=") != std::string::npos;
+  };
+  // With an allocator the card is the report's, too, and alone its.
+  if (deviceAt && !allocator.empty()) {
+    allocator += " device-memory=" + deviceMemory;
+    if (!isBudget())
+      deviceAt = 0;
+  }
+  if (deviceAt && !rematAt) {
+    rematAt = deviceAt;
+    deviceAt = 0;
+    out[rematAt] = keep("--remat=policy=budget=fit device-memory=" + deviceMemory);
+  } else if (deviceAt) {
+    out[rematAt] = keep(std::string(out[rematAt]) + " device-memory=" + deviceMemory);
+  }
+  // What a step needs is known once it is written.
+  if (stepAt && isBudget() && rematAt < stepAt)
+    std::swap(out[rematAt - 1], out[stepAt]);
   if (!target.empty())
     for (size_t at : emitAt)
       out[at] = keep(std::string(out[at]) + " target=" + target);
@@ -92,5 +120,6 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
       bool bare = report.find('=') == std::string::npos;
       out[at] = keep(report + (bare ? "=" + allocator.substr(1) : allocator));
     }
+  out.erase(std::remove(out.begin(), out.end(), nullptr), out.end());
   return out;
 }

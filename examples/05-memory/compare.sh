@@ -3,14 +3,16 @@
 #
 # The policies of --remat side by side. The tools are those in PATH.
 #
-#   compare.sh CONFIG.json BATCH SEQ
+#   compare.sh CONFIG.json BATCH SEQ [POLICY...]     the fixed ones when none is named
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 act-import "$1" --batch "$2" --seq "$3" -o "$folder/model.mlir"
+shift 3
+[ $# -gt 0 ] || set -- none selective attention-core attention layer sqrt segments=2
 printf '%-16s %14s %14s %14s\n' policy 'retained MiB' 'peak MiB' 'recomputed %'
-for policy in none selective attention-core attention layer sqrt segments=2; do
+for policy in "$@"; do
   act-opt "$folder/model.mlir" --fuse-attention --remat=$policy \
     --memory-report="format=json file=$folder/report.json" -o /dev/null
   python3 - "$policy" "$folder/report.json" <<'PYTHON'

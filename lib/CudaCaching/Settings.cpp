@@ -45,37 +45,6 @@ int64_t segmentSize(const Settings &settings, int64_t bytes) {
   return (bytes + roundLarge - 1) / roundLarge * roundLarge;
 }
 
-Result<int64_t> parseBytes(const std::string &text) {
-  const Error error{"expected bytes with a unit, such as 24GB (10^9), 24GiB "
-                    "(2^30), 512MiB or 4096B, found '" +
-                        text + "'",
-                    ""};
-  struct Unit {
-    const char *name;
-    double bytes;
-  };
-  constexpr Unit units[] = {{"B", 1},        {"kB", 1e3},     {"KB", 1e3},
-                            {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
-                            {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                            {"TiB", 0x1p40}};
-  double value = 0;
-  auto r = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (r.ec != std::errc() || !std::isfinite(value) || std::signbit(value))
-    return error;
-  std::string_view suffix(r.ptr, text.data() + text.size() - r.ptr);
-  for (const Unit &unit : units)
-    if (suffix == unit.name) {
-      double bytes = value * unit.bytes;
-      if (bytes >= 0x1p62)
-        return Error{"expected less than 2^62 bytes, found '" + text + "'", ""};
-      return int64_t(std::floor(bytes * (1 + 1e-15)));
-    }
-  // A number alone can only be 0.
-  if (suffix.empty() && value == 0)
-    return 0;
-  return error;
-}
-
 namespace {
 
 /// Words and the signs , : [ ] between them, without spaces.

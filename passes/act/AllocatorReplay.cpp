@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/AllocatorReplay.h"
+#include "act/Remat/Bytes.h"
 #include <algorithm>
 
 namespace act {
@@ -51,7 +52,7 @@ chooseAllocator(const AllocatorOptions &options, const std::string &view) {
                    &out.cublasLtWorkspace)}) {
     if (text->empty())
       continue;
-    auto bytes = cuda_caching::parseBytes(*text);
+    auto bytes = remat::parseBytes(*text);
     if (!bytes)
       return Error{std::string(name) + ": " + bytes.error().message, ""};
     *field = *bytes;

@@ -6,6 +6,7 @@
 #include "passes/act/LaunchBytes.h"
 #include "passes/act/Letters.h"
 #include "passes/act/MemoryFormulas.h"
+#include "passes/act/RematBudget.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -36,7 +37,6 @@ public:
 
 private:
   LogicalResult collectLetters();
-  void persistent();
   void buffers();
   void timeline();
   void formulas();
@@ -101,7 +101,7 @@ LogicalResult Describer::collectLetters() {
 }
 
 // Parameters, gradients and optimizer state, by the ops that touch them.
-void Describer::persistent() {
+void countPersistent(ModuleOp module, const Program &program, report::MemoryReport &out) {
   llvm::StringMap<Operation *> update;
   module.walk([&](Operation *op) {
     if (isa<AdamWOp, SgdOp>(op))
@@ -136,6 +136,10 @@ void Describer::persistent() {
     out.inputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
   for (const FlatPort &port : program.outputs)
     out.outputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
+}
+
+int64_t sumPersistent(const report::MemoryReport &r) {
+  return r.parametersBytes + r.gradientsBytes + r.optimizerBytes + r.inputsBytes + r.outputsBytes;
 }
 
 void Describer::buffers() {
@@ -301,7 +305,7 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.function = program.function;
   if (failed(collectLetters()))
     return failure();
-  persistent();
+  countPersistent(module, program, out);
   buffers();
   timeline();
   formulas();
@@ -311,11 +315,12 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.lowerBoundBytes = plan.lowerBoundBytes;
   out.flops = program.flops;
   out.recomputedFlops = program.recomputedFlops;
+  if (auto result = module->getAttrOfType<StringAttr>(rematResultAttr))
+    out.notes.push_back("recomputation: " + result.getValue().str());
   if (program.flops == mostFlops)
     out.notes.push_back("more than " + report::humanCount(mostFlops) +
                         " FLOPs; the count stops there");
-  out.totalPeakBytes = out.peakBytes + out.parametersBytes + out.gradientsBytes +
-                       out.optimizerBytes + out.inputsBytes + out.outputsBytes;
+  out.totalPeakBytes = out.peakBytes + sumPersistent(out);
   if (auto status = report::complete(out); !status)
     return module.emitError() << status.error().str();
   if (auto status = report::check(out); !status)
@@ -328,4 +333,10 @@ FailureOr<report::MemoryReport> Describer::run() {
 FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module, const Program &program,
                                                     const ArenaPlan &plan) {
   return Describer(module, program, plan).run();
+}
+
+int64_t act::persistentBytes(ModuleOp module, const Program &program) {
+  report::MemoryReport counted;
+  countPersistent(module, program, counted);
+  return sumPersistent(counted);
 }

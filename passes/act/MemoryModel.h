@@ -8,5 +8,9 @@ namespace act {
 /// What `program` does with memory, as plain data for text, JSON and HTML.
 mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module, const Program &program,
                                                      const ArenaPlan &plan);
+
+/// What the report's total_peak_bytes has beside peak_bytes: parameters, their
+/// gradients, optimizer state, inputs and outputs of `program`.
+int64_t persistentBytes(mlir::ModuleOp module, const Program &program);
 } // namespace act
 #endif

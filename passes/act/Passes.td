@@ -52,12 +52,30 @@ def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
     `segments=N` cut the L layers into N = round(sqrt(L)) or N segments, at
     round(i * L / N), and keep the segments' inputs.
 
+    `budget=BYTES` bounds the report's `peak_bytes`, `budget=fit:BYTES` its
+    `total_peak_bytes`, with the least time of recomputing: an op takes the
+    longer of its flops and its bytes at the device's rates. Layers may differ
+    in what they keep. What was found is in the attribute `act.remat_result`
+    and in the memory report: the peak, the time of recomputing in percent of
+    forward and backward, and how far from the least it can be. A step that is
+    written later than this pass is taken to be AdamW's, with its defaults.
+
     A forward-only module is differentiated first. Recomputed ops carry the
     attribute `act.recompute`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"none\"",
-           "none, selective, attention, attention-core, layer, sqrt or segments=N">
+           "none, selective, attention, attention-core, layer, sqrt, segments=N, budget=BYTES or "
+           "budget=fit:BYTES (24GB is 24*10^9, 24GiB 24*2^30)">,
+    Option<"deviceMemory", "device-memory", "std::string", "\"\"",
+           "with a budget, a bound on total_peak_bytes as well (budget=fit needs no other); with other "
+           "policies a warning if the step needs more">,
+    Option<"rates", "rates", "std::string", "\"\"",
+           "for budgets, the device that recomputes: sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES, both "
+           "per second; empty: sm_80">,
+    Option<"effort", "effort", "int64_t", "4000",
+           "for budgets, partial sums kept while layers are put together; when that is too few, the "
+           "best found is taken and its distance from the bound says how good it is">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }

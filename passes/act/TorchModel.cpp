@@ -6,10 +6,10 @@
 #include "passes/act/Complete.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Passes.h"
+#include "passes/act/RematPolicy.h"
 #include "passes/import/ImportModel.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -311,29 +311,25 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
 FailureOr<std::vector<int64_t>> torchSegments(ModuleOp module) {
   std::vector<int64_t> ends;
   auto attr = module->getAttrOfType<StringAttr>("act.remat");
-  StringRef policy = attr ? attr.getValue() : "none";
-  int64_t segments = 0;
-  if (policy == "none")
+  auto policy = parseRematPolicy(attr ? attr.getValue().str() : "none");
+  if (!policy)
+    return module.emitError() << policy.error().str();
+  if (policy->kind == RematPolicy::None)
     return ends;
-  StringRef rest = policy;
-  bool counted =
-      rest.consume_front("segments=") && !rest.getAsInteger(10, segments);
-  if (!counted && policy != "layer" && policy != "sqrt")
+  if (policy->kind != RematPolicy::Layer && policy->kind != RematPolicy::Segments)
     return module.emitError()
            << "view torch: places checkpoints for the policies none, layer, "
               "sqrt and segments=N, not for '"
-           << policy << "'";
+           << attr.getValue() << "'";
   int64_t from = 0;
   for (RepeatOp r : forwardOf(module).getOps<RepeatOp>()) {
     int64_t count = r.getCount();
-    int64_t n = counted             ? segments
-                : policy == "layer" ? count
-                                    : std::llround(std::sqrt(double(count)));
+    int64_t n = segmentCount(*policy, count);
     if (n < 1 || n > count)
       return r.emitError() << "cannot be cut into " << n
                            << " segments: it runs " << count << " layers";
     for (int64_t i = 1; i <= n; ++i)
-      ends.push_back(from + std::llround(double(i) * count / n));
+      ends.push_back(from + segmentEnd(i, n, count));
     from += count;
   }
   return ends;

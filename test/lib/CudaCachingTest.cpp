@@ -112,17 +112,6 @@ TEST(CudaCaching, RefusesOtherSettings) {
     refusal(bad);
 }
 
-TEST(CudaCaching, ReadsBytes) {
-  EXPECT_EQ(*parseBytes("24GB"), 24000000000);
-  EXPECT_EQ(*parseBytes("24GiB"), 25769803776);
-  EXPECT_EQ(*parseBytes("8.125MiB"), 8519680);
-  EXPECT_EQ(*parseBytes("0"), 0);
-  EXPECT_EQ(*parseBytes("0.3kB"), 300);
-  for (const char *bad :
-       {"", "24", "24gb", "GB", "-1GB", "nanGB", "1e300GB", "24 GB", "24GBs"})
-    EXPECT_FALSE(parseBytes(bad)) << bad;
-}
-
 TEST(CudaCaching, SharesASmallSegment) {
   Allocator a({});
   auto x = *a.allocate(1), y = *a.allocate(600);

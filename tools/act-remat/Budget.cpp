@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-remat/Budget.h"
-#include <charconv>
+#include "act/Remat/Bytes.h"
 #include <cmath>
 
 namespace act::rematool {
@@ -11,33 +11,18 @@ Result<int64_t> parseBudget(const std::string &text, int64_t peakBytes) {
       "a unit such as 24GB, 512MiB or 4096B, found '" +
           text + "'",
       "--budget"};
-  struct Unit {
-    const char *name;
-    double bytes;
-  };
-  constexpr Unit units[] = {{"", 0},         {"B", 1},        {"kB", 1e3},
-                            {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                            {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                            {"GiB", 0x1p30}, {"TiB", 0x1p40}};
-  double value = 0;
-  const char *end = text.data() + text.size();
-  auto r = std::from_chars(text.data(), end, value);
-  if (r.ec != std::errc() || !std::isfinite(value) || std::signbit(value))
+  auto amount = remat::parseAmount(text);
+  if (!amount)
     return error;
-  const std::string suffix(r.ptr, end);
-  for (const Unit &unit : units) {
-    if (suffix != unit.name)
-      continue;
-    if (unit.bytes == 0 && value > 1)
-      return error;
-    // A hair more, so that 0.3 of 10 is 3.
-    double bytes = value * (unit.bytes == 0 ? double(peakBytes) : unit.bytes);
-    if (bytes >= 0x1p62)
-      return Error{"expected less than 2^62 bytes, found '" + text + "'",
-                   "--budget"};
-    return static_cast<int64_t>(std::floor(bytes * (1 + 1e-15)));
-  }
-  return error;
+  if (amount->unit == 0 && amount->value > 1)
+    return error;
+  // A hair more, so that 0.3 of 10 is 3.
+  double bytes =
+      amount->value * (amount->unit == 0 ? double(peakBytes) : amount->unit);
+  if (bytes >= 0x1p62)
+    return Error{"expected less than 2^62 bytes, found '" + text + "'",
+                 "--budget"};
+  return static_cast<int64_t>(std::floor(bytes * (1 + 1e-15)));
 }
 
 } // namespace act::rematool

@@ -70,10 +70,6 @@ struct Settings {
 /// allocator, and unknown options are errors.
 Result<Settings> parseSettings(const std::string &text);
 
-/// Bytes with a unit: 24GB is 24 * 10^9, 24GiB is 24 * 2^30; also B, kB, MB,
-/// TB, KiB, MiB, TiB, and fractions (8.125MiB), rounded down. Less than 2^62.
-Result<int64_t> parseBytes(const std::string &text);
-
 /// The size of the block that a request gets: a multiple of minBlockSize, at
 /// least one; with divisions, the next step. (get_round_size)
 int64_t roundSize(const Settings &settings, int64_t bytes);

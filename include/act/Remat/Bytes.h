@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Amounts of memory as people write them: 24GB is 24 * 10^9 bytes, 24GiB is
+// 24 * 2^30, 1.5MiB is 1572864; a plain number is bytes.
+#ifndef ACT_REMAT_BYTES_H
+#define ACT_REMAT_BYTES_H
+#include "act/Result.h"
+#include <cstdint>
+#include <string>
+
+namespace act::remat {
+
+/// The number in front, and the bytes that its unit stands for: 0 if there is
+/// none. Fails on an unknown unit, a number that is none, is negative, infinite
+/// or has no digits.
+struct Amount {
+  double value = 0, unit = 0;
+};
+Result<Amount> parseAmount(const std::string &text);
+
+/// Rounded down to whole bytes. Fails as parseAmount, and from 2^62 on; the
+/// message begins with "expected bytes".
+Result<int64_t> parseBytes(const std::string &text);
+
+/// "24 GB" when that is what it is, else "24.12 GB", for messages.
+std::string bytesText(int64_t bytes);
+
+} // namespace act::remat
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/LayerChoices.h"
+#include "passes/act/AttentionModule.h"
+#include "passes/act/Differentiate.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+constexpr int64_t segmentLimit = 12; // layers
+constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
+
+/// Makers that `more` runs again and `less` does not, in groups that depend on
+/// each other.
+std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
+                                               const remat::Crossing &less,
+                                               const remat::Crossing &more) {
+  llvm::EquivalenceClasses<int32_t> parts;
+  auto fresh = [&](int32_t m) {
+    return m >= 0 && more.again[m] && !less.again[m];
+  };
+  for (int32_t m = 0; m < int32_t(g.makers.size()); ++m) {
+    if (!fresh(m))
+      continue;
+    parts.insert(m);
+    for (int32_t v : g.makers[m].reads)
+      if (fresh(g.values[v].maker))
+        parts.unionSets(m, g.values[v].maker);
+  }
+  std::vector<std::vector<int32_t>> steps;
+  for (const auto *part : parts)
+    if (part->isLeader())
+      steps.emplace_back(parts.member_begin(*part), parts.member_end());
+  // The end first: what is made last is needed first.
+  std::sort(steps.begin(), steps.end(), std::greater<>());
+  return steps;
+}
+
+class SetCollector {
+public:
+  explicit SetCollector(const BlockCrossing &crossing) : crossing(crossing) {
+    add(OpSet(crossing.bodySize));
+  }
+
+  void add(const OpSet &set) {
+    if (sets.size() < choiceLimit && !llvm::is_contained(sets, set))
+      sets.push_back(set);
+  }
+
+  void addCorners() {
+    auto corners = remat::frontier(crossing.graph);
+    for (const remat::Crossing &c : corners)
+      add(crossing.ops(c.again));
+    for (size_t i = 0; i + 1 < corners.size(); ++i) {
+      std::vector<char> prefix = corners[i].again;
+      for (const auto &step :
+           stepsBetween(crossing.graph, corners[i], corners[i + 1])) {
+        std::vector<char> alone = corners[i].again;
+        for (int32_t m : step)
+          alone[m] = prefix[m] = true;
+        add(crossing.ops(alone));
+        add(crossing.ops(prefix));
+      }
+    }
+  }
+
+  /// Each of the sets with one op more, or one less.
+  void addNeighbours() {
+    std::vector<OpSet> before = sets;
+    for (const OpSet &set : before)
+      for (unsigned place : crossing.places) {
+        OpSet other = set;
+        other.flip(place);
+        add(other);
+      }
+  }
+
+  std::vector<OpSet> sets;
+
+private:
+  const BlockCrossing &crossing;
+};
+
+OpSet placesOf(Block &body, const DenseSet<Operation *> &ops) {
+  OpSet set = allOps(body);
+  for (auto [i, op] : llvm::enumerate(body.without_terminator()))
+    if (!ops.contains(&op))
+      set.reset(i);
+  return set;
+}
+
+int64_t layersOf(const MeasuredRun &r) {
+  return r.run.segment ? r.run.layers : 1;
+}
+
+/// Per layer, and no easier to place.
+bool above(const MeasuredRun &a, const MeasuredRun &b) {
+  const UnitFigures &x = a.figures, &y = b.figures;
+  int64_t m = layersOf(a), n = layersOf(b);
+  return m % n == 0 && x.cost >= y.cost * (m / n) &&
+         x.saved >= y.saved * (m / n) &&
+         x.working >= y.working + y.saved * (m / n - 1);
+}
+
+void keepFrontier(std::vector<MeasuredRun> &runs) {
+  std::vector<MeasuredRun> kept;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    bool needless = false;
+    for (size_t j = 0; j < runs.size() && !needless; ++j)
+      needless = i != j && above(runs[i], runs[j]) &&
+                 (!above(runs[j], runs[i]) || j < i);
+    if (!needless)
+      kept.push_back(runs[i]);
+  }
+  runs = std::move(kept);
+}
+
+} // namespace
+
+FailureOr<std::vector<PairChoices>>
+act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
+  auto pairs = findSavedPairs(module.lookupSymbol<func::FuncOp>(gradName));
+  if (failed(pairs))
+    return failure();
+  SymbolTable symbols(module);
+  std::vector<PairChoices> out;
+  for (size_t p = 0; p < pairs->size(); ++p) {
+    RepeatOp forward = (*pairs)[p].forward;
+    auto fwd = symbols.lookup<func::FuncOp>(forward.getCallee());
+    Block &body = fwd.getBody().front();
+    unsigned carried = forward.getCarried().size();
+    SmallVector<Value> needed(
+        body.getTerminator()->getOperands().drop_front(carried));
+    auto shared = body.getArguments().take_back(forward.getShared().size());
+    BlockCrossing crossing = crossingOf(
+        body, body.getTerminator(), needed,
+        SmallVector<Value>(shared.begin(), shared.end()), false, rates);
+    if (auto status = crossing.graph.check(); !status)
+      return fwd.emitError() << "cannot be planned: " << status.error().str();
+    SetCollector collector(crossing);
+    collector.addCorners();
+    collector.add(placesOf(body, attentionModule(body, false)));
+    collector.add(placesOf(body, attentionModule(body, true)));
+    collector.add(allOps(body));
+    collector.addNeighbours();
+
+    PairChoices choices;
+    choices.layers = forward.getCount();
+    SmallVector<LayerRun> units(pairs->size());
+    auto tryUnit = [&](const LayerRun &unit) -> LogicalResult {
+      units[p] = unit;
+      auto figures = meter.units(units, OpSet());
+      if (failed(figures))
+        return failure();
+      choices.choices.push_back({unit, figures->pairs[p]});
+      return success();
+    };
+    for (const OpSet &set : collector.sets)
+      if (failed(tryUnit({1, set, false})))
+        return failure();
+    keepFrontier(choices.choices);
+    // From what segments of two and of three layers need follows what longer
+    // ones do; the whole is measured before it is promised.
+    std::vector<MeasuredRun> single = choices.choices;
+    for (const MeasuredRun &inner : single) {
+      if (choices.layers < 6 || forward.getReverse())
+        break;
+      for (int64_t k : {2, 3})
+        if (failed(tryUnit({k, inner.run.recompute, true})))
+          return failure();
+      UnitFigures three = choices.choices.back().figures,
+                  two = choices.choices[choices.choices.size() - 2].figures;
+      for (int64_t k = 4;
+           k <= std::min<int64_t>(segmentLimit, choices.layers / 2); ++k) {
+        auto further = [&](int64_t a, int64_t b) {
+          return b + (k - 3) * (b - a);
+        };
+        choices.choices.push_back({{k, inner.run.recompute, true},
+                                   {further(two.saved, three.saved),
+                                    further(two.working, three.working),
+                                    further(two.cost, three.cost)}});
+      }
+    }
+    keepFrontier(choices.choices);
+    out.push_back(std::move(choices));
+  }
+  return out;
+}
+
+std::vector<OpSet> act::findBodyChoices(ModuleOp module, const Rates &rates) {
+  Block &body = module.lookupSymbol<func::FuncOp>(gradName).getBody().front();
+  Operation *boundary = nullptr;
+  for (auto phase : body.getOps<PhaseOp>())
+    if (phase.getName() == "backward")
+      boundary = phase;
+  if (!boundary)
+    return {OpSet()};
+  SmallVector<Value> needed;
+  for (Operation &op : body) {
+    if (&op == boundary)
+      break;
+    if (isa<RepeatOp>(op) || isReplayed(&op))
+      continue;
+    for (Value r : op.getResults())
+      if (llvm::any_of(r.getUsers(), [&](Operation *u) {
+            return boundary->isBeforeInBlock(u) &&
+                   !u->hasTrait<OpTrait::IsTerminator>();
+          }))
+        needed.push_back(r);
+  }
+  BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
+  if (!crossing.graph.check())
+    return {OpSet()};
+  SetCollector collector(crossing);
+  collector.addCorners();
+  return collector.sets;
+}

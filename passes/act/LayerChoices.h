@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways to run a layer that are worth considering, measured.
+#ifndef ACT_PASSES_ACT_LAYERCHOICES_H
+#define ACT_PASSES_ACT_LAYERCHOICES_H
+#include "passes/act/RematMeasure.h"
+
+namespace act {
+
+struct MeasuredRun {
+  LayerRun run; // of one layer, or a segment
+  UnitFigures figures;
+};
+
+struct PairChoices {
+  int64_t layers = 0;
+  /// None is above another in cost, saved and working bytes together.
+  std::vector<MeasuredRun> choices;
+};
+
+/// One entry for each pair of layer functions of @grad.
+llvm::FailureOr<std::vector<PairChoices>>
+findPairChoices(mlir::ModuleOp module, RematMeter &meter, const Rates &rates);
+
+/// Ops of @grad's own body that may run again; the first choice is none.
+std::vector<OpSet> findBodyChoices(mlir::ModuleOp module, const Rates &rates);
+
+} // namespace act
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/LayerRuns.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+/// A layer's forward function and the backward function that takes what it
+/// saves.
+struct Functions {
+  func::FuncOp forward, backward;
+};
+
+class Writer {
+public:
+  Writer(SavedPair pair, SymbolTable &symbols)
+      : pair(pair), symbols(symbols), fwd(lookup(pair.forward)),
+        bwd(lookup(pair.backward)), carried(pair.forward.getCarried().size()) {}
+
+  void write(ArrayRef<LayerRun> runs);
+
+private:
+  func::FuncOp lookup(RepeatOp r) {
+    return symbols.lookup<func::FuncOp>(r.getCallee());
+  }
+  Functions functionsFor(const OpSet &recompute);
+  void makeSegmentFunctions();
+  DenseSet<Operation *> pick(func::FuncOp f, const OpSet &set);
+  RepeatOp runSaving(OpBuilder &b, func::FuncOp f, StringRef letter,
+                     int64_t count, int64_t from, ValueRange x);
+  void backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
+                       ValueRange start, SmallVector<Value> &dy);
+
+  SavedPair pair;
+  SymbolTable &symbols;
+  func::FuncOp fwd, bwd;
+  unsigned carried;
+  std::vector<std::pair<OpSet, Functions>> variants;
+  func::FuncOp plain, own;         // of segments
+  SmallVector<unsigned> ownInputs; // carried values that `own` takes as stacks
+};
+
+DenseSet<Operation *> Writer::pick(func::FuncOp f, const OpSet &set) {
+  DenseSet<Operation *> ops;
+  for (auto [i, op] : llvm::enumerate(f.getBody().front().without_terminator()))
+    if (i < set.size() && set.test(i))
+      ops.insert(&op);
+  return ops;
+}
+
+Functions Writer::functionsFor(const OpSet &recompute) {
+  for (auto &known : variants)
+    if (known.first == recompute)
+      return known.second;
+  Functions made{fwd, bwd};
+  if (recompute.any()) {
+    std::string suffix = "." + std::to_string(variants.size() + 1);
+    made = {fwd.clone(), bwd.clone()};
+    made.forward.setName(fwd.getName().str() + suffix);
+    made.backward.setName(bwd.getName().str() + suffix);
+    symbols.insert(made.forward, std::next(fwd->getIterator()));
+    symbols.insert(made.backward, std::next(bwd->getIterator()));
+    SavedPair same = pair;
+    LayerRewriter(same, made.forward, made.backward, /*rewriteCalls=*/false)
+        .recompute(pick(made.forward, recompute), /*keepStatistics=*/false);
+    eraseDead(made.forward.getBody().front());
+  }
+  variants.push_back({recompute, made});
+  return variants.back().second;
+}
+
+// @layer without saved values, and a backward function that recomputes.
+void Writer::makeSegmentFunctions() {
+  if (plain)
+    return;
+  plain = fwd.clone();
+  plain.setName(fwd.getName().str() + ".plain");
+  symbols.insert(plain, std::next(fwd->getIterator()));
+  Operation *ret = plain.getBody().front().getTerminator();
+  ret->setOperands(ret->getOperands().take_front(carried));
+  eraseDead(plain.getBody().front());
+  plain.setType(FunctionType::get(plain.getContext(), plain.getArgumentTypes(),
+                                  ret->getOperandTypes()));
+  own = bwd.clone();
+  own.setName(bwd.getName().str() + ".recompute");
+  symbols.insert(own, std::next(bwd->getIterator()));
+  func::FuncOp ownFwd = fwd.clone();
+  symbols.insert(ownFwd, std::next(fwd->getIterator()));
+  SavedPair ownPair = pair;
+  LayerRewriter rewriter(ownPair, ownFwd, own, /*rewriteCalls=*/false);
+  rewriter.recompute(pick(ownFwd, allOps(ownFwd.getBody().front())),
+                     /*keepStatistics=*/false);
+  // What is left to save is carried arguments; any order, by argument number.
+  unsigned indexed =
+      ownFwd.getNumArguments() - carried - pair.forward.getShared().size();
+  for (Value v : rewriter.savedValues())
+    ownInputs.push_back(cast<BlockArgument>(v).getArgNumber() - indexed);
+  symbols.erase(ownFwd);
+}
+
+/// A forward repeat that returns what backward takes.
+RepeatOp Writer::runSaving(OpBuilder &b, func::FuncOp f, StringRef letter,
+                           int64_t count, int64_t from, ValueRange x) {
+  SmallVector<Type> types(x.getTypes());
+  for (Type t : f.getFunctionType().getResults().drop_front(carried))
+    types.push_back(
+        prepend(cast<RankedTensorType>(t), count,
+                letter.empty() ? std::to_string(count) : letter.str()));
+  RepeatOp old = pair.forward;
+  return RepeatOp::create(b, old.getLoc(), types, f.getName(), letter, count,
+                          from, old.getReverse(), x, old.getShared(),
+                          ValueRange());
+}
+
+// Run the segment again with saved values, except its last layer, whose
+// backward function recomputes for itself (so the layer's last product is not
+// run again for nothing); then go back through it.
+void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
+                             ValueRange start, SmallVector<Value> &dy) {
+  Location loc = pair.forward.getLoc();
+  int64_t k = run.layers;
+  SmallVector<Value> x(start), stacks;
+  for (Value &v : x)
+    v = KeptOp::create(b, loc, v);
+  SmallVector<Value> lastInput = x;
+  Functions inner = functionsFor(run.recompute);
+  if (k > 1) {
+    auto again = runSaving(b, inner.forward, "", k - 1, from, x);
+    again->setAttr("act.recompute", b.getUnitAttr());
+    lastInput.assign(again.getCarriedResults().begin(),
+                     again.getCarriedResults().end());
+    stacks.assign(again.getStacks().begin(), again.getStacks().end());
+  }
+  SmallVector<Value> slices;
+  for (unsigned a : ownInputs) {
+    Value v = lastInput[a];
+    auto type = prepend(cast<RankedTensorType>(v.getType()), 1, "1");
+    slices.push_back(reshapeTo(b, v, type));
+  }
+  ValueRange shared = pair.backward.getShared();
+  auto last = RepeatOp::create(b, loc, ValueRange(dy).getTypes(), own.getName(),
+                               "", 1, from + k - 1, true, dy, shared, slices);
+  dy.assign(last.getResults().begin(), last.getResults().end());
+  if (k == 1)
+    return;
+  auto rest = RepeatOp::create(b, loc, ValueRange(dy).getTypes(),
+                               inner.backward.getName(), "", k - 1, from, true,
+                               dy, shared, stacks);
+  dy.assign(rest.getResults().begin(), rest.getResults().end());
+}
+
+void Writer::write(ArrayRef<LayerRun> runs) {
+  RepeatOp forward = pair.forward, backward = pair.backward;
+  bool reverse = forward.getReverse();
+  OpBuilder b(forward);
+  Location loc = forward.getLoc();
+  std::string letter =
+      runs.size() == 1 && runs[0].layers == int64_t(forward.getCount())
+          ? forward.getLetter().str()
+          : "";
+  int64_t all = 0, done = 0;
+  for (const LayerRun &run : runs)
+    all += run.layers;
+  SmallVector<SmallVector<Value>> starts, stacks;
+  SmallVector<int64_t> from;
+  SmallVector<Value> x(forward.getCarried());
+  for (const LayerRun &run : runs) {
+    starts.push_back(x);
+    stacks.emplace_back();
+    from.push_back(int64_t(forward.getFrom()) +
+                   (reverse ? all - done - run.layers : done));
+    done += run.layers;
+    RepeatOp made;
+    if (run.segment) {
+      makeSegmentFunctions();
+      made = RepeatOp::create(b, loc, ValueRange(x).getTypes(), plain.getName(),
+                              letter, run.layers, from.back(), false, x,
+                              forward.getShared(), ValueRange());
+    } else {
+      made = runSaving(b, functionsFor(run.recompute).forward, letter,
+                       run.layers, from.back(), x);
+      llvm::append_range(stacks.back(), made.getStacks());
+    }
+    x.assign(made.getCarriedResults().begin(), made.getCarriedResults().end());
+  }
+  for (unsigned i = 0; i < carried; ++i)
+    forward.getResult(i).replaceAllUsesWith(x[i]);
+
+  b.setInsertionPoint(backward);
+  SmallVector<Value> dy(backward.getCarried());
+  for (size_t i = runs.size(); i-- > 0;) {
+    if (runs[i].segment) {
+      backOverSegment(b, runs[i], from[i], starts[i], dy);
+      continue;
+    }
+    auto made = RepeatOp::create(
+        b, loc, ValueRange(dy).getTypes(),
+        functionsFor(runs[i].recompute).backward.getName(), letter,
+        runs[i].layers, from[i], !reverse, dy, backward.getShared(), stacks[i]);
+    dy.assign(made.getResults().begin(), made.getResults().end());
+  }
+  backward.replaceAllUsesWith(dy);
+  backward.erase();
+  forward.erase();
+  // Nobody may call these any more.
+  for (func::FuncOp f : {fwd, bwd})
+    if (SymbolTable::symbolKnownUseEmpty(f, symbols.getOp()))
+      symbols.erase(f);
+}
+
+} // namespace
+
+OpSet act::allOps(Block &body) {
+  return OpSet(std::distance(body.begin(), body.without_terminator().end()),
+               true);
+}
+
+LogicalResult act::writeRuns(SavedPair pair, ArrayRef<LayerRun> runs,
+                             SymbolTable &symbols) {
+  if (pair.forward.getReverse() &&
+      llvm::any_of(runs, [](const LayerRun &r) { return r.segment; }))
+    return pair.forward.emitError(
+        "runs its layers in reverse and cannot be cut into segments");
+  Writer(pair, symbols).write(runs);
+  return success();
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/RematBudget.h"
+#include "act/Remat/Bytes.h"
+#include "act/Remat/Compose.h"
+#include "passes/act/Complete.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/LayerChoices.h"
+#include "passes/act/MemoryModel.h"
+#include "passes/act/RematBound.h"
+#include <cstdio>
+#include <limits>
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+constexpr int correctionLimit = 6;
+
+/// One choice of what @grad's own body recomputes, and what the layers' choices
+/// amount to beside it.
+struct BodyChoice {
+  OpSet ops;
+  int64_t cost = 0;
+  remat::StackProblem problem;
+};
+
+class Planner {
+public:
+  Planner(ModuleOp module, const BudgetOptions &options)
+      : module(module), options(options), meter(module, options.rates) {}
+
+  FailureOr<BudgetAnswer> run();
+
+private:
+  LogicalResult measure();
+  struct Choice {
+    int64_t cost = 0, predicted = 0;
+    bool complete = true;
+    RematPlan plan;
+  };
+  std::optional<Choice> best(int64_t budget);
+  Choice smallest();
+  Choice made(const BodyChoice &body, const remat::Stack &stack);
+  LogicalResult refuse(const StepBytes &least);
+
+  ModuleOp module;
+  const BudgetOptions &options;
+  RematMeter meter;
+  std::vector<PairChoices> pairs;
+  std::vector<BodyChoice> bodies;
+};
+
+LogicalResult Planner::measure() {
+  auto found = findPairChoices(module, meter, options.rates);
+  if (failed(found))
+    return failure();
+  pairs = std::move(*found);
+  auto ofBody = findBodyChoices(module, options.rates);
+  SmallVector<LayerRun> nothing(pairs.size());
+  std::optional<PlanFigures> base;
+  for (const OpSet &ops : ofBody) {
+    auto figures = meter.units(nothing, ops);
+    if (failed(figures))
+      return failure();
+    if (!base)
+      base = *figures; // the first recomputes nothing
+    BodyChoice body;
+    body.ops = ops;
+    body.cost = figures->cost.again;
+    body.problem.apart = figures->apart;
+    for (auto [p, pair] : llvm::enumerate(pairs)) {
+      remat::LayerChain chain;
+      chain.layers = pair.layers;
+      chain.behind = figures->behind[p];
+      int64_t shift = figures->pairs[p].working - base->pairs[p].working;
+      for (const MeasuredRun &run : pair.choices)
+        chain.choices.push_back({run.figures.cost, run.figures.saved,
+                                 run.figures.working + shift,
+                                 run.run.segment ? run.run.layers : 1});
+      body.problem.chains.push_back(std::move(chain));
+    }
+    bodies.push_back(std::move(body));
+  }
+  return success();
+}
+
+Planner::Choice Planner::made(const BodyChoice &body,
+                              const remat::Stack &stack) {
+  Choice out;
+  out.cost = body.cost + stack.cost;
+  out.predicted = stack.peak;
+  out.complete = stack.complete;
+  out.plan.body = body.ops;
+  for (auto [p, chain] : llvm::enumerate(stack.chains)) {
+    auto &runs = out.plan.pairs.emplace_back();
+    for (remat::UnitRun run : chain) {
+      const LayerRun &unit = pairs[p].choices[run.choice].run;
+      if (unit.segment)
+        runs.append(run.units, unit);
+      else
+        runs.push_back({run.units, unit.recompute, false});
+    }
+    // As it is: nothing to write.
+    if (runs.size() == 1 && !runs[0].segment && runs[0].recompute.none())
+      runs.clear();
+  }
+  return out;
+}
+
+std::optional<Planner::Choice> Planner::best(int64_t budget) {
+  std::optional<Choice> cheapest;
+  bool complete = true;
+  for (const BodyChoice &body : bodies) {
+    int64_t limit = cheapest ? cheapest->cost - body.cost : remat::mostCost;
+    if (limit <= 0)
+      continue;
+    remat::Stack stack =
+        remat::compose(body.problem, budget, options.states, limit);
+    complete &= stack.complete;
+    if (stack.found)
+      cheapest = made(body, stack);
+  }
+  if (cheapest)
+    cheapest->complete = complete;
+  return cheapest;
+}
+
+Planner::Choice Planner::smallest() {
+  const BodyChoice *body = nullptr;
+  int64_t least = -1;
+  for (const BodyChoice &b : bodies)
+    if (int64_t need = remat::leastBudget(b.problem);
+        need >= 0 && (least < 0 || need < least)) {
+      least = need;
+      body = &b;
+    }
+  return made(*body, remat::compose(body->problem, least, options.states));
+}
+
+LogicalResult Planner::refuse(const StepBytes &least) {
+  const RematPolicy &policy = options.policy;
+  bool fit = policy.totalBytes >= 0 && least.total > policy.totalBytes;
+  int64_t asked = fit ? policy.totalBytes : policy.peakBytes;
+  int64_t needed = fit ? least.total : least.peak;
+  InFlightDiagnostic error =
+      module.emitError() << "no choice of what to recompute needs at most "
+                         << asked << " bytes; the smallest feasible budget is "
+                         << (fit ? "fit:" : "") << needed << " ("
+                         << remat::bytesText(needed) << ")";
+  if (fit)
+    error << ", of which " << least.total - least.peak
+          << " are parameters, gradients, optimizer state, inputs and outputs";
+  return error;
+}
+
+FailureOr<BudgetAnswer> Planner::run() {
+  if (failed(measure()))
+    return failure();
+  RematPlan nothing;
+  nothing.pairs.resize(pairs.size());
+  auto plain = measureStep(module, nothing);
+  if (failed(plain))
+    return failure();
+  int64_t budget = std::numeric_limits<int64_t>::max();
+  if (options.policy.totalBytes >= 0)
+    budget = options.policy.totalBytes - (plain->total - plain->peak);
+  if (options.policy.peakBytes >= 0)
+    budget = std::min(budget, options.policy.peakBytes);
+  auto within = [&](const StepBytes &b) { return b.peak <= budget; };
+
+  // The prediction may be off by what neighbours of different kinds share.
+  std::optional<Choice> chosen;
+  StepBytes bytes;
+  int64_t target = budget;
+  for (int round = 0; round < correctionLimit && !chosen; ++round) {
+    auto choice = best(target);
+    if (!choice)
+      break;
+    auto real = measureStep(module, choice->plan);
+    if (failed(real))
+      return failure();
+    if (within(*real)) {
+      chosen = std::move(choice);
+      bytes = *real;
+    } else {
+      target -= std::max<int64_t>(real->peak - budget, 1);
+    }
+  }
+  if (!chosen) {
+    Choice least = smallest();
+    auto real = measureStep(module, least.plan);
+    if (failed(real))
+      return failure();
+    if (!within(*real))
+      return refuse(*real);
+    chosen = std::move(least);
+    bytes = *real;
+  }
+  BudgetAnswer answer;
+  answer.plan = chosen->plan;
+  answer.complete = chosen->complete;
+  answer.peakBytes = bytes.peak;
+  answer.totalPeakBytes = bytes.total;
+  auto whole = meter.whole(chosen->plan);
+  if (failed(whole))
+    return failure();
+  answer.cost = whole->cost;
+  auto bound = leastRecomputation(module, budget, options.rates);
+  if (failed(bound))
+    return failure();
+  answer.boundCost = *bound;
+  return answer;
+}
+
+} // namespace
+
+std::string BudgetAnswer::text(const RematPolicy &policy) const {
+  std::string out;
+  auto bound = [&](const char *what, int64_t is, int64_t most) {
+    if (most >= 0)
+      out += std::string(what) + remat::bytesText(is) + " of " +
+             remat::bytesText(most) + ", ";
+  };
+  bound("peak ", peakBytes, policy.peakBytes);
+  bound("total peak ", totalPeakBytes, policy.totalBytes);
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers,
+                "recompute +%.2f %%, optimal within %.2f %%", percent(),
+                std::max(0.0, gapPercent()));
+  out += numbers;
+  if (boundCost > cost.again)
+    out += " (less than the bound: its kernels are others)";
+  if (!complete)
+    out += " (the search was cut short)";
+  return out;
+}
+
+FailureOr<StepBytes> act::measureStep(ModuleOp module, const RematPlan &plan) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  if ((plan.body.any() || !plan.pairs.empty()) &&
+      failed(applyPlan(*copy, plan)))
+    return failure();
+  if (failed(completeModule(*copy)))
+    return failure();
+  auto program = flatten(*copy, mainFunction(*copy));
+  if (failed(program))
+    return failure();
+  auto live = program->liveBytes();
+  StepBytes out;
+  out.peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+  out.total = out.peak + persistentBytes(*copy, *program);
+  return out;
+}
+
+FailureOr<BudgetAnswer> act::planBudget(ModuleOp module,
+                                        const BudgetOptions &options) {
+  return Planner(module, options).run();
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --remat=budget: the least time of recomputing such that a step's memory stays
+// under a budget.
+//
+// 1. For each distinct layer, what may be worth keeping: the corners of its
+//    crossing (act/Remat/Crossing.h), steps between two corners, the fixed
+//    policies' choices, and segments of several layers. Each is measured
+//    (RematMeasure.h); those that another is not above in cost, in what it
+//    keeps and in what it needs while it runs are the layer's frontier.
+// 2. The frontiers are composed over the layers (act/Remat/Compose.h): how many
+//    layers run in which way. That takes no longer for more layers than adding
+//    numbers does.
+// 3. The composition is written into a copy of the module and measured as the
+//    memory report does. A budget that it would exceed is corrected by what
+//    the prediction was off, and 2 repeated; so what is promised was measured.
+// 4. The whole step, layers written out, gives a lower bound (RematBound.h).
+#ifndef ACT_PASSES_ACT_REMATBUDGET_H
+#define ACT_PASSES_ACT_REMATBUDGET_H
+#include "passes/act/RematMeasure.h"
+#include "passes/act/RematPolicy.h"
+
+namespace act {
+
+/// On a module: what a budget came to, as BudgetAnswer::text says it.
+inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
+
+/// The memory of the step, as the report counts it.
+struct StepBytes {
+  int64_t peak = 0, total = 0;
+};
+/// Of a copy of `module` under `plan`, which may be empty.
+llvm::FailureOr<StepBytes> measureStep(mlir::ModuleOp module,
+                                       const RematPlan &plan);
+
+struct BudgetOptions {
+  RematPolicy policy;
+  Rates rates;
+  int64_t states = 4000; // remat::compose
+};
+
+struct BudgetAnswer {
+  RematPlan plan;
+  int64_t peakBytes = 0, totalPeakBytes = 0; // measured
+  ProgramCost cost;
+  /// Nothing in RematBound.h's space that stays under the budget costs less.
+  int64_t boundCost = 0;
+  bool complete = true; // the composition is the cheapest of its frontier
+  double percent() const { return 100 * double(cost.again) / double(base()); }
+  double gapPercent() const {
+    return 100 * double(cost.again - boundCost) / double(base());
+  }
+  int64_t base() const { return cost.total - cost.again; }
+  /// "total peak 23.1 GB of 24 GB, recompute +2.1 %, optimal within 0.4 %"
+  std::string text(const RematPolicy &policy) const;
+};
+
+/// `module` has a @grad without recomputation and stays as it is. An error with
+/// a message where no choice stays under the budget.
+llvm::FailureOr<BudgetAnswer> planBudget(mlir::ModuleOp module,
+                                         const BudgetOptions &options);
+
+} // namespace act
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/RematCost.h"
+#include "dialects/act/Flops.h"
+#include "dialects/act/Types.h"
+#include "passes/act/Differentiate.h"
+#include <charconv>
+#include <cmath>
+
+using namespace mlir;
+using namespace act;
+
+Result<Rates> act::parseRates(const std::string &text) {
+  static const std::pair<const char *, Rates> known[] = {
+      {"", {}},
+      {"sm_80", {312e12, 2.039e12}},
+      {"sm_86", {71e12, 0.936e12}},
+      {"sm_89", {165.2e12, 1.008e12}},
+      {"sm_90a", {989.4e12, 3.35e12}}};
+  for (auto &[name, rates] : known)
+    if (text == name)
+      return rates;
+  Rates rates;
+  const char *end = text.data() + text.size();
+  auto good = [](const std::from_chars_result &r, double v) {
+    return r.ec == std::errc() && std::isfinite(v) && v >= 1;
+  };
+  auto first = std::from_chars(text.data(), end, rates.flops);
+  if (good(first, rates.flops) && first.ptr != end && *first.ptr == ':') {
+    auto second = std::from_chars(first.ptr + 1, end, rates.bytes);
+    if (good(second, rates.bytes) && second.ptr == end)
+      return rates;
+  }
+  return Error{"remat rates '" + text +
+                   "': expected sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES, "
+                   "both per second, "
+                   "such as 312e12:2.0e12",
+               ""};
+}
+
+int64_t act::opCost(Operation *op, const Rates &rates) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  if (!costed || isReplayed(op))
+    return 0;
+  int64_t bytes = 0;
+  auto count = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.hasStaticShape())
+      bytes = flopsSum({bytes, byteSize(tensor)});
+  };
+  for (Type t : op->getOperandTypes())
+    count(t);
+  for (Type t : op->getResultTypes())
+    count(t);
+  double seconds = std::max(double(costed.getFlops()) / rates.flops,
+                            double(bytes) / rates.bytes);
+  // An hour for one op is beyond anything; sums stay far from overflowing.
+  return int64_t(std::min(std::ceil(seconds * 1e15), 3.6e18 / 4096));
+}
+
+ProgramCost act::programCost(const Program &program, const Rates &rates) {
+  ProgramCost sum;
+  size_t end = program.update.value_or(program.launches.size());
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> known; // all, marked
+  for (size_t t = 0; t < end; ++t) {
+    const FlatLaunch &launch = program.launches[t];
+    auto [it, fresh] = known.try_emplace(launch.group, 0, 0);
+    auto &[all, marked] = it->second;
+    if (fresh)
+      for (Operation &op : launch.group.getBody().front()) {
+        int64_t cost = opCost(&op, rates);
+        all += cost;
+        if (op.hasAttr("act.recompute"))
+          marked += cost;
+      }
+    sum.total = flopsSum({sum.total, all});
+    sum.again = flopsSum({sum.again, launch.recomputed ? all : marked});
+  }
+  return sum;
+}
+
+OpSet BlockCrossing::ops(const std::vector<char> &makers) const {
+  OpSet set(bodySize);
+  for (auto [m, place] : llvm::enumerate(places))
+    if (makers[m])
+      set.set(place);
+  return set;
+}
+
+BlockCrossing act::crossingOf(Block &body, Operation *end,
+                              ArrayRef<Value> needed, ValueRange shared,
+                              bool statisticsStay, const Rates &rates) {
+  BlockCrossing out;
+  auto &g = out.graph;
+  DenseMap<Value, int32_t> ids;
+  auto add = [&](Value v, int32_t maker) {
+    auto tensor = dyn_cast<RankedTensorType>(v.getType());
+    if (!tensor)
+      return;
+    ids[v] = int32_t(g.values.size());
+    g.values.push_back(
+        {llvm::is_contained(shared, v) ? 0 : byteSize(tensor), maker, false});
+  };
+  // What has to be there for `v` to be read: behind views and masks, their
+  // operands.
+  std::function<void(Value, std::vector<int32_t> &)> sources = [&](Value v,
+                                                                   auto &into) {
+    if (auto it = ids.find(v); it != ids.end())
+      into.push_back(it->second);
+    else if (Operation *def = v.getDefiningOp(); def && isReplayed(def))
+      for (Value o : def->getOperands())
+        sources(o, into);
+  };
+  for (BlockArgument a : body.getArguments())
+    add(a, -1);
+  unsigned place = 0;
+  for (Operation &op : body) {
+    if (&op == end)
+      break;
+    ++place;
+    if (isReplayed(&op))
+      continue;
+    auto costed = dyn_cast<CostOpInterface>(op);
+    int32_t maker = -1;
+    if (costed && costed.getCostClass() != CostClass::Effect) {
+      maker = int32_t(g.makers.size());
+      g.makers.push_back({opCost(&op, rates), {}});
+      out.places.push_back(place - 1);
+      for (Value v : op.getOperands())
+        sources(v, g.makers.back().reads);
+    }
+    for (OpResult r : op.getResults())
+      add(r, statisticsStay && r.getResultNumber() > 0 && !isa<RopeTableOp>(op)
+                 ? -1
+                 : maker);
+  }
+  out.bodySize = place;
+  for (Value v : needed) {
+    std::vector<int32_t> from;
+    sources(v, from);
+    for (int32_t id : from)
+      g.values[id].needed = true;
+  }
+  return out;
+}

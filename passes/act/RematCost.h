@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What it costs to run an op again, as a time:
+//
+//   max(flops / rate of arithmetic, bytes of operands and results / bandwidth)
+//
+// with the peak rates of a device's data sheet. It counts an op by itself: what
+// fusing it with others would save is not taken off. Views, parameters and
+// masks, which nothing saves, cost nothing. Times are whole femtoseconds, so
+// that sums are exact and the same everywhere.
+#ifndef ACT_PASSES_ACT_REMATCOST_H
+#define ACT_PASSES_ACT_REMATCOST_H
+#include "act/Remat/Crossing.h"
+#include "act/Result.h"
+#include "dialects/act/Dialect.h"
+#include "passes/act/Flatten.h"
+#include "passes/act/LayerRuns.h"
+
+namespace act {
+
+/// Per second.
+struct Rates {
+  double flops = 312e12, bytes = 2.039e12;
+};
+
+/// A target (sm_80: NVIDIA A100 80GB SXM; sm_86: RTX 3090; sm_89: RTX 4090;
+/// sm_90a: H100 SXM; dense bf16 with f32 sums, by their data sheets) or two
+/// numbers, FLOPS:BYTES. Empty: sm_80.
+Result<Rates> parseRates(const std::string &text);
+
+/// Femtoseconds of one run.
+int64_t opCost(mlir::Operation *op, const Rates &rates);
+
+/// Of a program without its update: all that it does, and the part that runs
+/// again.
+struct ProgramCost {
+  int64_t total = 0, again = 0;
+};
+ProgramCost programCost(const Program &program, const Rates &rates);
+
+/// The values made in `body` before `end` that something behind it needs, as a
+/// crossing (act/Remat/Crossing.h).
+struct BlockCrossing {
+  remat::CrossingGraph graph;
+  std::vector<unsigned> places; // of makers, in the body
+  /// The ops of makers with a mark, by their place in the body.
+  OpSet ops(const std::vector<char> &makers) const;
+  unsigned bodySize = 0;
+};
+
+/// `shared` values are there anyway. With `statisticsStay`, results after an
+/// op's first cannot be made again (RopeTableOp's can).
+BlockCrossing crossingOf(mlir::Block &body, mlir::Operation *end,
+                         llvm::ArrayRef<mlir::Value> needed,
+                         mlir::ValueRange shared, bool statisticsStay,
+                         const Rates &rates);
+
+} // namespace act
+#endif

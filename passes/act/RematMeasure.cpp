@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/RematMeasure.h"
+#include "passes/act/Differentiate.h"
+#include "passes/act/FormKernels.h"
+
+using namespace mlir;
+using namespace act;
+
+static PhaseOp boundaryOf(func::FuncOp grad) {
+  for (auto phase : grad.getBody().front().getOps<PhaseOp>())
+    if (phase.getName() == "backward")
+      return phase;
+  return {};
+}
+
+LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
+  auto grad = module.lookupSymbol<func::FuncOp>(gradName);
+  auto pairs = findSavedPairs(grad);
+  if (failed(pairs))
+    return failure();
+  DenseSet<Operation *> body;
+  for (auto [i, op] : llvm::enumerate(grad.getBody().front()))
+    if (i < plan.body.size() && plan.body.test(i))
+      body.insert(&op);
+  SymbolTable symbols(module);
+  for (auto [pair, runs] : llvm::zip(*pairs, plan.pairs))
+    if (!runs.empty() && failed(writeRuns(pair, runs, symbols)))
+      return failure();
+  if (PhaseOp boundary = boundaryOf(grad); boundary && !body.empty())
+    recomputeAcross(boundary, body);
+  eraseDead(grad.getBody().front());
+  return success();
+}
+
+RematMeter::RematMeter(ModuleOp module, const Rates &rates)
+    : base(module.clone()), rates(rates) {
+  DenseSet<StringRef> called{gradName};
+  SmallVector<Operation *> work{base->lookupSymbol(gradName)};
+  while (!work.empty())
+    work.pop_back_val()->walk([&](Operation *op) {
+      StringRef name;
+      if (auto repeat = dyn_cast<RepeatOp>(op))
+        name = repeat.getCallee();
+      else if (auto call = dyn_cast<func::CallOp>(op))
+        name = call.getCallee();
+      if (!name.empty() && called.insert(name).second)
+        if (Operation *callee = base->lookupSymbol(name))
+          work.push_back(callee);
+    });
+  for (auto f : llvm::make_early_inc_range(base->getOps<func::FuncOp>()))
+    if (!called.contains(f.getName()))
+      f.erase();
+}
+
+namespace {
+
+/// Where a pair's layers are in a program that is written out.
+struct Span {
+  std::string forward, backward; // begin the names of its functions
+  int64_t from = 0, layers = 0, unit = 1;
+  bool reverse = false;
+
+  bool owns(const Program &program, const FlatLaunch &launch) const {
+    if (launch.run < 0)
+      return false;
+    StringRef callee = program.runs[launch.run].callee;
+    return (callee.starts_with(forward) || callee.starts_with(backward)) &&
+           launch.layer >= from && launch.layer < from + layers;
+  }
+  int64_t unitOf(int layer) const {
+    int64_t u = (layer - from) / unit;
+    return reverse ? layers / unit - 1 - u : u;
+  }
+};
+
+PlanFigures read(const Program &program, ArrayRef<Span> spans,
+                 const Rates &rates) {
+  PlanFigures out;
+  auto live = program.liveBytes();
+  unsigned n = program.launches.size(), boundary = program.backward.value_or(n);
+  out.peak = n ? *std::max_element(live.begin(), live.end()) : 0;
+  out.cost = programCost(program, rates);
+  std::vector<int> owner(n, -1);
+  std::vector<unsigned> lastForward(spans.size()),
+      firstBackward(spans.size(), n);
+  for (unsigned t = 0; t < n; ++t)
+    for (auto [p, span] : llvm::enumerate(spans))
+      if (span.owns(program, program.launches[t])) {
+        owner[t] = p;
+        if (t < boundary)
+          lastForward[p] = t;
+        else
+          firstBackward[p] = std::min(firstBackward[p], t);
+      }
+  // What one unit hands to backward: of the last but one, so that the input of
+  // the next is counted.
+  out.pairs.resize(spans.size());
+  out.behind.resize(spans.size());
+  for (const FlatBuffer &b : program.buffers) {
+    if (b.parent || b.reuses || b.first >= boundary || b.last < boundary ||
+        owner[b.first] < 0)
+      continue;
+    const Span &span = spans[owner[b.first]];
+    int64_t units = span.layers / span.unit;
+    if (span.unitOf(program.launches[b.first].layer) ==
+        std::max<int64_t>(0, units - 2))
+      out.pairs[owner[b.first]].saved += b.bytes;
+  }
+  for (unsigned t = 0; t < n; ++t) {
+    int64_t beside = live[t];
+    if (int p = owner[t]; p >= 0) {
+      for (int q = 0; q < p; ++q)
+        beside -= out.pairs[q].saved * (spans[q].layers / spans[q].unit);
+      beside -= out.pairs[p].saved * spans[p].unitOf(program.launches[t].layer);
+      out.pairs[p].working = std::max(out.pairs[p].working, beside);
+      continue;
+    }
+    int region = -1; // the last pair that has run and has not gone back
+    for (unsigned p = 0; p < spans.size(); ++p)
+      if (lastForward[p] < t && firstBackward[p] > t) {
+        beside -= out.pairs[p].saved * (spans[p].layers / spans[p].unit);
+        region = p;
+      }
+    int64_t &most = region < 0 ? out.apart : out.behind[region];
+    most = std::max(most, beside);
+  }
+  return out;
+}
+
+} // namespace
+
+FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
+                                         const OpSet &body) {
+  OwningOpRef<ModuleOp> copy(base->clone());
+  auto pairs = findSavedPairs(copy->lookupSymbol<func::FuncOp>(gradName));
+  if (failed(pairs))
+    return failure();
+  RematPlan plan;
+  plan.body = body;
+  SmallVector<Span> spans;
+  for (auto [pair, unit] : llvm::zip(*pairs, unitOfPair)) {
+    int64_t count = pair.forward.getCount(),
+            n = std::clamp<int64_t>(count / unit.layers, 1, 3);
+    spans.push_back({pair.forward.getCallee().str(),
+                     pair.backward.getCallee().str(),
+                     int64_t(pair.forward.getFrom()), n * unit.layers,
+                     unit.layers, pair.forward.getReverse()});
+    SmallVector<LayerRun> &runs = plan.pairs.emplace_back();
+    if (unit.segment)
+      runs.assign(n, unit);
+    else
+      runs.assign(1, LayerRun{n * unit.layers, unit.recompute, false});
+  }
+  if (failed(applyPlan(*copy, plan)) || failed(formKernels(*copy)))
+    return failure();
+  auto program = flatten(*copy, gradName);
+  if (failed(program))
+    return failure();
+  PlanFigures out = read(*program, spans, rates);
+  // One pair recomputes at a time, or the costs could not be told apart.
+  for (auto [figures, unit, span] : llvm::zip(out.pairs, unitOfPair, spans))
+    if (unit.segment || unit.recompute.any())
+      figures.cost = out.cost.again / (span.layers / span.unit);
+  return out;
+}
+
+FailureOr<PlanFigures> RematMeter::whole(const RematPlan &plan) {
+  OwningOpRef<ModuleOp> copy(base->clone());
+  if (failed(applyPlan(*copy, plan)) || failed(formKernels(*copy)))
+    return failure();
+  auto program = flatten(*copy, gradName);
+  if (failed(program))
+    return failure();
+  return read(*program, {}, rates);
+}

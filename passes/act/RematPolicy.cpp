@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/RematPolicy.h"
+#include "act/Remat/Bytes.h"
+#include "llvm/ADT/StringRef.h"
+#include <cmath>
+
+using namespace act;
+
+Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
+  static const std::pair<const char *, RematPolicy::Kind> names[] = {
+      {"none", RematPolicy::None},
+      {"selective", RematPolicy::Selective},
+      {"attention", RematPolicy::Attention},
+      {"attention-core", RematPolicy::AttentionCore},
+      {"layer", RematPolicy::Layer},
+      {"sqrt", RematPolicy::Segments}};
+  RematPolicy policy;
+  for (auto &[name, kind] : names)
+    if (text == name) {
+      policy.kind = kind;
+      return policy;
+    }
+  llvm::StringRef rest = text;
+  auto refuse = [&](const std::string &why) {
+    return Error{"remat policy '" + text + "': " + why, ""};
+  };
+  if (rest.consume_front("segments=")) {
+    policy.kind = RematPolicy::Segments;
+    if (rest.getAsInteger(10, policy.segments) || policy.segments < 1)
+      return refuse("expected a number of segments of 1 or more, found '" +
+                    rest.str() + "'");
+    return policy;
+  }
+  if (rest.consume_front("budget=")) {
+    policy.kind = RematPolicy::Budget;
+    if (rest == "fit") // of a device that is named elsewhere
+      return policy;
+    bool fit = rest.consume_front("fit:");
+    auto bytes = remat::parseBytes(rest.str());
+    if (!bytes)
+      return refuse(bytes.error().str());
+    (fit ? policy.totalBytes : policy.peakBytes) = *bytes;
+    return policy;
+  }
+  return Error{"unknown remat policy '" + text +
+                   "': expected none, selective, attention, attention-core, "
+                   "layer, sqrt, "
+                   "segments=N, budget=BYTES or budget=fit:BYTES",
+               ""};
+}
+
+int64_t act::segmentCount(const RematPolicy &policy, int64_t layers) {
+  return policy.kind == RematPolicy::Layer ? layers
+         : policy.segments ? policy.segments
+                           : std::llround(std::sqrt(double(layers)));
+}
+
+int64_t act::segmentEnd(int64_t i, int64_t n, int64_t layers) {
+  return std::llround(double(i) * layers / n);
+}
