@@ -113,12 +113,7 @@ Result<ModuleRun> run(const AttentionModule &m) {
   if (m.attention == Attention::Flash && dtype == DType::F32)
     return Error{"flash attention takes 16-bit heads, not f32", ""};
   Session mine;
-  Session *before = session;
-  session = &mine;
-  struct Restore {
-    Session *before;
-    ~Restore() { session = before; }
-  } restore{before};
+  InSession in(mine);
   ModuleRun out;
   try {
     Weights w;

@@ -138,12 +138,7 @@ Result<Run> run(const Model &model, const Options &options, bool record) {
             g.heads,        g.kvHeads, g.headDim,
             g.intermediate, g.vocab};
   Session mine;
-  Session *before = session;
-  session = &mine;
-  struct Restore {
-    Session *before;
-    ~Restore() { session = before; }
-  } restore{before};
+  InSession in(mine);
   Run out;
   try {
     checkSupported(c);

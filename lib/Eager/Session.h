@@ -64,6 +64,17 @@ struct Session {
 /// The one of this thread.
 extern thread_local Session *session;
 
+/// Makes a session the thread's while it lives.
+class InSession {
+public:
+  explicit InSession(Session &mine) : before(session) { session = &mine; }
+  ~InSession() { session = before; }
+  InSession(const InSession &) = delete;
+
+private:
+  Session *before;
+};
+
 class GradMode {
 public:
   explicit GradMode(bool enabled) : before(session->gradEnabled) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sweep.py BUILD [--seed N] [--count N] [--schedules N] [--target sm_80,sm_89] [--only TEXT]
-[--list]: attention drawn at random, forward and backward, as PTX in the simulator with all
+"""sweep.py BUILD [--seed N] [--count N] [--schedules N] [--target sm_80,sm_89] [--alternate]
+[--only TEXT] [--list]: attention drawn at random, forward and backward, as PTX in the simulator with all
 its checks.
 
 A case has a type, head sizes (of queries and keys, and of values), lengths that are no
@@ -292,6 +292,8 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--schedules", type=int, default=2)
     parser.add_argument("--target", default="sm_80,sm_89")
+    parser.add_argument("--alternate", action="store_true",
+                        help="each case on one of the targets, in turn")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
@@ -303,14 +305,16 @@ def main():
         pick = random.Random(f"{options.seed} {n}")
         draws.append((f"#{n} ", draw(pick)))
     failed = ran = 0
-    for name, arguments in draws:
+    targets = options.target.split(",")
+    for number, (name, arguments) in enumerate(draws):
         name += describe(arguments)
         if options.only not in name:
             continue
         if options.list:
             print(name)
             continue
-        for target in options.target.split(","):
+        turn = number % len(targets)
+        for target in targets[turn:turn + 1] if options.alternate else targets:
             # Numbers by the case, whatever ran before.
             cases_attention.rng = np.random.default_rng(zlib.crc32(f"{options.seed} {name}".encode()))
             with tempfile.TemporaryDirectory() as folder:
