@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t segmentLimit = 12; // layers
 constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
+constexpr size_t wayLimit = 80;      // ops of a function without layers
 
 /// Makers that `more` runs again and `less` does not, in groups that depend on
 /// each other.
@@ -33,8 +34,8 @@ std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
   for (const auto *part : parts)
     if (part->isLeader())
       steps.emplace_back(parts.member_begin(*part), parts.member_end());
-  // The end first: what is made last is needed first.
-  std::sort(steps.begin(), steps.end(), std::greater<>());
+  // The beginning first: when backward comes to it, least of the rest is kept.
+  std::sort(steps.begin(), steps.end());
   return steps;
 }
 
@@ -53,17 +54,22 @@ public:
     auto corners = remat::frontier(crossing.graph);
     for (const remat::Crossing &c : corners)
       add(crossing.ops(c.again));
-    for (size_t i = 0; i + 1 < corners.size(); ++i) {
-      std::vector<char> prefix = corners[i].again;
-      for (const auto &step :
-           stepsBetween(crossing.graph, corners[i], corners[i + 1])) {
-        std::vector<char> alone = corners[i].again;
-        for (int32_t m : step)
-          alone[m] = prefix[m] = true;
-        add(crossing.ops(alone));
-        add(crossing.ops(prefix));
-      }
-    }
+    for (size_t i = 0; i + 1 < corners.size(); ++i)
+      walk(corners[i], corners[i + 1],
+           [&](const auto &alone, const auto &prefix) {
+             add(crossing.ops(alone));
+             add(crossing.ops(prefix));
+           });
+  }
+
+  /// From corner to corner, a step at a time: each set has the one before in
+  /// it.
+  void addWay() {
+    auto corners = remat::frontier(crossing.graph);
+    for (size_t i = 0; i + 1 < corners.size(); ++i)
+      walk(corners[i], corners[i + 1], [&](const auto &, const auto &prefix) {
+        sets.push_back(crossing.ops(prefix));
+      });
   }
 
   /// Each of the sets with one op more, or one less.
@@ -80,6 +86,19 @@ public:
   std::vector<OpSet> sets;
 
 private:
+  /// Calls visit(the first corner and one step, and all steps so far).
+  template <typename Visit>
+  void walk(const remat::Crossing &from, const remat::Crossing &to,
+            Visit visit) {
+    std::vector<char> prefix = from.again;
+    for (const auto &step : stepsBetween(crossing.graph, from, to)) {
+      std::vector<char> alone = from.again;
+      for (int32_t m : step)
+        alone[m] = prefix[m] = true;
+      visit(alone, prefix);
+    }
+  }
+
   const BlockCrossing &crossing;
 };
 
@@ -189,14 +208,15 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
   return out;
 }
 
-std::vector<OpSet> act::findBodyChoices(ModuleOp module, const Rates &rates) {
+BodyChoices act::findBodyChoices(ModuleOp module, bool alone,
+                                 const Rates &rates) {
   Block &body = module.lookupSymbol<func::FuncOp>(gradName).getBody().front();
   Operation *boundary = nullptr;
   for (auto phase : body.getOps<PhaseOp>())
     if (phase.getName() == "backward")
       boundary = phase;
   if (!boundary)
-    return {OpSet()};
+    return {{OpSet()}, false};
   SmallVector<Value> needed;
   for (Operation &op : body) {
     if (&op == boundary)
@@ -212,8 +232,15 @@ std::vector<OpSet> act::findBodyChoices(ModuleOp module, const Rates &rates) {
   }
   BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
   if (!crossing.graph.check())
-    return {OpSet()};
+    return {{OpSet()}, false};
   SetCollector collector(crossing);
-  collector.addCorners();
-  return collector.sets;
+  bool way = alone && crossing.places.size() > wayLimit;
+  if (way) {
+    collector.addWay();
+  } else {
+    collector.addCorners();
+    if (alone)
+      collector.addNeighbours();
+  }
+  return {collector.sets, way};
 }

@@ -22,8 +22,16 @@ struct PairChoices {
 llvm::FailureOr<std::vector<PairChoices>>
 findPairChoices(mlir::ModuleOp module, RematMeter &meter, const Rates &rates);
 
-/// Ops of @grad's own body that may run again; the first choice is none.
-std::vector<OpSet> findBodyChoices(mlir::ModuleOp module, const Rates &rates);
+/// Sets of ops of @grad's own body that may run again; the first is none.
+struct BodyChoices {
+  std::vector<OpSet> sets;
+  /// Each has the one before in it, and costs as much or more; for functions
+  /// of many ops, which are too large for measuring much.
+  bool way = false;
+};
+/// `alone`: there are no layers.
+BodyChoices findBodyChoices(mlir::ModuleOp module, bool alone,
+                            const Rates &rates);
 
 } // namespace act
 #endif

@@ -16,6 +16,8 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
+constexpr size_t bodyLimit =
+    40; // sets of a function without layers to begin with
 
 /// One choice of what @grad's own body recomputes, and what the layers' choices
 /// amount to beside it.
@@ -33,7 +35,8 @@ public:
   FailureOr<BudgetAnswer> run();
 
 private:
-  LogicalResult measure();
+  LogicalResult measure(int64_t budget);
+  LogicalResult measureBody(const OpSet &ops);
   struct Choice {
     int64_t cost = 0, predicted = 0;
     bool complete = true;
@@ -49,38 +52,56 @@ private:
   RematMeter meter;
   std::vector<PairChoices> pairs;
   std::vector<BodyChoice> bodies;
+  PlanFigures alone; // beside a body that recomputes nothing
 };
 
-LogicalResult Planner::measure() {
+/// What the layers' choices need beside `ops`. The first call is with none.
+LogicalResult Planner::measureBody(const OpSet &ops) {
+  auto figures = meter.units(SmallVector<LayerRun>(pairs.size()), ops);
+  if (failed(figures))
+    return failure();
+  if (bodies.empty())
+    alone = *figures;
+  BodyChoice body;
+  body.ops = ops;
+  body.cost = figures->cost.again;
+  body.problem.apart = figures->apart;
+  for (auto [p, pair] : llvm::enumerate(pairs)) {
+    remat::LayerChain chain;
+    chain.layers = pair.layers;
+    chain.behind = figures->behind[p];
+    int64_t shift = figures->pairs[p].working - alone.pairs[p].working;
+    for (const MeasuredRun &run : pair.choices)
+      chain.choices.push_back({run.figures.cost, run.figures.saved,
+                               run.figures.working + shift,
+                               run.run.segment ? run.run.layers : 1});
+    body.problem.chains.push_back(std::move(chain));
+  }
+  bodies.push_back(std::move(body));
+  return success();
+}
+
+LogicalResult Planner::measure(int64_t budget) {
   auto found = findPairChoices(module, meter, options.rates);
   if (failed(found))
     return failure();
   pairs = std::move(*found);
-  auto ofBody = findBodyChoices(module, options.rates);
-  SmallVector<LayerRun> nothing(pairs.size());
-  std::optional<PlanFigures> base;
-  for (const OpSet &ops : ofBody) {
-    auto figures = meter.units(nothing, ops);
-    if (failed(figures))
+  auto [sets, way] = findBodyChoices(module, pairs.empty(), options.rates);
+  size_t stride = way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
+  // A long way is looked at here and there, then where the budget is first kept
+  // to. A larger one is kept to no later, so it costs no more.
+  for (size_t i = 0; i < sets.size(); i += stride)
+    if (failed(measureBody(sets[i])))
       return failure();
-    if (!base)
-      base = *figures; // the first recomputes nothing
-    BodyChoice body;
-    body.ops = ops;
-    body.cost = figures->cost.again;
-    body.problem.apart = figures->apart;
-    for (auto [p, pair] : llvm::enumerate(pairs)) {
-      remat::LayerChain chain;
-      chain.layers = pair.layers;
-      chain.behind = figures->behind[p];
-      int64_t shift = figures->pairs[p].working - base->pairs[p].working;
-      for (const MeasuredRun &run : pair.choices)
-        chain.choices.push_back({run.figures.cost, run.figures.saved,
-                                 run.figures.working + shift,
-                                 run.run.segment ? run.run.layers : 1});
-      body.problem.chains.push_back(std::move(chain));
-    }
-    bodies.push_back(std::move(body));
+  for (size_t i = 0; i < bodies.size() && stride > 1; ++i) {
+    if (bodies[i].problem.apart > budget && i + 1 < bodies.size())
+      continue;
+    bool after = bodies[i].problem.apart > budget; // none does: look at the end
+    size_t from = (after ? i : i ? i - 1 : 0) * stride;
+    for (size_t k = from + 1; k < std::min(from + stride, sets.size()); ++k)
+      if (failed(measureBody(sets[k])))
+        return failure();
+    break;
   }
   return success();
 }
@@ -155,11 +176,7 @@ LogicalResult Planner::refuse(const StepBytes &least) {
 }
 
 FailureOr<BudgetAnswer> Planner::run() {
-  if (failed(measure()))
-    return failure();
-  RematPlan nothing;
-  nothing.pairs.resize(pairs.size());
-  auto plain = measureStep(module, nothing);
+  auto plain = measureStep(module, RematPlan());
   if (failed(plain))
     return failure();
   int64_t budget = std::numeric_limits<int64_t>::max();
@@ -167,6 +184,8 @@ FailureOr<BudgetAnswer> Planner::run() {
     budget = options.policy.totalBytes - (plain->total - plain->peak);
   if (options.policy.peakBytes >= 0)
     budget = std::min(budget, options.policy.peakBytes);
+  if (failed(measure(budget)))
+    return failure();
   auto within = [&](const StepBytes &b) { return b.peak <= budget; };
 
   // The prediction may be off by what neighbours of different kinds share.

@@ -13,6 +13,7 @@ For toy models with and without repeated layers, with dropout, and for Llama-3.1
   not;
 - budget=fit bounds total_peak_bytes, for the optimizer that the command line names,
   wherever it names it;
+- a search that is cut short keeps to the budget, and says that it was;
 - losses and gradients are those without recomputation, byte by byte.
 """
 import json
@@ -95,6 +96,16 @@ def check_budgets(model, flags, steps):
     return least, most
 
 
+def check_effort(model, flags, budget):
+    """A search that is cut short finds something that is no better, and says so."""
+    long, _ = report(model, *flags, f"--remat=policy=budget={budget} {FLOPS_ONLY}")
+    short, note = report(model, *flags, f"--remat=policy=budget={budget} {FLOPS_ONLY} effort=2")
+    what = f"{model.name} budget={budget} effort=2"
+    check(f"{what}: {note}", "cut short" in note and "optimal within" in note)
+    check(f"{what}: the peak is {short['peak_bytes']}", short["peak_bytes"] <= budget)
+    check(f"{what}: cheaper than with more effort", short["recomputed_flops"] >= long["recomputed_flops"])
+
+
 def check_policies(model, flags):
     for policy in POLICIES:
         fixed, _ = report(model, *flags, f"--remat={policy}")
@@ -161,6 +172,8 @@ def main():
             check_policies(model, flags)
         check_bits(model, flags, least, most)
     check_fit(llama)
+    least = smallest(llama, ["--fuse-attention"])
+    check_effort(llama, ["--fuse-attention"], least + least // 3)
 
     real = import_config(EXAMPLES / "models/llama-3.1-8b.json", "8b", 1, 4096)
     for budget in (3, 9, 15):
