@@ -257,7 +257,7 @@ LogicalResult act::lowerAttentionGradBias(OpBuilder &b, AttentionGradOp op,
   LinalgBuilder &l = t.l;
   Location loc = op.getLoc();
   auto type = plainTensor(cast<RankedTensorType>(op.getDbias().getType()));
-  SmallVector<int64_t> shape(shapeOf(t.denseBias()));
+  SmallVector<int64_t> shape = t.biasShape();
   // What the bias has of a tile, [rows, columns].
   bool ofRows = shape[2] != 1 || t.s == 1, ofColumns = shape[3] != 1;
   SmallVector<int64_t> loops, summed;

@@ -67,8 +67,7 @@ static Running foldBlock(AttentionTiles &t, const Tile &tile, Value queries,
   Value total =
       t.update(r.total, {l.whole(shrink)},
                [](Scalars &s, ValueRange x) { return s.mul(x[1], x[0]); });
-  total = t.foldColumns(
-      total, p, [](Scalars &s, ValueRange x) { return s.add(x[1], x[0]); });
+  total = t.addOver(total, p, {0}, {1});
   Value acc =
       t.update(r.acc, {l.at(shrink, {0})},
                [](Scalars &s, ValueRange x) { return s.mul(x[1], x[0]); });
@@ -94,7 +93,8 @@ LogicalResult AttentionOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
     outputs.push_back(
         {l.empty({t.batch, t.heads, t.s}, elementOf(getLse())), 2});
   auto blocks = t.forEachBlock(
-      t.batch, t.heads, t.s, t.rows, outputs, [&](Value n, Value head, Value first) {
+      t.batch, t.heads, t.s, t.rows, outputs,
+      [&](Value n, Value head, Value first) {
         Tile tile{n, head, first, t.rowOf(first), {}, {}, {}, {}};
         t.setSequences(tile);
         Value queries = t.rowsOf(t.q, n, tile.row, head, t.rows);

@@ -239,7 +239,9 @@ def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegmen
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Gradients that not every op has, or null.
-    mlir::Value getDsinks() { return getSinks() ? getOthers()[0] : mlir::Value(); }
+    mlir::Value getDsinks() {
+      return getSinks() && !getOthers().empty() ? getOthers()[0] : mlir::Value();
+    }
     mlir::Value getDbias() {
       return getOthers().size() > (getSinks() ? 1 : 0) ? getOthers().back() : mlir::Value();
     }

@@ -88,7 +88,7 @@ public:
   /// The loops over `scores` that the bias depends on.
   SmallVector<int64_t> biasLoops() {
     SmallVector<int64_t> loops;
-    for (auto [i, n] : llvm::enumerate(shapeOf(t.denseBias())))
+    for (auto [i, n] : llvm::enumerate(t.biasShape()))
       if (n != 1 && i == 1)
         loops.append({1, 2});
       else if (n != 1)

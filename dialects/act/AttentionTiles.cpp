@@ -52,8 +52,11 @@ Value AttentionTiles::denseStatistic(Value tensor) {
   return l.reshape(tensor, withBatch(tensor, 3));
 }
 
+SmallVector<int64_t> AttentionTiles::biasShape() {
+  return withBatch(options.bias, 4);
+}
 Value AttentionTiles::denseBias() {
-  return l.reshape(options.bias, withBatch(options.bias, 4));
+  return l.reshape(options.bias, biasShape());
 }
 
 Value AttentionTiles::index(int64_t value) {
@@ -253,12 +256,6 @@ Value AttentionTiles::update(Value out, ArrayRef<LinalgBuilder::Input> inputs,
   int64_t rank = shapeOf(out).size();
   return genericOn(l, out, b.getMultiDimIdentityMap(rank), inputs, rank, {},
                    body);
-}
-
-Value AttentionTiles::foldColumns(Value initial, Value tile,
-                                  LinalgBuilder::Body body) {
-  AffineMap out = AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
-  return genericOn(l, initial, out, {l.whole(tile)}, 2, {1}, body);
 }
 
 Value AttentionTiles::addOver(Value acc, Value x, ArrayRef<int64_t> loops,

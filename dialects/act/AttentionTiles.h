@@ -87,9 +87,6 @@ public:
   mlir::Value update(mlir::Value out,
                      llvm::ArrayRef<LinalgBuilder::Input> inputs,
                      LinalgBuilder::Body body);
-  /// Folds dimension 1 of `tile` into `initial`.
-  mlir::Value foldColumns(mlir::Value initial, mlir::Value tile,
-                          LinalgBuilder::Body body);
 
   /// acc [those of m, n that are `loops`] + x [m, n] summed over the others.
   mlir::Value addOver(mlir::Value acc, mlir::Value x,
@@ -127,6 +124,7 @@ public:
   /// The key that query 0 is level with, for causality and windows.
   int64_t shift() const { return options.topLeft ? 0 : kv - s; }
   /// [b, heads, s, s_kv], of 1 where the bias is for all.
+  llvm::SmallVector<int64_t> biasShape();
   mlir::Value denseBias();
 
   /// scf.forall over (batch, heads, blocks of `length`), with `outputs`; the
