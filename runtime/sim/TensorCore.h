@@ -89,8 +89,9 @@ struct Extent {
   unsigned m, n, k; // n a multiple of 8, m at most 64, k at most 64 (floats)
 };
 
-/// Codes of narrow floating-point numbers, one in a word: a[m][k], b[k][n]. c
-/// and the result, in place: f32 bits, or f16 bits in words: c[m][n].
+/// Codes of narrow floating-point numbers, one in a word: a[k][m], b[k][n]. c
+/// and the result, in place: f32 bits, or f16 bits in words: c[m][n]. Fastest
+/// for n a multiple of 16.
 void multiply(const Accumulation &how, Extent extent, Element aType,
               Element bType, const uint32_t *a, const uint32_t *b, uint32_t *c);
 /// a[m][k], b[k][n], c[m][n] in place.

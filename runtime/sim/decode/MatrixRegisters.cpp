@@ -7,6 +7,100 @@ namespace act::runtime::sim {
 using ptx::Operand;
 using ptx::Type;
 
+namespace {
+
+typedef uint32_t Four __attribute__((vector_size(16)));
+
+void transpose(Four x[4]) {
+  Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+  Four b = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+  Four c = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+  Four d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+  x[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  x[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  x[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/// The groups 4 h to 4 h + 3 of an element each, from and to `stride` apart.
+void store(uint32_t *to, unsigned stride, Four x) {
+  if (stride == 1)
+    std::memcpy(to, &x, sizeof x);
+  else
+    for (unsigned i = 0; i < 4; ++i)
+      to[i * stride] = x[i];
+}
+Four load(const uint32_t *from, unsigned stride) {
+  Four x;
+  if (stride == 1)
+    std::memcpy(&x, from, sizeof x);
+  else
+    x = Four{from[0], from[stride], from[2 * stride], from[3 * stride]};
+  return x;
+}
+
+} // namespace
+
+void RegisterMatrix::findGroups() {
+  size_t per = bits == 16 ? 2 : 1, count = registers * 32 * per;
+  if ((bits != 16 && bits != 32) || elements.size() != count)
+    return;
+  std::vector<size_t> indices(count, count);
+  for (size_t i = 0; i < count; ++i) {
+    const RegisterElement &e = elements[i];
+    indices[(e.reg * 32 + e.byte / 4) * per + e.byte % 4 / 2] = i;
+  }
+  size_t ofGroup = 4 * per;
+  for (size_t i = 0; i < count; ++i) { // a half in no element, or in two
+    size_t first = i - i % (32 * per) + i % ofGroup;
+    size_t group = i % (32 * per) / ofGroup;
+    if (indices[i] == count || indices[ofGroup] <= indices[0] ||
+        indices[i] != indices[first] + group * (indices[ofGroup] - indices[0]))
+      return;
+  }
+  stride = unsigned(indices[ofGroup] - indices[0]);
+  for (unsigned r = 0; r < registers; ++r)
+    for (size_t i = 0; i < ofGroup; ++i)
+      ofGroup0.push_back(uint16_t(indices[r * 32 * per + i]));
+}
+
+void RegisterMatrix::gatherGroups(const Frame &f, const uint32_t *slots,
+                                  uint32_t *out) const {
+  const unsigned per = bits == 16 ? 2 : 1;
+  const uint16_t *first = ofGroup0.data();
+  for (unsigned r = 0; r < registers; ++r, first += 4 * per)
+    for (unsigned half = 0; half < 2; ++half) {
+      Four x[4];
+      std::memcpy(x, f.registers + slots[r] + 64 * half, sizeof x);
+      transpose(x);
+      uint32_t *to = out + 4 * half * stride;
+      for (unsigned t = 0; t < 4; ++t)
+        if (per == 1) {
+          store(to + first[t], stride, x[t]);
+        } else {
+          store(to + first[2 * t], stride, x[t] & 0xffff);
+          store(to + first[2 * t + 1], stride, x[t] >> 16);
+        }
+    }
+}
+
+void RegisterMatrix::scatterGroups(Frame &f, const uint32_t *slots,
+                                   const uint32_t *in) const {
+  const unsigned per = bits == 16 ? 2 : 1;
+  const uint16_t *first = ofGroup0.data();
+  for (unsigned r = 0; r < registers; ++r, first += 4 * per)
+    for (unsigned half = 0; half < 2; ++half) {
+      Four x[4];
+      const uint32_t *from = in + 4 * half * stride;
+      for (unsigned t = 0; t < 4; ++t)
+        x[t] = per == 1 ? load(from + first[t], stride)
+                        : (load(from + first[2 * t], stride) & 0xffff) |
+                              load(from + first[2 * t + 1], stride) << 16;
+      transpose(x);
+      std::memcpy(f.registers + slots[r] + 64 * half, x, sizeof x);
+    }
+}
+
 Extent extentNamed(const std::string &word) {
   Extent x = {0, 0, 0};
   int length = 0;

@@ -25,9 +25,12 @@ struct RegisterElement {
 /// 32 along K.
 struct RegisterMatrix {
   std::vector<RegisterElement> elements;
-  /// Of 16- and 32-bit elements: by register and lane, the index in `elements`
-  /// of what is in the word, low half first. Words are read in order then.
-  std::vector<uint16_t> inWords;
+  /// Of 16- and 32-bit elements, where the lanes of a register are eight groups
+  /// of four as in Fragments.h: by register, lane of a group and half of the
+  /// word (low first), the index in `elements` for group 0; each further group
+  /// is `stride` on. Empty where they are not.
+  std::vector<uint16_t> ofGroup0;
+  unsigned stride = 1;
   unsigned bits = 32;
   unsigned registers = 0;
 
@@ -46,7 +49,7 @@ struct RegisterMatrix {
             {uint16_t(p.lane * width + bit / 8), p.reg, uint8_t(bit % 8)});
         r.registers = std::max<unsigned>(r.registers, p.reg + 1u);
       }
-    r.indexWords();
+    r.findGroups();
     return r;
   }
 
@@ -57,8 +60,9 @@ struct RegisterMatrix {
   /// Codes, zero-extended to T.
   template <typename T>
   void gather(const Frame &f, const uint32_t *slots, T *out) const {
-    if (!inWords.empty())
-      return gatherWords(f, slots, out);
+    if constexpr (sizeof(T) == 4)
+      if (!ofGroup0.empty())
+        return gatherGroups(f, slots, reinterpret_cast<uint32_t *>(out));
     if (bits == 16)
       return gatherAs<uint16_t>(f, slots, out);
     if (bits == 64)
@@ -86,6 +90,9 @@ struct RegisterMatrix {
   template <typename T>
   void scatter(Frame &f, const uint32_t *slots, uint32_t lanes,
                const T *in) const {
+    if constexpr (sizeof(T) == 4)
+      if (!ofGroup0.empty() && lanes == ~0u)
+        return scatterGroups(f, slots, reinterpret_cast<const uint32_t *>(in));
     size_t width = bits == 64 ? 8 : bits == 16 ? 2 : 4;
     unsigned laneBytes = bits == 64 ? 8 : 4;
     for (const RegisterElement &e : elements) {
@@ -96,38 +103,9 @@ struct RegisterMatrix {
   }
 
 private:
-  /// Unless a register or a half is in no element, or in two.
-  void indexWords() {
-    size_t per = bits == 16 ? 2 : 1, count = registers * 32 * per;
-    if ((bits != 16 && bits != 32) || elements.size() != count)
-      return;
-    inWords.assign(count, uint16_t(count));
-    for (size_t i = 0; i < count; ++i) {
-      const RegisterElement &e = elements[i];
-      inWords[(e.reg * 32 + e.byte / 4) * per + e.byte % 4 / 2] = uint16_t(i);
-    }
-    for (uint16_t i : inWords)
-      if (i == count)
-        return inWords.clear();
-  }
-  template <typename T>
-  void gatherWords(const Frame &f, const uint32_t *slots, T *out) const {
-    const uint16_t *index = inWords.data();
-    for (unsigned r = 0; r < registers; ++r) {
-      uint32_t words[32];
-      std::memcpy(words, f.registers + slots[r], sizeof words);
-      if (bits == 32) {
-        for (uint32_t word : words)
-          out[*index++] = T(word);
-        continue;
-      }
-      for (uint32_t word : words) {
-        out[index[0]] = T(word & 0xffff);
-        out[index[1]] = T(word >> 16);
-        index += 2;
-      }
-    }
-  }
+  void findGroups();
+  void gatherGroups(const Frame &f, const uint32_t *slots, uint32_t *out) const;
+  void scatterGroups(Frame &f, const uint32_t *slots, const uint32_t *in) const;
   template <typename Raw, typename T>
   void gatherAs(const Frame &f, const uint32_t *slots, T *out) const {
     for (const RegisterElement &e : elements) {

@@ -17,6 +17,8 @@ struct Mma {
   bool saturate = false, exclusiveOr = false;
   Rounding rounding = Rounding::Rn;
   unsigned products = 1; // m8n8k4 f16: four
+  /// Of narrow floating-point numbers A, C and D by columns: D^T = B^T · A^T is
+  /// computed, with the 16 rows in the lanes of the machine's vectors.
   RegisterMatrix inA[4], inB[4], inC[4], inD[4];
   unsigned ofD, ofA, ofB, ofC; // first slot of each
   unsigned countD, countA, countB, countC;
@@ -55,7 +57,8 @@ Step mmaFloat(Context &c, const Instruction &at) {
   needsWholeWarp(c, at);
   Accumulation how = m.how;
   if (!c.warp.random.isQuiet())
-    how = seededAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
+    how =
+        seededAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
   // All four are computed before any is written: the registers may overlap.
   uint32_t results[4][64];
   for (unsigned q = 0; q < m.products; ++q) {
@@ -65,7 +68,8 @@ Step mmaFloat(Context &c, const Instruction &at) {
     if (m.wideResult)
       for (uint32_t &x : d)
         x = as<uint32_t>(fromHalf(uint16_t(x)));
-    multiply(how, m.extent, m.a, m.b, a, b, d);
+    const Extent x = m.extent;
+    multiply(how, {x.n, x.m, x.k}, m.b, m.a, b, a, d);
     if (m.products > 1)
       std::copy_n(d, 64, results[q]);
   }
@@ -181,7 +185,7 @@ void layOut(Mma &m, bool alongA, bool alongB, bool halfC, bool halfD) {
   Extent x = m.extent;
   unsigned bitsC = halfC ? 16 : bits == 64 ? 64 : 32;
   unsigned bitsD = halfD ? 16 : bits == 64 ? 64 : 32;
-  bool byColumn = bits == 1; // B's bits go along K
+  bool narrow = isFloating(m.a) && m.a != Element::F64;
   for (unsigned q = 0; q < m.products; ++q) {
     auto placeOf = [&](Role role, unsigned width, bool along) {
       return [=, &m](unsigned row, unsigned col) {
@@ -189,13 +193,13 @@ void layOut(Mma &m, bool alongA, bool alongB, bool halfC, bool halfD) {
                               : placeInMma(role, width, row, col);
       };
     };
-    m.inA[q] = RegisterMatrix::make(x.m, x.k, bits, false,
+    m.inA[q] = RegisterMatrix::make(x.m, x.k, bits, narrow,
                                     placeOf(Role::A, bits, alongA));
-    m.inB[q] = RegisterMatrix::make(x.k, x.n, bits, byColumn,
+    m.inB[q] = RegisterMatrix::make(x.k, x.n, bits, bits == 1, // along K
                                     placeOf(Role::B, bits, alongB));
-    m.inC[q] = RegisterMatrix::make(x.m, x.n, bitsC, false,
+    m.inC[q] = RegisterMatrix::make(x.m, x.n, bitsC, narrow,
                                     placeOf(Role::Accumulator, bitsC, true));
-    m.inD[q] = RegisterMatrix::make(x.m, x.n, bitsD, false,
+    m.inD[q] = RegisterMatrix::make(x.m, x.n, bitsD, narrow,
                                     placeOf(Role::Accumulator, bitsD, true));
   }
   m.countA = m.inA[0].registers;

@@ -137,7 +137,7 @@ private:
     std::vector<uint32_t> b(size_t(n) * k), d(16 * n);
     if (!p.registersA) {
       codesA.resize(16 * k);
-      spread(chunksA, bits, 16, k, false, codesA.data());
+      spread(chunksA, bits, 16, k, isFloating(p.a), codesA.data());
     }
     spread(chunksB, bits, n, k, bits != 1, b.data());
     if (p.negateA)
@@ -466,8 +466,8 @@ void decodeMultiply(Decoder &d) {
       return placeInMma(role, width, row, col);
     };
   };
-  p.inA =
-      RegisterMatrix::make(16, p.extent.k, bits, false, place(Role::A, bits));
+  p.inA = RegisterMatrix::make(16, p.extent.k, bits, isFloating(p.a),
+                               place(Role::A, bits));
   unsigned bitsD = p.half ? 16 : 32;
   p.inD = RegisterMatrix::make(16, n, bitsD, false,
                                place(Role::Accumulator, bitsD));

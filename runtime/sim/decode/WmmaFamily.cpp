@@ -341,7 +341,7 @@ void decodeProduct(Decoder &d) {
     p.how = accumulationOf(d.target().sm, Unit::Mma, p.a, p.halfD);
   const Extent &x = p.extent;
   unsigned bits = bitsOf(p.a), full = bits == 64 ? 64 : 32;
-  p.inA = fragment(Role::A, bits, x.m, x.k);
+  p.inA = fragment(Role::A, bits, x.m, x.k, isFloating(p.a) && bits != 64);
   p.inB = fragment(Role::B, bits, x.k, x.n, single);
   p.inC = fragment(Role::Accumulator, p.halfC ? 16 : full, x.m, x.n);
   p.inD = fragment(Role::Accumulator, p.halfD ? 16 : full, x.m, x.n);

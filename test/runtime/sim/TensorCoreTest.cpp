@@ -23,7 +23,7 @@ uint32_t dot(const Accumulation &how, Element type,
   unsigned k = unsigned(x.size());
   std::vector<uint32_t> a(16 * k), b(k * 8), d(16 * 8);
   for (unsigned i = 0; i < k; ++i) {
-    a[i] = x[i];
+    a[i * 16] = x[i];
     b[i * 8 + 3] = y[i];
   }
   d[3] = c;
@@ -264,7 +264,9 @@ uint32_t literal(const Accumulation &how, Element type,
   return c;
 }
 
-/// Finite numbers: of all sizes, of like sizes, few bits, zeros.
+/// Finite numbers: of all sizes (kind 0), of like sizes with few bits (1);
+/// where the type has them, with products around 2^−100 (2), where terms begin
+/// to leave what float holds exactly, and up to 2^130 (3); zeros.
 uint32_t drawn(Random &r, Element type, int kind) {
   auto finite = [](uint32_t u, uint32_t exponentMask) {
     return (u & exponentMask) == exponentMask
@@ -275,6 +277,10 @@ uint32_t drawn(Random &r, Element type, int kind) {
   if (r.below(16) == 0)
     return 0;
   float near = float(int(r.below(4001)) - 2000) / 512;
+  if (kind >= 2 && (type == Element::BF16 || type == Element::TF32)) {
+    near = std::ldexp(near, int(u % 30) + (kind == 2 ? -65 : 34));
+    return type == Element::BF16 ? toBFloat(near) : f32(near);
+  }
   switch (type) {
   case Element::F16:
     return kind ? toHalf(near) : finite(u & 0xffff, 0x7c00);
@@ -313,17 +319,19 @@ TEST(TensorCore, IsTheModelBitForBit) {
       if (half && (k.type == Element::BF16 || k.type == Element::TF32))
         continue;
       Accumulation how = accumulationOf(k.sm, k.unit, k.type, half);
-      for (unsigned round = 0; round < 40; ++round) {
-        const unsigned m = 16, n = 16;
+      for (unsigned round = 0; round < 80; ++round) {
+        const unsigned m = 16, n = round / 4 % 2 ? 16 : 8;
         std::vector<uint32_t> a(m * k.k), b(k.k * n), c(m * n);
         for (uint32_t &v : a)
-          v = drawn(random, k.type, round % 2);
+          v = drawn(random, k.type, round % 4);
         for (uint32_t &v : b)
-          v = drawn(random, k.type, round % 2);
+          v = drawn(random, k.type, round % 4);
         for (uint32_t &v : c) {
           float near = float(int(random.below(4001)) - 2000) / 512;
-          v = half ? toHalf(near)
-                   : f32(near * std::ldexp(1.0f, int(random.below(40)) - 30));
+          v = half
+                  ? toHalf(near)
+                  : f32(near * std::ldexp(1.0f, int(random.below(40)) - 30 -
+                                                    (round % 4 == 2 ? 90 : 0)));
         }
         std::vector<uint32_t> before = c;
         multiply(how, {m, n, k.k}, k.type, k.type, a.data(), b.data(),
@@ -332,7 +340,7 @@ TEST(TensorCore, IsTheModelBitForBit) {
           for (unsigned j = 0; j < n; ++j) {
             std::vector<uint32_t> x(k.k), y(k.k);
             for (unsigned l = 0; l < k.k; ++l) {
-              x[l] = a[i * k.k + l];
+              x[l] = a[l * m + i];
               y[l] = b[l * n + j];
             }
             uint32_t want = literal(how, k.type, x, y, before[i * n + j]);

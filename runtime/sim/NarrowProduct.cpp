@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of the narrow floating-point types (TensorCore.h has the model).
+//
+// Two kernels, both over many columns at once. Where a product of two numbers
+// and the alignment of it are exact in float, which is nearly always, a term is
+// two multiplications and a conversion to int32, which is what the model's
+// truncation is (plainKernel). The flag `odd` says that somewhere this was not
+// so; all is done again then, with significands and exponents apart
+// (exactKernel): significand product (exact: at most 22 bits) times a power of
+// two that is made by writing the exponent field. Eight products, each below 4 · 2^F, fit in an int32 for F ≤ 26; longer
+// sums are made in double, exactly. Only the second kernel sees infinities, NaN
+// and overflow, and leaves them to a third way, one element at a time.
+#include "runtime/sim/TensorCore.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace act::runtime::sim {
+
+namespace {
+
+// Exponents beyond those of any number: zero never wins the maximum, a special
+// always does, even times zero.
+constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
+
+#define ACT_INLINE static inline __attribute__((always_inline))
+
+/// `number`: the value (of specials: anything), or the significand alone. Of
+/// TF32 the low 13 bits of the word are not looked at.
+template <class F, bool Value>
+ACT_INLINE void takeApart(const uint32_t *codes, size_t count, float *number,
+                          int32_t *exponent) {
+  constexpr unsigned M = F::mantissaBits;
+  constexpr unsigned shift = std::is_same_v<F, TF32> ? 13 : 0;
+  constexpr uint32_t top = (1u << F::exponentBits) - 1;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t u = codes[i] >> shift, a = u & uint32_t(F::magnitude);
+    uint32_t e = a >> M, m = a & ((1u << M) - 1);
+    int32_t x = int32_t(e ? e : 1) - F::bias;
+    float s;
+    if constexpr (Value) { // the bits in place, and the bias made up for
+      s = __builtin_bit_cast(float, a << (23 - M)) *
+          __builtin_bit_cast(float, uint32_t(254 - F::bias) << 23);
+    } else {
+      int32_t whole = int32_t(m | (e ? 1u << M : 0));
+      s = float(whole) * (1.0f / (1u << M));
+    }
+    number[i] = u >> F::signShift & 1 ? -s : s;
+    x = a == 0 ? zeroExponent : x;
+    bool odd = F::hasInfinity ? e == top : a == uint32_t(F::nan);
+    exponent[i] = odd ? specialExponent : x;
+  }
+}
+
+template <bool Value>
+ACT_INLINE void takeApart(Element type, const uint32_t *codes, size_t count,
+                          float *number, int32_t *exponent) {
+  switch (type) {
+  case Element::F16:
+    return takeApart<F16, Value>(codes, count, number, exponent);
+  case Element::BF16:
+    return takeApart<BF16, Value>(codes, count, number, exponent);
+  case Element::E4M3:
+    return takeApart<E4M3, Value>(codes, count, number, exponent);
+  case Element::E5M2:
+    return takeApart<E5M2, Value>(codes, count, number, exponent);
+  default:
+    return takeApart<TF32, Value>(codes, count, number, exponent);
+  }
+}
+
+float valueOf(Element type, uint32_t code) {
+  switch (type) {
+  case Element::F16:
+    return widen<F16>(code);
+  case Element::BF16:
+    return widen<BF16>(code);
+  case Element::E4M3:
+    return widen<E4M3>(code);
+  case Element::E5M2:
+    return widen<E5M2>(code);
+  default:
+    return fromTF32(code);
+  }
+}
+
+/// Everything of one product; the kernels' argument. They take the operands
+/// apart into `as` and so on, which are as large as a and b.
+struct Work {
+  Extent extent;
+  Accumulation how;
+  Element aType, bType;
+  const uint32_t *a, *b; // [k][m], [k][n]
+  float *as, *bs;
+  int32_t *ae, *be;
+  uint32_t *c;
+  uint8_t *bad; // [m][n]: an operand is not finite, or a sum was not
+};
+
+template <unsigned W> struct Vectors {
+  typedef int32_t Ints __attribute__((vector_size(4 * W)));
+  typedef uint32_t Words __attribute__((vector_size(4 * W)));
+  typedef float Floats __attribute__((vector_size(4 * W)));
+  typedef double Doubles __attribute__((vector_size(8 * W)));
+  typedef int64_t Longs __attribute__((vector_size(8 * W)));
+};
+constexpr unsigned W = 8; // of exactKernel
+using Ints = Vectors<W>::Ints;
+using Words = Vectors<W>::Words;
+using Floats = Vectors<W>::Floats;
+using Doubles = Vectors<W>::Doubles;
+using Longs = Vectors<W>::Longs;
+
+template <typename V> ACT_INLINE void load(V &v, const void *p) {
+  std::memcpy(&v, p, sizeof v);
+}
+
+/// False: a term was out of the range in which float is exact; c is of no use.
+/// `Short`: a block's sum fits in an int32.
+template <Accumulation::Result R, bool Short, unsigned W>
+ACT_INLINE bool plainKernel(const Work &w) {
+  using V = Vectors<W>;
+  const unsigned m = w.extent.m, n = w.extent.n, k = w.extent.k;
+  const int F = w.how.fraction;
+  // Products below 2^112 and units of at least 2^−126 (F ≤ 27): every term that
+  // is not truncated to zero is a normal number, and so is the result.
+  constexpr int least = -99, most = 110;
+  typename V::Ints odd = {};
+  for (unsigned col = 0; col < n; col += W) {
+    const float *bs = w.bs + col;
+    const int32_t *be = w.be + col;
+    for (unsigned row = 0; row < m; ++row) {
+      typename V::Floats c;
+      load(c, w.c + row * n + col);
+      for (unsigned first = 0; first < k; first += w.how.block) {
+        unsigned end = std::min(k, first + w.how.block);
+        typename V::Ints field, e;
+        load(field, &c);
+        field &= 0x7fffffff;
+        e = (field >> 23) - 127;
+        e = field == 0 ? typename V::Ints{} + zeroExponent : e;
+        typename V::Ints largest = e;
+        for (unsigned i = first; i < end; ++i) {
+          load(e, be + i * n);
+          e += w.ae[i * m + row];
+          largest = e > largest ? e : largest;
+        }
+        odd |= (largest > most) | ((largest < least) & (largest > -special));
+        largest = largest < least ? typename V::Ints{} + least : largest;
+        largest = largest > most ? typename V::Ints{} + most : largest;
+        typename V::Ints bits = (F + 127 - largest) << 23;
+        typename V::Floats scale;
+        load(scale, &bits);
+        auto term = [&](unsigned i) __attribute__((always_inline)) {
+          typename V::Floats s;
+          load(s, bs + i * n);
+          return __builtin_convertvector(s * w.as[i * m + row] * scale,
+                                         typename V::Ints);
+        };
+        auto terms = [&](unsigned i, unsigned stop)
+                         __attribute__((always_inline)) {
+                           typename V::Ints sum = term(i);
+                           for (++i; i < stop; ++i)
+                             sum += term(i);
+                           return sum;
+                         };
+        typename V::Ints ofC =
+            __builtin_convertvector(c * scale, typename V::Ints);
+        typename V::Floats total;
+        typename V::Ints larger; // to nearest went away from zero
+        if constexpr (Short) {
+          typename V::Ints sum = ofC + terms(first, end);
+          total = __builtin_convertvector(sum, typename V::Floats);
+          typename V::Ints back =
+              __builtin_convertvector(total, typename V::Ints);
+          larger = sum > 0 ? back > sum : back < sum;
+        } else {
+          typename V::Doubles sum =
+              __builtin_convertvector(ofC, typename V::Doubles);
+          for (unsigned i = first; i < end; i += 8)
+            sum += __builtin_convertvector(terms(i, std::min(end, i + 8)),
+                                           typename V::Doubles);
+          total = __builtin_convertvector(sum, typename V::Floats);
+          typename V::Doubles back =
+              __builtin_convertvector(total, typename V::Doubles);
+          typename V::Longs wide = sum > 0 ? back > sum : back < sum;
+          larger = __builtin_convertvector(wide, typename V::Ints);
+        }
+        load(bits, &total);
+        if constexpr (R != Accumulation::RnF32)
+          bits += larger; // −1 where true: the next code towards zero
+        if constexpr (R == Accumulation::Rz13)
+          bits &= ~0x3ff;
+        load(total, &bits);
+        bits = (largest - F + 127) << 23;
+        load(scale, &bits);
+        c = total * scale; // a power of two
+      }
+      std::memcpy(w.c + row * n + col, &c, sizeof c);
+    }
+  }
+  int any = 0;
+  for (unsigned i = 0; i < W; ++i)
+    any |= odd[i];
+  return any == 0;
+}
+
+/// The accumulator as a term.
+template <bool Half> ACT_INLINE void split(const Words &c, Floats &s, Ints &e) {
+  constexpr unsigned M = Half ? 10 : 23, bias = Half ? 15 : 127;
+  constexpr uint32_t magnitude = Half ? 0x7fff : 0x7fffffff;
+  Words a = c & magnitude;
+  Ints field = Ints(a >> M);
+  Words m = a & ((1u << M) - 1);
+  m = field != 0 ? m | (1u << M) : m;
+  s = __builtin_convertvector(Ints(m), Floats) * (1.0f / (1u << M));
+  s = (c & (magnitude + 1)) != 0 ? -s : s;
+  e = (field != 0 ? field : 1) - int(bias);
+  e = a == 0 ? Ints{} + zeroExponent : e;
+  e = field == (Half ? 31 : 255) ? Ints{} + specialExponent : e;
+}
+
+/// x, not rounded yet, as the accumulator's bits.
+template <Accumulation::Result R> ACT_INLINE Words rounded(const Doubles &x) {
+  if constexpr (R == Accumulation::RnF16) {
+    Words r;
+    for (unsigned i = 0; i < W; ++i)
+      r[i] = narrowDouble<F16>(x[i]);
+    return r;
+  } else {
+    Floats f = __builtin_convertvector(x, Floats);
+    Ints u;
+    load(u, &f);
+    if constexpr (R != Accumulation::RnF32) {
+      // To nearest has gone away from zero where the result is larger; the next
+      // number towards zero has the next smaller code. True overflow stays.
+      Doubles back = __builtin_convertvector(f, Doubles);
+      Longs up = x > 0 ? back > x : back < x;
+      Doubles size = x < 0 ? -x : x;
+      up &= size < 0x1p128;
+      u += __builtin_convertvector(up, Ints); // −1 where true
+    }
+    if constexpr (R == Accumulation::Rz13)
+      u = (u & 0x7f800000) == 0x7f800000 ? u : u & ~0x3ff;
+    return Words(u);
+  }
+}
+
+template <Accumulation::Result R> ACT_INLINE void exactKernel(const Work &w) {
+  constexpr bool half = R == Accumulation::RnF16;
+  const unsigned m = w.extent.m, n = w.extent.n, k = w.extent.k;
+  const int F = w.how.fraction;
+  for (unsigned row = 0; row < m; ++row) {
+    const float *as = w.as + row; // m apart
+    const int32_t *ae = w.ae + row;
+    for (unsigned col = 0; col < n; col += W) {
+      const float *bs = w.bs + col;
+      const int32_t *be = w.be + col;
+      Words c;
+      load(c, w.c + row * n + col);
+      Ints bad = {};
+      for (unsigned first = 0; first < k; first += w.how.block) {
+        unsigned end = std::min(k, first + w.how.block);
+        Floats cs;
+        Ints ce;
+        split<half>(c, cs, ce);
+        Ints largest = Ints{} - 126;
+        largest = ce > largest ? ce : largest;
+        for (unsigned i = first; i < end; ++i) {
+          Ints e;
+          load(e, be + i * n);
+          e += ae[i * m];
+          largest = e > largest ? e : largest;
+        }
+        bad |= largest > special;
+        largest = largest > special ? Ints{} : largest;
+        // A term of exponent e is multiplied by 2^(e − base − 127).
+        Ints base = largest - (F + 127);
+        // Inlined, or vectors would be handed over in another way than here.
+        auto aligned = [&](Floats s, Ints e) __attribute__((always_inline)) {
+          Ints t = e - base;
+          t = t < 64 ? Ints{} + 64 : t; // 2^−63: truncates to zero as well
+          t = t > F + 127 ? Ints{} + (F + 127) : t; // only where bad
+          Ints bits = t << 23;
+          Floats scale;
+          load(scale, &bits);
+          return __builtin_convertvector(s * scale, Ints);
+        };
+        Doubles total = __builtin_convertvector(aligned(cs, ce), Doubles);
+        for (unsigned i = first; i < end;) {
+          Ints sum = {};
+          for (unsigned stop = std::min(end, i + 8); i < stop; ++i) {
+            Floats s;
+            Ints e;
+            load(s, bs + i * n);
+            load(e, be + i * n);
+            sum += aligned(s * as[i * m], e + ae[i * m]);
+          }
+          total += __builtin_convertvector(sum, Doubles);
+        }
+        Longs exponent = __builtin_convertvector(largest - F + 1023, Longs)
+                         << 52;
+        Doubles scale;
+        load(scale, &exponent);
+        c = rounded<R>(total * scale);
+      }
+      bad |= half ? (c & 0x7c00) == 0x7c00 : (c & 0x7f800000) == 0x7f800000;
+      std::memcpy(w.c + row * n + col, &c, sizeof c);
+      for (unsigned i = 0; i < W; ++i)
+        w.bad[row * n + col + i] = bad[i] != 0;
+    }
+  }
+}
+
+template <bool Value> ACT_INLINE void takeApart(const Work &w) {
+  const Extent &x = w.extent;
+  takeApart<Value>(w.aType, w.a, size_t(x.k) * x.m, w.as, w.ae);
+  takeApart<Value>(w.bType, w.b, size_t(x.k) * x.n, w.bs, w.be);
+}
+
+template <Accumulation::Result R> ACT_INLINE bool plainKernel(const Work &w) {
+  bool isShort = (4 * w.how.block + 2) << w.how.fraction <= 1 << 30;
+  if (w.extent.n % 16)
+    return isShort ? plainKernel<R, true, 8>(w) : plainKernel<R, false, 8>(w);
+  return isShort ? plainKernel<R, true, 16>(w) : plainKernel<R, false, 16>(w);
+}
+
+ACT_INLINE bool anyPlainKernel(const Work &w) {
+  if (w.how.result == Accumulation::RnF16)
+    return false;
+  takeApart<true>(w);
+  switch (w.how.result) {
+  case Accumulation::RzF32:
+    return plainKernel<Accumulation::RzF32>(w);
+  case Accumulation::Rz13:
+    return plainKernel<Accumulation::Rz13>(w);
+  default:
+    return plainKernel<Accumulation::RnF32>(w);
+  }
+}
+
+ACT_INLINE void anyExactKernel(const Work &w) {
+  takeApart<false>(w);
+  switch (w.how.result) {
+  case Accumulation::RzF32:
+    return exactKernel<Accumulation::RzF32>(w);
+  case Accumulation::Rz13:
+    return exactKernel<Accumulation::Rz13>(w);
+  case Accumulation::RnF32:
+    return exactKernel<Accumulation::RnF32>(w);
+  case Accumulation::RnF16:
+    return exactKernel<Accumulation::RnF16>(w);
+  }
+}
+
+/// For what this machine has of vectors.
+struct Kernels {
+  bool (*plain)(const Work &);
+  void (*exact)(const Work &);
+};
+
+bool plain128(const Work &w) { return anyPlainKernel(w); }
+void exact128(const Work &w) { anyExactKernel(w); }
+#if defined(__x86_64__)
+#define ACT_AVX2 __attribute__((target("avx2")))
+#define ACT_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq")))
+ACT_AVX2 bool plain256(const Work &w) { return anyPlainKernel(w); }
+ACT_AVX2 void exact256(const Work &w) { anyExactKernel(w); }
+ACT_AVX512 bool plain512(const Work &w) { return anyPlainKernel(w); }
+ACT_AVX512 void exact512(const Work &w) { anyExactKernel(w); }
+#endif
+
+Kernels chooseKernels() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return {plain512, exact512};
+  if (__builtin_cpu_supports("avx2"))
+    return {plain256, exact256};
+#endif
+  return {plain128, exact128};
+}
+
+/// One element by the same rules, for the rare ones with infinities or NaN: the
+/// specials decide, or a sum overflowed on the way.
+uint32_t slowElement(const Work &w, unsigned row, unsigned col, uint32_t c) {
+  const unsigned m = w.extent.m, n = w.extent.n, k = w.extent.k;
+  const bool half = w.how.result == Accumulation::RnF16;
+  auto asDouble = [&](uint32_t bits) -> double {
+    return half ? fromHalf(uint16_t(bits)) : __builtin_bit_cast(float, bits);
+  };
+  for (unsigned first = 0; first < k; first += w.how.block) {
+    unsigned end = std::min(k, first + w.how.block);
+    double specials = asDouble(c);
+    bool finite = std::isfinite(specials);
+    for (unsigned i = first; i < end; ++i) {
+      double p = double(valueOf(w.aType, w.a[i * m + row])) *
+                 double(valueOf(w.bType, w.b[i * n + col]));
+      if (!std::isfinite(p)) { // the product of finite ones is finite
+        specials = finite ? p : specials + p;
+        finite = false;
+      }
+    }
+    if (!finite) {
+      c = specials != specials ? (half ? 0x7fff : 0x7fffffff)
+          : half               ? (specials < 0 ? 0xfc00 : 0x7c00)
+                               : (specials < 0 ? 0xff800000 : 0x7f800000);
+      continue;
+    }
+    // One block alone, by the kernel, eight columns of it the same.
+    unsigned length = end - first;
+    uint32_t c8[W];
+    uint8_t bad8[W];
+    std::vector<uint32_t> a1(length), b8(length * W);
+    std::vector<float> as(length), bs(length * W);
+    std::vector<int32_t> ae(length), be(length * W);
+    for (unsigned i = 0; i < length; ++i) {
+      a1[i] = w.a[(first + i) * m + row];
+      std::fill_n(b8.begin() + i * W, W, w.b[(first + i) * n + col]);
+    }
+    std::fill(c8, c8 + W, c);
+    exact128({{1, W, length},
+              w.how,
+              w.aType,
+              w.bType,
+              a1.data(),
+              b8.data(),
+              as.data(),
+              bs.data(),
+              ae.data(),
+              be.data(),
+              c8,
+              bad8});
+    c = c8[0];
+  }
+  return c;
+}
+
+} // namespace
+
+void multiply(const Accumulation &how, Extent x, Element aType, Element bType,
+              const uint32_t *a, const uint32_t *b, uint32_t *c) {
+  static const Kernels kernels = chooseKernels();
+  thread_local std::vector<float> numbers;
+  thread_local std::vector<int32_t> exponents;
+  thread_local std::vector<uint8_t> bad;
+  thread_local std::vector<uint32_t> before, ordered;
+  size_t ofA = size_t(x.k) * x.m, ofB = size_t(x.k) * x.n;
+  size_t ofC = size_t(x.m) * x.n;
+  if (how.order) { // the same permutation of K on both sides
+    std::vector<unsigned> p(x.k);
+    Random random(how.order, 0);
+    for (unsigned i = 0; i < x.k; ++i)
+      p[i] = i;
+    for (unsigned i = x.k; i > 1; --i)
+      std::swap(p[i - 1], p[random.below(i)]);
+    ordered.resize(ofA + ofB);
+    for (unsigned j = 0; j < x.k; ++j) {
+      std::copy_n(a + p[j] * x.m, x.m, ordered.begin() + j * x.m);
+      std::copy_n(b + p[j] * x.n, x.n, ordered.begin() + ofA + j * x.n);
+    }
+    a = ordered.data();
+    b = ordered.data() + ofA;
+  }
+  numbers.resize(ofA + ofB);
+  exponents.resize(ofA + ofB);
+  before.assign(c, c + ofC);
+  bad.resize(ofC);
+  Work w = {x,
+            how,
+            aType,
+            bType,
+            a,
+            b,
+            numbers.data(),
+            numbers.data() + ofA,
+            exponents.data(),
+            exponents.data() + ofA,
+            c,
+            bad.data()};
+  if (kernels.plain(w))
+    return;
+  std::copy_n(before.data(), ofC, c);
+  kernels.exact(w);
+  for (size_t i = 0; i < ofC; ++i)
+    if (bad[i])
+      c[i] = slowElement(w, unsigned(i / x.n), unsigned(i % x.n), before[i]);
+}
+
+} // namespace act::runtime::sim
