@@ -168,7 +168,8 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   struct Choice {
     int64_t rows, step, stages, warps;
   };
-  static constexpr Choice choices[tightest] = {{64, 64, 1, 4},
+  static constexpr Choice choices[tightest] = {{128, 64, 1, 8},
+                                               {64, 64, 1, 4},
                                                {64, 32, 1, 4},
                                                {32, 32, 1, 4},
                                                {32, 16, 1, 2},
@@ -182,7 +183,41 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   grid.warps = std::min(grid.warps, c.warps);
 }
 
-void planProduct(KernelGrid &grid, const ProductShape &p, int64_t tightness) {
+/// Fewer columns at once, or more warps, where a thread would keep more numbers
+/// of accumulators than its 255 registers leave room for: those of the results'
+/// products, and of the products that these are made of, block by block.
+void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results) {
+  constexpr int64_t most = 160;
+  llvm::SmallPtrSet<Operation *, 8> products;
+  int64_t kept = 0;
+  for (Value v : results) {
+    Value u = unshaped(v);
+    llvm::DenseMap<Value, Dims> seen;
+    visitBehind(u, identity(u), seen, [&](linalg::GenericOp op, const Dims &) {
+      if (factorsOf(op))
+        products.insert(op);
+      return true;
+    });
+    auto own = anyProductBehind(u);
+    kept += own && own->computed;
+  }
+  int64_t inner = int64_t(products.size()) - kept, rows = grid.blocks[p.rows];
+  auto fits = [&](int64_t warps, int64_t step) {
+    return rows * (kept * grid.blocks[p.columns] + inner * step) <=
+           most * 32 * warps;
+  };
+  const int64_t warps = grid.warps, step = grid.step;
+  for (int64_t w : {warps, std::max<int64_t>(warps, 8)})
+    for (int64_t s : {step, std::min<int64_t>(step, 32)})
+      if (fits(w, s)) {
+        grid.warps = w;
+        grid.step = s;
+        return;
+      }
+}
+
+void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
+                 int64_t tightness) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
@@ -192,6 +227,7 @@ void planProduct(KernelGrid &grid, const ProductShape &p, int64_t tightness) {
     grid.blocks[p.rows] = block(rows, width <= 128 ? 128 : 64, 64);
     grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
     tighten(grid, p.rows, tightness);
+    fitRegisters(grid, p, results);
     return;
   }
   int64_t others = 1;
@@ -247,7 +283,7 @@ KernelGrid act::tile::planGrid(ValueRange results, int64_t tightness) {
   if (shape.empty())
     return grid;
   if (auto p = productBehind(grid.root)) {
-    planProduct(grid, *p, tightness);
+    planProduct(grid, *p, results, tightness);
     return grid;
   }
   if (auto p = anyProductBehind(grid.root)) {

@@ -29,7 +29,7 @@ struct KernelGrid {
 mlir::Value unshaped(mlir::Value v);
 
 /// The last tightness: of an option of --convert-linalg-to-tile.
-constexpr int64_t tightest = 5;
+constexpr int64_t tightest = 6;
 KernelGrid planGrid(mlir::ValueRange results, int64_t tightness = 0);
 
 /// For each dimension of `v`, the dimension of the grid's root that counts the

@@ -18,13 +18,13 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
 
     How much shared memory a kernel takes is known only when it is lowered.
     `tightness` is for those that took too much: 0 are the blocks that are
-    fastest, and with each step up to 5 products of computed blocks (attention,
+    fastest, and with each step up to 6 products of computed blocks (attention,
     of wide heads) have smaller blocks or fewer stages.
   }];
   let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
     "ieee, bf16x3 or tf32: how products of f32 are made">,
     Option<"tightness", "tightness", "int64_t", "0",
-    "0 to 5: smaller blocks, for less shared memory">];
+    "0 to 6: smaller blocks, for less shared memory">];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::gpu::GPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -29,31 +29,36 @@ using namespace act::tile;
 
 namespace {
 
-/// A load, what transposes it, and its conversion to an operand. Where the
-/// conversion is in a loop and the load in front of it, the block is copied
-/// once and read in every iteration: registers are scarcer than shared memory.
-struct Chain {
+/// A load that operands of dots are made of, and what reads it: conversions,
+/// also of the transposed block, and other ops, which get it in the load's own
+/// layout. Where a conversion is in a loop and the load in front of it, the
+/// block is copied once and read in every iteration: registers are scarcer than
+/// shared memory.
+struct Staged {
   LoadOp load;
-  TransOp trans; // or null
-  ConvertLayoutOp conversion;
+  SmallVector<ConvertLayoutOp> conversions;
 };
 
-std::optional<Chain> chainOf(DotOp dot, unsigned operand) {
-  auto conversion = dot->getOperand(operand).getDefiningOp<ConvertLayoutOp>();
-  if (!conversion || !conversion->hasOneUse())
+bool isOperand(ConvertLayoutOp conversion) {
+  return llvm::any_of(conversion->getUses(), [](OpOperand &use) {
+    return isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+  });
+}
+
+std::optional<Staged> stagedOf(LoadOp load) {
+  Staged s{load, {}};
+  auto collect = [&](Value v) {
+    for (Operation *user : v.getUsers())
+      if (auto conversion = dyn_cast<ConvertLayoutOp>(user))
+        s.conversions.push_back(conversion);
+  };
+  collect(load.getResult());
+  for (Operation *user : load->getUsers())
+    if (auto trans = dyn_cast<TransOp>(user))
+      collect(trans.getResult());
+  if (llvm::none_of(s.conversions, isOperand))
     return std::nullopt;
-  Chain c{nullptr, nullptr, conversion};
-  Value from = conversion.getInput();
-  if (auto trans = from.getDefiningOp<TransOp>()) {
-    if (!trans->hasOneUse())
-      return std::nullopt;
-    c.trans = trans;
-    from = trans.getInput();
-  }
-  c.load = from.getDefiningOp<LoadOp>();
-  if (!c.load || !c.load->hasOneUse())
-    return std::nullopt;
-  return c;
+  return s;
 }
 
 /// Chunks of 16 bytes along the block's last dimension are aligned, and inside
@@ -113,29 +118,29 @@ public:
   void run();
 
 private:
-  Value allocate(Chain c, int64_t slots);
+  Value allocate(LoadOp load, int64_t slots);
   void copy(LoadOp load, ValueRange indices, Value shared, ValueRange slot);
-  void read(Chain c, Value shared, ValueRange slot);
-  void stageOnce(ArrayRef<Chain> chains);
-  bool stageLoop(scf::ForOp loop, ArrayRef<Chain> chains);
+  void read(const Staged &s, Value shared, ValueRange slot);
+  void stageOnce(ArrayRef<Staged> loads);
+  bool stageLoop(scf::ForOp loop, ArrayRef<Staged> loads);
   /// The loads' indices in another iteration.
   std::vector<SmallVector<Value>>
-  indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter);
+  indicesAt(scf::ForOp loop, ArrayRef<Staged> loads, Value counter);
 
   gpu::GPUFuncOp kernel;
   int64_t stages;
   OpBuilder b;
 };
 
-Value Staging::allocate(Chain c, int64_t slots) {
-  auto block = cast<RankedTensorType>(c.load.getType());
+Value Staging::allocate(LoadOp load, int64_t slots) {
+  auto block = cast<RankedTensorType>(load.getType());
   SmallVector<int64_t> shape{slots};
   llvm::append_range(shape, block.getShape());
   int64_t width = layout::Shared::evenWidth(block.getDimSize(1) *
                                             bytesOf(block.getElementType()));
   auto type = SharedType::get(shape, block.getElementType(),
                               SharedLayoutAttr::get(b.getContext(), width));
-  return AllocSharedOp::create(b, c.load.getLoc(), type, IntegerAttr());
+  return AllocSharedOp::create(b, load.getLoc(), type, IntegerAttr());
 }
 
 void Staging::copy(LoadOp load, ValueRange indices, Value shared,
@@ -144,78 +149,89 @@ void Staging::copy(LoadOp load, ValueRange indices, Value shared,
                       load.getExtents());
 }
 
-void Staging::read(Chain c, Value shared, ValueRange slot) {
-  Location loc = c.load.getLoc();
-  auto operand = cast<RankedTensorType>(c.conversion.getType());
-  auto block = cast<RankedTensorType>(c.load.getType());
+void Staging::read(const Staged &s, Value shared, ValueRange slot) {
+  LoadOp load = s.load;
+  Location loc = load.getLoc();
+  auto block = cast<RankedTensorType>(load.getType());
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(c.conversion);
-  Value v;
-  if (c.trans) {
-    // The operand's layout with its dimensions swapped is the block's.
-    auto type = with(block, swapped(distributed(operand)));
-    v = LoadSharedOp::create(b, loc, type, shared, slot);
-    v = TransOp::create(b, loc, operand, v);
-  } else {
-    v = LoadSharedOp::create(b, loc, operand, shared, slot);
+  for (ConvertLayoutOp conversion : s.conversions) {
+    b.setInsertionPoint(conversion);
+    auto wanted = cast<RankedTensorType>(conversion.getType());
+    Value v;
+    auto trans = conversion.getInput().getDefiningOp<TransOp>();
+    if (trans) {
+      // The wanted layout with its dimensions swapped is the block's.
+      auto type = with(block, swapped(distributed(wanted)));
+      v = LoadSharedOp::create(b, loc, type, shared, slot);
+      v = TransOp::create(b, loc, wanted, v);
+    } else {
+      v = LoadSharedOp::create(b, loc, wanted, shared, slot);
+    }
+    conversion.getResult().replaceAllUsesWith(v);
+    conversion.erase();
+    if (trans && trans->use_empty())
+      trans.erase();
   }
-  c.conversion.getResult().replaceAllUsesWith(v);
-  c.conversion.erase();
-  if (c.trans)
-    c.trans.erase();
-  c.load.erase();
+  if (!load->use_empty()) {
+    b.setInsertionPoint(load);
+    Value v = LoadSharedOp::create(b, loc, block, shared, slot);
+    load.getResult().replaceAllUsesWith(v);
+  }
+  load.erase();
 }
 
-void Staging::stageOnce(ArrayRef<Chain> chains) {
-  for (Chain c : chains) {
-    b.setInsertionPoint(c.load);
-    Location loc = c.load.getLoc();
-    Value shared = allocate(c, 1);
+void Staging::stageOnce(ArrayRef<Staged> loads) {
+  for (const Staged &s : loads) {
+    LoadOp load = s.load;
+    b.setInsertionPoint(load);
+    Location loc = load.getLoc();
+    Value shared = allocate(load, 1);
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    if (c.load->getParentOfType<LoopLikeOpInterface>())
+    if (load->getParentOfType<LoopLikeOpInterface>())
       BarrierOp::create(b, loc); // the last iteration may still be read
-    copy(c.load, c.load.getIndices(), shared, zero);
+    copy(load, load.getIndices(), shared, zero);
     CommitCopiesOp::create(b, loc);
     WaitCopiesOp::create(b, loc, 0);
     BarrierOp::create(b, loc);
-    read(c, shared, zero);
+    read(s, shared, zero);
   }
 }
 
 std::vector<SmallVector<Value>>
-Staging::indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter) {
+Staging::indicesAt(scf::ForOp loop, ArrayRef<Staged> loads, Value counter) {
   SetVector<Operation *> slice;
-  for (Chain c : chains)
-    (void)sliceOf(loop, c.load.getIndices(), slice);
+  for (const Staged &s : loads)
+    (void)sliceOf(loop, LoadOp(s.load).getIndices(), slice);
   IRMapping map;
   map.map(loop.getInductionVar(), counter);
   for (Operation *op : slice)
     b.clone(*op, map);
   std::vector<SmallVector<Value>> all;
-  for (Chain c : chains) {
+  for (const Staged &s : loads) {
     SmallVector<Value> indices;
-    for (Value v : c.load.getIndices())
+    for (Value v : LoadOp(s.load).getIndices())
       indices.push_back(map.lookupOrDefault(v));
     all.push_back(indices);
   }
   return all;
 }
 
-bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
-  SmallVector<Chain> chains;
-  for (Chain c : all) {
+bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
+  SmallVector<Staged> loads;
+  for (const Staged &s : all) {
     SetVector<Operation *> slice;
-    if (succeeded(sliceOf(loop, c.load.getIndices(), slice)) &&
-        loop.isDefinedOutsideOfLoop(c.load.getView()))
-      chains.push_back(c);
+    LoadOp load = s.load;
+    if (succeeded(sliceOf(loop, load.getIndices(), slice)) &&
+        loop.isDefinedOutsideOfLoop(load.getView()))
+      loads.push_back(s);
   }
-  if (chains.empty())
+  if (loads.empty())
     return false;
   Location loc = loop.getLoc();
   b.setInsertionPoint(loop);
   SmallVector<Value> buffers;
-  for (Chain c : chains)
-    buffers.push_back(allocate(c, stages));
+  for (const Staged &s : loads)
+    buffers.push_back(allocate(s.load, stages));
 
   // Prologue. What came before may still be read.
   BarrierOp::create(b, loc);
@@ -237,51 +253,59 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
   for (int64_t s = 0; s + 1 < stages; ++s) {
     if (s)
       counter = advance(counter, 1);
-    auto indices = indicesAt(loop, chains, counter);
-    for (auto [i, c] : llvm::enumerate(chains))
-      copy(c.load, indices[i], buffers[i], constant(s));
+    auto indices = indicesAt(loop, loads, counter);
+    for (auto [i, staged] : llvm::enumerate(loads))
+      copy(staged.load, indices[i], buffers[i], constant(s));
     CommitCopiesOp::create(b, loc);
   }
 
-  // The loop carries the slot that it reads.
+  // The loop carries the slot that it reads, in 32 bits: fewer registers.
+  auto number = [&](OpBuilder &at, int64_t v) -> Value {
+    return arith::ConstantOp::create(at, loc, at.getI32IntegerAttr(v));
+  };
+  auto nextOf = [&](OpBuilder &at, Value slot) -> Value {
+    Value next = arith::AddIOp::create(at, loc, slot, number(at, 1));
+    Value wraps = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, next,
+                                        number(at, stages));
+    return arith::SelectOp::create(at, loc, wraps, number(at, 0), next);
+  };
+  auto indexOf = [&](Value slot) -> Value {
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), slot);
+  };
   IRRewriter rewriter(b);
   rewriter.setInsertionPoint(loop);
-  Value first = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value first = number(rewriter, 0);
   auto replaced = loop.replaceWithAdditionalYields(
       rewriter, {first}, /*replaceInitOperandUsesInLoop=*/false,
-      [&](OpBuilder &builder, Location l,
-          ArrayRef<BlockArgument> carried) -> SmallVector<Value> {
-        Value next = arith::AddIOp::create(
-            builder, l, carried[0],
-            arith::ConstantIndexOp::create(builder, l, 1));
-        Value end = arith::ConstantIndexOp::create(builder, l, stages);
-        Value wraps = arith::CmpIOp::create(
-            builder, l, arith::CmpIPredicate::eq, next, end);
-        return {arith::SelectOp::create(
-            builder, l, wraps, arith::ConstantIndexOp::create(builder, l, 0),
-            next)};
-      });
+      [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried)
+          -> SmallVector<Value> { return {nextOf(builder, carried[0])}; });
   loop = cast<scf::ForOp>(replaced->getOperation());
-  Value slot = loop.getRegionIterArgs().back();
+  Value carried = loop.getRegionIterArgs().back();
 
   b.setInsertionPointToStart(loop.getBody());
   WaitCopiesOp::create(b, loc, std::max<int64_t>(0, stages - 2));
   BarrierOp::create(b, loc);
   if (stages > 1) {
     auto indices =
-        indicesAt(loop, chains, advance(loop.getInductionVar(), stages - 1));
-    Value back = arith::AddIOp::create(b, loc, slot, constant(stages - 1));
-    Value over = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, back,
-                                       constant(stages));
-    Value target = arith::SelectOp::create(
-        b, loc, over, arith::SubIOp::create(b, loc, back, constant(stages)),
-        back);
-    for (auto [i, c] : llvm::enumerate(chains))
-      copy(c.load, indices[i], buffers[i], target);
+        indicesAt(loop, loads, advance(loop.getInductionVar(), stages - 1));
+    Value target; // the slot before this one
+    if (stages == 2) {
+      target = nextOf(b, carried);
+    } else {
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            carried, number(b, 0));
+      target = arith::SelectOp::create(
+          b, loc, isFirst, number(b, stages - 1),
+          arith::SubIOp::create(b, loc, carried, number(b, 1)));
+    }
+    target = indexOf(target);
+    for (auto [i, staged] : llvm::enumerate(loads))
+      copy(staged.load, indices[i], buffers[i], target);
     CommitCopiesOp::create(b, loc);
   }
-  for (auto [i, c] : llvm::enumerate(chains))
-    read(c, buffers[i], slot);
+  Value slot = indexOf(carried);
+  for (auto [i, staged] : llvm::enumerate(loads))
+    read(staged, buffers[i], slot);
   // Nothing may be under way when the kernel goes on or ends.
   b.setInsertionPointAfter(loop);
   WaitCopiesOp::create(b, loc, 0);
@@ -289,17 +313,16 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
 }
 
 void Staging::run() {
-  llvm::MapVector<Operation *, SmallVector<Chain>> byParent;
-  kernel.walk([&](DotOp dot) {
-    for (unsigned operand : {0, 1})
-      if (auto c = chainOf(dot, operand))
-        if (byChunks(c->load))
-          byParent[c->load->getParentOp()].push_back(*c);
+  llvm::MapVector<Operation *, SmallVector<Staged>> byParent;
+  kernel.walk([&](LoadOp load) {
+    if (byChunks(load))
+      if (auto staged = stagedOf(load))
+        byParent[load->getParentOp()].push_back(*staged);
   });
-  for (auto &[parent, chains] : byParent) {
+  for (auto &[parent, loads] : byParent) {
     auto loop = dyn_cast<scf::ForOp>(parent);
-    if (!loop || stages < 2 || !stageLoop(loop, chains))
-      stageOnce(chains);
+    if (!loop || stages < 2 || !stageLoop(loop, loads))
+      stageOnce(loads);
   }
 }
 

@@ -227,10 +227,10 @@ class BlockKernels:
             args += ["--arg", f"out:{name}[{size}]:{file}"]
             outputs.append((file, dtype, shape(kind)))
         # As compileGpuKernels does: smaller blocks until there is room.
-        for tightness in range(1, 7):
+        for tightness in range(1, 8):
             done = subprocess.run([self.run, "kernel", tile, "--threads=1", *self.options, *args],
                                   capture_output=True, text=True)
-            if tightness > 5 or "bytes of shared memory; a block has" not in done.stderr:
+            if tightness > 6 or "bytes of shared memory; a block has" not in done.stderr:
                 break
             _, tile = self.kernel(case, stem, tightness)
         if done.returncode:

@@ -73,4 +73,33 @@ gpu.module @kernels {
     tile.store %d, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
     gpu.return
   }
+
+  // What several ops need is copied once: two operands of dots, one of them
+  // transposed, and a block that is computed with.
+  // CHECK-LABEL: gpu.func @several
+  // CHECK: %[[S:.*]] = tile.alloc_shared : !tile.shared<2x64x64xbf16
+  // CHECK: scf.for
+  // CHECK: tile.copy_async {{.*}} to %[[S]][
+  // CHECK-NOT: tile.load %
+  // CHECK-NOT: tile.copy_async
+  // CHECK-COUNT-3: tile.load_shared %[[S]][
+  // CHECK: scf.yield
+  gpu.func @several(%x: !tile.view<256x64xbf16>, %y: !tile.view<64x64xbf16>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %y0 = tile.load %y[%c0 : 64, %c0 : 64] : !tile.view<64x64xbf16>
+    %r = scf.for %k = %c0 to %c256 step %c64 iter_args(%s = %zero) -> tensor<64x64xf32> {
+      %a = tile.load %x[%k : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %t = tile.trans %a : tensor<64x64xbf16>
+      %p = tile.dot %y0, %t, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      %d = tile.dot %y0, %a, %p : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      %e = arith.extf %a : tensor<64x64xbf16> to tensor<64x64xf32>
+      %f = arith.addf %d, %e : tensor<64x64xf32>
+      scf.yield %f : tensor<64x64xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
 }
