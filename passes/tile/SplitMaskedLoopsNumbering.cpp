@@ -49,7 +49,10 @@ Numbering::Number Numbering::compute(Value v) {
     return branch(choice, result);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     // Known where the loop was looked at, which is before what uses it.
-    return leaf();
+    Number n = leaf();
+    if (staysFinite(loop, result))
+      finite[n] = true;
+    return n;
   }
   bool word = isa<ReduceOp>(op) && cast<ReduceOp>(op).getKind();
   if ((op->getNumRegions() && !word) || op->getNumResults() != 1 ||
@@ -277,6 +280,18 @@ bool Numbering::loopDoesNothing(scf::ForOp loop) {
   for (auto [result, init] : llvm::zip(loop.getResults(), loop.getInitArgs()))
     numbers[result] = of(init);
   return true;
+}
+
+bool Numbering::staysFinite(scf::ForOp loop, unsigned result) {
+  if (!getElementTypeOrSelf(loop.getResult(result).getType()).isFloat() ||
+      !isFinite(of(loop.getInitArgs()[result])))
+    return false;
+  auto before = finite;
+  finite[of(loop.getRegionIterArgs()[result])] = true;
+  if (isFinite(of(loop.getYieldedValues()[result])))
+    return true;
+  finite = std::move(before);
+  return false;
 }
 
 bool Numbering::isWithoutEffect(Block &block) {

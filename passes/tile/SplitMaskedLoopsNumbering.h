@@ -60,6 +60,8 @@ private:
                             bool minus);
   /// Whether the iterations of an inner loop do nothing.
   bool loopDoesNothing(mlir::scf::ForOp loop);
+  /// Whether a loop's result is finite where it begins so: by induction.
+  bool staysFinite(mlir::scf::ForOp loop, unsigned result);
   bool isWithoutEffect(mlir::Block &block);
   bool isWithoutEffect(mlir::Operation &op);
 

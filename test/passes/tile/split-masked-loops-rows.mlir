@@ -42,4 +42,53 @@ gpu.module @kernels {
     tile.store %sum, %y[%c0 : 32] : !tile.view<32xf32>
     gpu.return
   }
+
+  // What was summed up in a loop before is finite, too: a hidden block, whose
+  // weights are 0, is skipped.
+  // CHECK-LABEL: gpu.func @finite
+  // CHECK: scf.for
+  // CHECK: tile.reduce add
+  // CHECK: scf.yield
+  // CHECK: scf.for
+  // CHECK-NOT: arith.cmpi
+  // CHECK: scf.yield
+  // CHECK: scf.for
+  // CHECK: arith.cmpi slt
+  // CHECK: scf.yield
+  // CHECK-NOT: scf.for
+  gpu.func @finite(%x: !tile.view<32x256xf32>, %n: i64, %y: !tile.view<32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c256 = arith.constant 256 : index
+    %none = arith.constant dense<0xFF800000> : tensor<32x16xf32>
+    %zero = arith.constant dense<0.0> : tensor<32xf32>
+    %ends = tensor.splat %n : tensor<32x16xi64>
+    %total = scf.for %j = %c0 to %c256 step %c16 iter_args(%acc = %zero) -> tensor<32xf32> {
+      %v = tile.load %x[%c0 : 32, %j : 16] : !tile.view<32x256xf32>
+      %s = tile.reduce add %v axis 1 : tensor<32x16xf32>
+      %next = arith.addf %acc, %s : tensor<32xf32>
+      scf.yield %next : tensor<32xf32>
+    }
+    %column = tile.expand_dims %total axis 1 : tensor<32xf32>
+    %totals = tile.broadcast %column : tensor<32x1xf32> -> tensor<32x16xf32>
+    %sum = scf.for %j = %c0 to %c256 step %c16 iter_args(%acc = %zero) -> tensor<32xf32> {
+      %j64 = arith.index_cast %j : index to i64
+      %js = tensor.splat %j64 : tensor<16xi64>
+      %places = tile.iota 0 to 16
+      %places64 = arith.extsi %places : tensor<16xi32> to tensor<16xi64>
+      %k = arith.addi %js, %places64 : tensor<16xi64>
+      %k1 = tile.expand_dims %k axis 0 : tensor<16xi64>
+      %ks = tile.broadcast %k1 : tensor<1x16xi64> -> tensor<32x16xi64>
+      %seen = arith.cmpi slt, %ks, %ends : tensor<32x16xi64>
+      %v = tile.load %x[%c0 : 32, %j : 16] : !tile.view<32x256xf32>
+      %w = arith.select %seen, %v, %none : tensor<32x16xi1>, tensor<32x16xf32>
+      %e = math.exp %w : tensor<32x16xf32>
+      %t = arith.mulf %e, %totals : tensor<32x16xf32>
+      %s = tile.reduce add %t axis 1 : tensor<32x16xf32>
+      %next = arith.addf %acc, %s : tensor<32xf32>
+      scf.yield %next : tensor<32xf32>
+    }
+    tile.store %sum, %y[%c0 : 32] : !tile.view<32xf32>
+    gpu.return
+  }
 }
