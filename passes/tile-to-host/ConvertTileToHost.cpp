@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "passes/groups-to-host/Passes.h"
 #include "passes/tile-to-host/HostBuilder.h"
 #include "passes/tile-to-host/HostContext.h"
@@ -63,11 +63,11 @@ namespace {
 struct ConvertTileToHost
     : act::tile::impl::ConvertTileToHostPassBase<ConvertTileToHost> {
   void runOnOperation() override {
-    // Of the rounding divisions only their parts can be told apart from 0.
+    // Divisions that round up or down become those that are guarded. Nothing is
+    // folded: what the code says is what is run.
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
     SmallVector<gpu::GPUModuleOp> modules(
         getOperation().getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp module : modules) {
@@ -86,9 +86,8 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError(
         "has several blocks; a kernel's control flow is scf's");
-  if (getOperation().lookupSymbol(kernel.getName()) !=
-      nullptr && !isa<gpu::GPUModuleOp>(
-                     getOperation().lookupSymbol(kernel.getName())))
+  Operation *other = getOperation().lookupSymbol(kernel.getName());
+  if (other && !isa<gpu::GPUModuleOp>(other))
     return kernel.emitOpError("has the name of another function");
   Block &old = kernel.getBody().front();
   auto b = OpBuilder::atBlockEnd(getOperation().getBody());
