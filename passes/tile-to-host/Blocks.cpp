@@ -33,29 +33,29 @@ Value act::tile::extendFloat8(Value v, HostBuilder &h) {
   Value sign = arith::ShLIOp::create(
       b, loc, arith::AndIOp::create(b, loc, wide, constant(i32, 0x80)),
       constant(i32, 24));
-  Value shifted =
-      arith::ShLIOp::create(b, loc, magnitude, constant(i32, 20));
+  Value shifted = arith::ShLIOp::create(b, loc, magnitude, constant(i32, 20));
   Value scaled = arith::MulFOp::create(
       b, loc, arith::BitcastOp::create(b, loc, f32, shifted),
       arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1p120f)));
   Value isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                       magnitude, constant(i32, 0x7f));
-  Value positive = arith::SelectOp::create(
-      b, loc, isNan, constant(i32, 0x7fc00000),
-      arith::BitcastOp::create(b, loc, i32, scaled));
-  return arith::BitcastOp::create(
-      b, loc, f32, arith::OrIOp::create(b, loc, positive, sign));
+  Value positive =
+      arith::SelectOp::create(b, loc, isNan, constant(i32, 0x7fc00000),
+                              arith::BitcastOp::create(b, loc, i32, scaled));
+  return arith::BitcastOp::create(b, loc, f32,
+                                  arith::OrIOp::create(b, loc, positive, sign));
 }
 
-/// A quotient that no processor stops at: by 0 all ones, and the dividend is the
-/// remainder, as PTX has it; by -1 never beyond the largest number.
+/// A quotient that no processor stops at: by 0 all ones, and the dividend is
+/// the remainder, as PTX has it; by -1 never beyond the largest number.
 static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
   OpBuilder &b = h.b;
   Location loc = h.loc;
   Type type = a.getType();
   auto constant = [&](int64_t n) -> Value {
-    return type.isIndex() ? h.index(n)
-                          : Value(arith::ConstantIntOp::create(b, loc, type, n));
+    return type.isIndex()
+               ? h.index(n)
+               : Value(arith::ConstantIntOp::create(b, loc, type, n));
   };
   auto is = [&](Value v, Value n) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, n);
@@ -182,8 +182,8 @@ static Value flat(Value memory, HostBuilder &h) {
   if (type.getRank() == 1)
     return memory;
   ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
-  return memref::CollapseShapeOp::create(
-      h.b, h.loc, memory, ArrayRef<ReassociationIndices>{all});
+  return memref::CollapseShapeOp::create(h.b, h.loc, memory,
+                                         ArrayRef<ReassociationIndices>{all});
 }
 
 LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
@@ -193,8 +193,8 @@ LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (auto iota = dyn_cast<IotaOp>(op)) {
     h.forEach(type.getShape(), [&](ValueRange at) {
-      Value i = arith::AddIOp::create(h.b, h.loc, at[0],
-                                      h.index(iota.getStart()));
+      Value i =
+          arith::AddIOp::create(h.b, h.loc, at[0], h.index(iota.getStart()));
       h.write(arith::IndexCastOp::create(h.b, h.loc, h.b.getI32Type(), i),
               to[0], at);
     });
@@ -218,8 +218,8 @@ LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
         if (extent == 1)
           source[d] = h.index(0);
     } else if (isa<JoinOp>(op)) {
-      Value first = arith::CmpIOp::create(
-          h.b, h.loc, arith::CmpIPredicate::eq, source.back(), h.index(0));
+      Value first = arith::CmpIOp::create(h.b, h.loc, arith::CmpIPredicate::eq,
+                                          source.back(), h.index(0));
       source.pop_back();
       h.write(arith::SelectOp::create(h.b, h.loc, first,
                                       h.read(from[0], source, element),
@@ -248,9 +248,11 @@ static Value roundToTf32(Value v, HostBuilder &h) {
       b, h.loc, bits, arith::ConstantIntOp::create(b, h.loc, i32, 0x1000));
   bits = arith::AndIOp::create(
       b, h.loc, bits, arith::ConstantIntOp::create(b, h.loc, i32, ~0x1fff));
-  Value isNan = arith::CmpFOp::create(b, h.loc, arith::CmpFPredicate::UNO, v, v);
+  Value isNan =
+      arith::CmpFOp::create(b, h.loc, arith::CmpFPredicate::UNO, v, v);
   return arith::SelectOp::create(
-      b, h.loc, isNan, v, arith::BitcastOp::create(b, h.loc, b.getF32Type(), bits));
+      b, h.loc, isNan, v,
+      arith::BitcastOp::create(b, h.loc, b.getF32Type(), bits));
 }
 
 /// Products are added in the order of k, one fused multiply-add each; those of
@@ -274,17 +276,16 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   int64_t depth = op.getA().getType().getDimSize(1);
   h.forEach(op.getType().getShape(), [&](ValueRange at) {
     Value start = h.element(op.getAcc(), at);
-    Value total =
-        h.loop(0, depth, start, [&](Value k, ValueRange carried) {
-           Value a = operand(op.getA(), {at[0], k});
-           Value c = operand(op.getB(), {k, at[1]});
-           if (isa<FloatType>(sum))
-             return SmallVector<Value>{
-                 math::FmaOp::create(h.b, h.loc, a, c, carried[0])};
-           Value product = arith::MulIOp::create(h.b, h.loc, a, c);
-           return SmallVector<Value>{
-               arith::AddIOp::create(h.b, h.loc, carried[0], product)};
-         }).front();
+    Value total = h.loop(0, depth, start, [&](Value k, ValueRange carried) {
+                     Value a = operand(op.getA(), {at[0], k});
+                     Value c = operand(op.getB(), {k, at[1]});
+                     if (isa<FloatType>(sum))
+                       return SmallVector<Value>{
+                           math::FmaOp::create(h.b, h.loc, a, c, carried[0])};
+                     Value product = arith::MulIOp::create(h.b, h.loc, a, c);
+                     return SmallVector<Value>{arith::AddIOp::create(
+                         h.b, h.loc, carried[0], product)};
+                   }).front();
     h.write(total, memory, at);
   });
   return success();

@@ -19,8 +19,7 @@ static LogicalResult run(ModuleOp module,
   return pm.run(module);
 }
 
-FailureOr<tile::HostKernel>
-tile::compileForHost(gpu::GPUFuncOp kernel) {
+FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   Location loc = kernel.getLoc();
   auto target = describeTarget("", "", loc);
   if (failed(target))

@@ -133,8 +133,8 @@ static LogicalResult lowerWhile(scf::WhileOp op, HostBuilder &h) {
     SmallVector<Type> types = scalarsOf(from.getArgumentTypes());
     Block *body = h.b.createBlock(&to, to.end(), types,
                                   SmallVector<Location>(types.size(), loc));
-    bind(from.getArguments(), body->getArguments(),
-         isBefore ? carried : passed, h);
+    bind(from.getArguments(), body->getArguments(), isBefore ? carried : passed,
+         h);
     if (failed(lowerBody(from, h)))
       return failure();
     if (auto condition = dyn_cast<scf::ConditionOp>(from.getTerminator())) {
@@ -155,8 +155,8 @@ LogicalResult act::tile::lowerControl(Operation *op, HostBuilder &h) {
   auto isCarried = [](Type t) {
     return HostBuilder::isBlock(t) || t.isIntOrIndexOrFloat();
   };
-  for (TypeRange types : {TypeRange(op->getOperandTypes()),
-                          TypeRange(op->getResultTypes())})
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (!isCarried(type))
         return op->emitOpError()

@@ -24,8 +24,7 @@ static void lowerGrid(Operation *op, HostBuilder &h) {
     for (int a = 0; a < axis; ++a)
       rest = arith::DivUIOp::create(h.b, h.loc, rest,
                                     h.word(hostcontext::grid + a));
-    v = axis == 2 ? rest
-                  : Value(arith::RemUIOp::create(h.b, h.loc, rest, v));
+    v = axis == 2 ? rest : Value(arith::RemUIOp::create(h.b, h.loc, rest, v));
   }
   h.scalars.map(op->getResult(0), h.asIndex(v));
 }
@@ -108,13 +107,12 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
                               "host does not have");
   types.push_back(pointer);
   types.push_back(b.getI64Type());
-  auto function = func::FuncOp::create(
-      b, kernel.getLoc(), kernel.getName(),
-      FunctionType::get(&getContext(), types, {}));
+  auto function =
+      func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
+                           FunctionType::get(&getContext(), types, {}));
   Block *entry = function.addEntryBlock();
   HostBuilder h(kernel, b);
-  h.scalars.map(old.getArguments(),
-                entry->getArguments().drop_back(2));
+  h.scalars.map(old.getArguments(), entry->getArguments().drop_back(2));
   h.context = entry->getArgument(types.size() - 2);
   h.programNumber = entry->getArgument(types.size() - 1);
   b.setInsertionPointToEnd(entry);

@@ -74,9 +74,9 @@ void HostBuilder::forEach(ArrayRef<int64_t> shape,
   body(at);
 }
 
-SmallVector<Value> HostBuilder::loop(
-    int64_t from, int64_t to, ValueRange inits,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+HostBuilder::loop(int64_t from, int64_t to, ValueRange inits,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop =
       scf::ForOp::create(b, loc, index(from), index(to), index(1), inits);
   OpBuilder::InsertionGuard guard(b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel on the host is told beside its arguments, and tells: an array of
-// 64-bit words behind one pointer.
+// What a kernel on the host is told beside its arguments, and tells: an array
+// of 64-bit words behind one pointer.
 //
 //   word 0..2   the grid
 //        3      0, or 1 + the number of the check that failed first

@@ -13,7 +13,7 @@ namespace {
 
 /// A tensor in global memory as its parts.
 struct View {
-  Value pointer;                   // !llvm.ptr
+  Value pointer;                     // !llvm.ptr
   SmallVector<Value> sizes, strides; // index
   int unchecked = -1; // the parameter whose array may be smaller, or -1
 };
@@ -44,8 +44,7 @@ FailureOr<View> viewOf(Value view, Operation *user, HostBuilder &h) {
     strides = made.getMixedStrides();
   }
   auto argument = dyn_cast<BlockArgument>(root);
-  if (!argument ||
-      argument.getOwner() != &h.kernel.getBody().front())
+  if (!argument || argument.getOwner() != &h.kernel.getBody().front())
     return user->emitOpError("reaches memory whose pointer is no parameter of "
                              "the kernel, which the host cannot check");
   v.pointer = h.scalar(root);
@@ -209,8 +208,8 @@ LogicalResult lowerWrite(BlockAccessOpInterface op, Value value,
     return failure();
   Type element = getElementTypeOrSelf(value.getType());
   bool adds = isa<AtomicAddOp>(op);
-  if (adds && (element.isInteger(1) ||
-               (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)))
+  if (adds && (element.isInteger(1) || (isa<FloatType>(element) &&
+                                        element.getIntOrFloatBitWidth() == 8)))
     return op->emitOpError() << "has no addition for " << element;
   auto store = [&](ValueRange at) {
     Place place = placeOf(op, *view, element, at, h);

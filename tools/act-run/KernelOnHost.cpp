@@ -48,8 +48,8 @@ Status open(Host &host, const NativeKernel &kernel) {
                                        ACTRT_ALLOW_NATIVE, &host.module));
       !s)
     return s;
-  if (auto s = check(actrt_function_get(host.module, kernel.name.c_str(),
-                                        &host.function));
+  if (auto s = check(
+          actrt_function_get(host.module, kernel.name.c_str(), &host.function));
       !s)
     return s;
   return check(actrt_stream_create(host.device, &host.stream));
@@ -95,8 +95,9 @@ Status checkArguments(const NativeKernel &kernel,
     const NativeKernel::Parameter &p = kernel.parameters[i];
     extents.push_back(p.extent);
     if (given[i].kind == Argument::Map)
-      return Error{"--arg " + given[i].text + ": a tensor map is no argument "
-                                              "of a kernel on the host",
+      return Error{"--arg " + given[i].text +
+                       ": a tensor map is no argument "
+                       "of a kernel on the host",
                    ""};
     if (isArray(given[i]) ? !p.mayBeArray : p.isArray)
       return Error{"--arg " + given[i].text + ": expected " +
