@@ -5,7 +5,7 @@
 on the simulator in several orders and on the host.
 
 The kernels are those of the sweep, stranger ones (sweep/wild.py), and, as kind
-`damaged`, the text of either with tokens changed. Case i of a kind is a function of
+`damaged`, the text of either with words exchanged or damaged. Case i of a kind is a function of
 (seed, kind, i) alone. What is a finding:
 
   - a compiler or a launch that ends by a signal, or does not end;
@@ -63,6 +63,48 @@ def damager():
 
 
 TEXT = damager()
+# What may differ between devices: order of sums, functions, what the ops leave open.
+INEXACT = re.compile(r"math\.|tile\.dot|reduce (add|mul)|scan (add|mul)|fpto|arith\.sh|arith\.remf|bitcast|atomic_add|tile\.reduce %")
+# Words that often stand for each other: what is made so is valid more often.
+ALIKE = [["f32", "f64", "f16", "bf16"], ["i1", "i8", "i16", "i32", "i64"],
+         ["arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.maximumf", "arith.minnumf", "math.powf",
+          "math.copysign", "math.atan2"],
+         ["arith.addi", "arith.muli", "arith.divsi", "arith.divui", "arith.remsi", "arith.ceildivsi",
+          "arith.minui", "arith.maxsi", "math.ipowi"], ["arith.shli", "arith.shrsi", "arith.shrui"],
+         ["math.exp", "math.exp2", "math.log", "math.sqrt", "math.rsqrt", "math.tanh", "math.sin", "math.erf", "math.floor",
+          "math.absf", "math.tan", "math.sinh", "math.cbrt", "math.log10", "arith.negf", "math.isnan", "math.acosh"],
+         ["math.absi", "math.ctpop", "math.ctlz", "math.cttz"],
+         ["arith.extf", "arith.truncf", "arith.bitcast", "arith.sitofp", "arith.fptosi", "arith.extsi", "arith.trunci",
+          "arith.index_cast", "arith.fptoui"],
+         ["add", "max", "min", "mul", "and", "or"], ["x", "y", "z"], ["0", "1"], ["tile.reduce", "tile.scan"],
+         ["tile.store", "tile.atomic_add"], ["tile.trans", "tile.split"], ["scf.for", "scf.if", "scf.while"],
+         ["warps = 1", "warps = 2", "warps = 3", "warps = 4", "warps = 16", "warps = 32", "warps = 64"],
+         ["stages = 1", "stages = 2", "stages = 5", "stages = 9"]]
+
+
+def exchange_words(text, r):
+    """The text with words in place of others like them, everywhere or at one place."""
+    for _ in range(r.choice([1, 1, 2, 3])):
+        groups = [[w for w in words if re.search(rf"(?<![\w.]){re.escape(w)}(?![\w.])", text)] for words in ALIKE]
+        there = [(i, w) for i, words in enumerate(groups) for w in words]
+        if not there:
+            break
+        i, old = r.choice(there)
+        new = r.choice(ALIKE[i])
+        places = list(re.finditer(rf"(?<![\w.]){re.escape(old)}(?![\w.])", text))
+        if r.random() < 0.5 or old in ("x", "0", "1"):
+            places = [r.choice(places)]
+        for m in reversed(places):
+            text = text[:m.start()] + new + text[m.end():]
+    # tensor<8x16xf32>: the word is at the end of another one.
+    if r.random() < 0.3:
+        types = ALIKE[0] + ALIKE[1]
+        old, new = r.choice(types), r.choice(types)
+        text = re.sub(rf"(?<=x){old}(?=[>,])", new, text)
+        text = re.sub(rf"(?<![\w.]){old}(?![\w.])", new, text)
+    return text
+
+
 WHOLE = {**kernels.FAMILIES, **wild.FAMILIES}
 KINDS = [*WHOLE, *["damaged"] * 8]
 
@@ -138,10 +180,14 @@ class Case:
 
     def damaged(self):
         family = list(WHOLE)[int(self.rng.integers(len(WHOLE)))]
-        text = program_of(family, self.rng).text()
+        program, taken = program_of(family, self.rng), 0
+        text = program.text()
         r = random.Random(int(self.rng.integers(1 << 60)))
         pool = sorted({t for t in TEXT.TOKEN.findall(text) if t.strip()})
-        text = TEXT.damage(text, r, pool, [t for t in pool if t[0].isdigit()] or ["1"])
+        if r.random() < 0.6:
+            text = exchange_words(text, r)
+        else:
+            text = TEXT.damage(text, r, pool, [t for t in pool if t[0].isdigit()] or ["1"])
         (self.folder / "k.mlir").write_text(text)
         for name, device in [self.devices()[0], self.devices()[-1]]:
             command = [self.o.act_run, "kernel", str(self.folder / "k.mlir"), *device, "--cache-dir", "none",
@@ -154,10 +200,43 @@ class Case:
                 status, said = None, f"not done after {self.o.timeout} s"
             what = verdict(status, said)
             if what in ("ok", "refused") or status == 2:  # 2: a kernel that races is one
-                self.ran += what != "refused" or "parameters, given" in said
+                compiled = what != "refused" or "parameters, given" in said
+                taken += compiled
+                if not compiled:
+                    self.refusals.append(f"damaged, {name.split(',')[0]}: {refusal(said)}")
                 continue
             self.found = f"{name}: {what}"
             return
+        self.ran += taken
+        if taken == 2:
+            self.same(program, text)
+
+    def same(self, program, text):
+        """Both devices on the arrays of the kernel before it was damaged."""
+        results = []
+        for name, device in [self.devices()[0], self.devices()[-1]]:
+            status, said = sweep.launch(self.o.act_run, program, [*device, "--max-instructions", "100000000"], self.folder,
+                                        self.o.timeout)
+            if status not in (0, 1, 2):
+                self.found = f"{name}, with arguments: {verdict(status, said)}"
+                return
+            if status:  # other arguments, a race, an array that is too small
+                return
+            results.append([np.load(self.folder / f"{i}.npy") for i, a in enumerate(program.arguments)
+                            if isinstance(a, sweep.Array)])
+        if INEXACT.search(text):
+            return
+        for i, (a, b) in enumerate(zip(*results)):
+            t = [a for a in program.arguments if isinstance(a, sweep.Array)][i].dtype
+            if str(t) not in text:
+                return  # the kernel says what the array's bytes are; another type here
+            x, y = (sweep.from_file(v, t) for v in (a, b))
+            equal = (x == y) | ((x != x) & (y != y))
+            self.compared += equal.size
+            if not equal.all():
+                at = int(np.argwhere(~equal)[0][0])
+                self.found = f"{int((~equal).sum())} elements of array {i} ({t}) differ, at {at}: {x[at]} on sim, {y[at]} on host"
+                return
 
 
 def main():

@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "sweep"))
 import kernels  # noqa: E402
 from program import Array  # noqa: E402
-from reference import Ref, differences  # noqa: E402
+from reference import Ref, differences, from_file  # noqa: E402, F401
 
 TARGETS = ["sm_80", "sm_80", "sm_80", "sm_89", "sm_90a"]
 
