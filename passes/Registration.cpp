@@ -7,6 +7,7 @@
 #include "passes/act-to-tile/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/tile-to-host/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile/Passes.h"
@@ -24,5 +25,6 @@ void act::registerPasses() {
   tile::registerActToTilePasses();
   tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();
+  tile::registerTileToHostPasses();
   tile::registerPtxPipeline();
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles kernels, runs them on the simulator and compares what they compute with
-# reference.py. Arrays go to the current folder.
+# Compiles kernels, runs them on the simulator, or on the CPU where TARGET is host, and
+# compares what they compute with reference.py. Arrays go to the current folder.
 #
 #   run.sh TARGET SEED FILE.mlir…      the names are those of this folder's files
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-target=$1 seed=$2
+device=(--target "$1") seed=$2
+[ "$1" != host ] || device=(--device host)
 shift 2
 
 # run FILE KERNEL DTYPE RESULT INPUT…, shapes as 37x200
@@ -20,7 +21,7 @@ run() {
     arguments+=(--arg "in:${inputs[-1]}")
   done
   arguments+=(--arg "out:$dtype[${result//x/,}]:$kernel.out.npy")
-  act-run kernel "$file" --target "$target" --seed "$seed" "${arguments[@]}" > "$kernel.txt"
+  act-run kernel "$file" "${device[@]}" --seed "$seed" "${arguments[@]}" > "$kernel.txt"
   python3 "$here/reference.py" "$kernel" "${inputs[@]}" "$kernel.out.npy"
 }
 

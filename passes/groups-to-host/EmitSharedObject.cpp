@@ -121,8 +121,8 @@ bool isLibrarySymbol(StringRef name) {
   return known.contains(name);
 }
 
-LogicalResult checkUndefined(ArrayRef<std::vector<char>> objects,
-                             Location loc) {
+LogicalResult checkUndefined(ArrayRef<std::vector<char>> objects, Location loc,
+                             ArrayRef<StringRef> also) {
   llvm::StringSet<> defined;
   SmallVector<std::string> undefined;
   for (const std::vector<char> &object : objects) {
@@ -146,7 +146,8 @@ LogicalResult checkUndefined(ArrayRef<std::vector<char>> objects,
     }
   }
   for (const std::string &name : undefined)
-    if (!name.empty() && !defined.contains(name) && !isLibrarySymbol(name))
+    if (!name.empty() && !defined.contains(name) && !isLibrarySymbol(name) &&
+        !llvm::is_contained(also, name))
       return emitError(loc) << "host kernels need '" << name
                             << "', which is neither in the C library nor libm";
   return success();
@@ -237,8 +238,9 @@ static FailureOr<std::string> findLinker(Location loc) {
 /// The linker reads and writes files: they live in a directory of their own,
 /// removed whatever happens.
 FailureOr<std::vector<uint8_t>>
-act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc) {
-  if (failed(checkUndefined(objects, loc)))
+act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc,
+                 ArrayRef<StringRef> also) {
+  if (failed(checkUndefined(objects, loc, also)))
     return failure();
   auto linker = findLinker(loc);
   if (failed(linker))

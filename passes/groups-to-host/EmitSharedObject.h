@@ -25,9 +25,11 @@ mlir::FailureOr<std::vector<char>> emitObject(mlir::ModuleOp module,
                                               const HostTarget &target);
 
 /// Links objects; symbols that remain undefined must be of the C library or
-/// libm, others are an error at `loc`.
+/// libm, others are an error at `loc`. Of the C library that is what neither
+/// allocates nor prints, and `also`.
 mlir::FailureOr<std::vector<uint8_t>>
-linkObjects(llvm::ArrayRef<std::vector<char>> objects, mlir::Location loc);
+linkObjects(llvm::ArrayRef<std::vector<char>> objects, mlir::Location loc,
+            llvm::ArrayRef<llvm::StringRef> also = {});
 
 } // namespace act
 #endif

@@ -38,26 +38,7 @@ void buildPipeline(OpPassManager &pm) {
   pm.addPass(act::createPlaceHostBuffersPass());
   pm.addPass(act::createExpandHostMathPass());
   addCleanup(pm);
-  // From here on upstream's conversions only.
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createSCFToControlFlowPass());
-  ConvertVectorToLLVMPassOptions vectorOptions;
-  vectorOptions.reassociateFPReductions = false;
-  vectorOptions.force32BitVectorIndices = true;
-  pm.addPass(createConvertVectorToLLVMPass(vectorOptions));
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions funcOptions;
-  funcOptions.useBarePtrCallConv = true;
-  pm.addPass(createConvertFuncToLLVMPass(funcOptions));
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  addCleanup(pm);
-  pm.addPass(createReconcileUnrealizedCastsPass());
+  act::buildHostToLLVMPipeline(pm);
   pm.addPass(act::createWrapHostKernelPass());
 }
 
@@ -116,6 +97,28 @@ FailureOr<OwningOpRef<ModuleOp>> splitKernels(ModuleOp kernels,
 }
 
 } // namespace
+
+void act::buildHostToLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  ConvertVectorToLLVMPassOptions vectorOptions;
+  vectorOptions.reassociateFPReductions = false;
+  vectorOptions.force32BitVectorIndices = true;
+  pm.addPass(createConvertVectorToLLVMPass(vectorOptions));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions funcOptions;
+  funcOptions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(funcOptions));
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  addCleanup(pm);
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
 
 FailureOr<act::HostCode> act::compileHostKernels(ModuleOp kernels,
                                                  const HostOptions &options) {

@@ -30,6 +30,7 @@
 #ifndef ACT_PASSES_GROUPSTOHOST_HOSTKERNELS_H
 #define ACT_PASSES_GROUPSTOHOST_HOSTKERNELS_H
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -57,6 +58,10 @@ struct HostCode {
 /// wrong through the module's diagnostics.
 mlir::FailureOr<HostCode> compileHostKernels(mlir::ModuleOp kernels,
                                              const HostOptions &options = {});
+
+/// Upstream's conversions from loops and arithmetic on static memory to the
+/// LLVM dialect. A pointer stands for each memref of a signature.
+void buildHostToLLVMPipeline(mlir::OpPassManager &pm);
 
 /// The dialects, interfaces and translations that compileHostKernels needs; to
 /// be called on the registry of the context that will hold `kernels`.

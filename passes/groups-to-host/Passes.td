@@ -73,6 +73,8 @@ def ExpandHostMathPass : Pass<"host-expand-math", "mlir::ModuleOp"> {
 
 def WrapHostKernelPass : Pass<"host-wrap-kernel", "mlir::ModuleOp"> {
   let summary = "Adds the exported function that unpacks the argument list";
+  let options = [Option<"mayAlias", "may-alias", "bool", "false",
+                        "arguments may be the same memory">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 

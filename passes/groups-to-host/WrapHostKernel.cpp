@@ -22,6 +22,7 @@ void markPointers(LLVM::LLVMFuncOp body) {
 }
 
 struct WrapHostKernel : act::impl::WrapHostKernelPassBase<WrapHostKernel> {
+  using WrapHostKernelPassBase::WrapHostKernelPassBase;
   void runOnOperation() override {
     SmallVector<LLVM::LLVMFuncOp> kernels;
     for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>())
@@ -38,7 +39,8 @@ struct WrapHostKernel : act::impl::WrapHostKernelPassBase<WrapHostKernel> {
     body.setName(name + ".body");
     body.setLinkage(LLVM::Linkage::Internal);
     body.setAlwaysInline(true);
-    markPointers(body);
+    if (!mayAlias)
+      markPointers(body);
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     Type i64 = builder.getI64Type();
     auto type = LLVM::LLVMFunctionType::get(

@@ -13,6 +13,14 @@ using namespace act;
 
 namespace {
 
+/// Where the op is; for one that stands for several, like a folded constant,
+/// where its function is.
+Location placeOf(Operation *op) {
+  while (isa<UnknownLoc>(op->getLoc()) && op->getParentOp())
+    op = op->getParentOp();
+  return op->getLoc();
+}
+
 struct CheckPtxTarget
     : act::tile::impl::CheckPtxTargetPassBase<CheckPtxTarget> {
   using CheckPtxTargetPassBase::CheckPtxTargetPassBase;
@@ -25,7 +33,7 @@ struct CheckPtxTarget
       if (op == getOperation() || wrong)
         return;
       if (std::string reason = tile::whyNotOn(target, op); !reason.empty()) {
-        op->emitOpError(reason);
+        emitError(placeOf(op)) << "'" << op->getName() << "' op " << reason;
         wrong = true;
       }
     });

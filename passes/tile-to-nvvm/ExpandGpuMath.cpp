@@ -125,6 +125,29 @@ struct ExpandFunction : RewritePattern {
   }
 };
 
+/// Both halves of a product of 64-bit numbers. Upstream would multiply numbers
+/// of 128.
+template <typename Op> struct ExpandLongProduct : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getLhs().getType();
+    if (!type.isInteger(64))
+      return failure();
+    StringRef name = std::is_same_v<Op, arith::MulSIExtendedOp>
+                         ? "llvm.nvvm.mulhi.ll"
+                         : "llvm.nvvm.mulhi.ull";
+    Value low =
+        arith::MulIOp::create(rewriter, op.getLoc(), op.getLhs(), op.getRhs());
+    Value high = LLVM::CallIntrinsicOp::create(
+                     rewriter, op.getLoc(), type, rewriter.getStringAttr(name),
+                     ValueRange{op.getLhs(), op.getRhs()})
+                     .getResult(0);
+    rewriter.replaceOp(op, {low, high});
+    return success();
+  }
+};
+
 /// Those that upstream's polynomials compute as well as f32 can say it: the
 /// same ones that the host uses.
 bool isPolynomial(StringRef name) {
@@ -188,10 +211,11 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, isPolynomial);
-    patterns
-        .add<WidenArithmetic, CastInTwoSteps<arith::ExtFOp>,
-             CastInTwoSteps<arith::TruncFOp>, UnrollFunction, ExpandFunction>(
-            &getContext());
+    patterns.add<WidenArithmetic, CastInTwoSteps<arith::ExtFOp>,
+                 CastInTwoSteps<arith::TruncFOp>,
+                 ExpandLongProduct<arith::MulSIExtendedOp>,
+                 ExpandLongProduct<arith::MulUIExtendedOp>, UnrollFunction,
+                 ExpandFunction>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     WalkResult left = getOperation().walk([](Operation *op) {

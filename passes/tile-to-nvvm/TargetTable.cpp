@@ -104,6 +104,8 @@ constexpr Since instructions[] = {
     {"nvvm.fmax", 80, false},
     {"nvvm.fmin", 80, false},
     {"nvvm.lg2.approx", 80, false},
+    {"nvvm.mulhi.ll", 80, false},
+    {"nvvm.mulhi.ull", 80, false},
     {"nvvm.mul.rn", 80, false},
     {"nvvm.rcp.", 80, false},
     {"nvvm.rsqrt.approx", 80, false},

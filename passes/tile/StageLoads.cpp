@@ -17,6 +17,7 @@
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/threads/BlockAccess.h"
+#include "passes/tile/threads/SharedAddress.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_STAGELOADSPASS
@@ -145,7 +146,18 @@ Value Staging::allocate(LoadOp load, int64_t slots) {
 
 void Staging::copy(LoadOp load, ValueRange indices, Value shared,
                    ValueRange slot) {
-  CopyAsyncOp::create(b, load.getLoc(), load.getView(), indices, shared, slot,
+  // Rows are gathered by the threads that copy them, which are others than
+  // would load them. The panels are of equal width, and so copied alike.
+  layout::Shared form = sharedForm(cast<SharedType>(shared.getType()));
+  auto threads =
+      copyLayout(form, form.panels().front(), getSchedule(kernel).getWarps());
+  SmallVector<Value> own(indices);
+  for (Value &index : own)
+    if (auto rows = dyn_cast<RankedTensorType>(index.getType());
+        rows && threads)
+      index = b.createOrFold<ConvertLayoutOp>(
+          load.getLoc(), with(rows, threads->dropped(1)), index);
+  CopyAsyncOp::create(b, load.getLoc(), load.getView(), own, shared, slot,
                       load.getExtents());
 }
 

@@ -109,7 +109,8 @@ static void addKernel(CLI::App &c, Options &o) {
   c.add_option("--entry", o.launch.kernel, "its name (default: the only one)");
   c.add_option("--target", o.target, "sm_80, sm_86, sm_89 or sm_90a")
       ->capture_default_str();
-  c.add_option("--device", o.simulator, "sim or sim:sm_XX")
+  c.add_option("--device", o.simulator, "sim, sim:sm_XX or host (tile kernels, for debugging: no checks of "
+                 "threads, no profile)")
       ->capture_default_str();
   o.launch.grid.clear();
   c.add_option("--grid", o.launch.grid,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/CompileKernel.h"
 #include "dialects/tile/Dialect.h"
+#include "passes/tile-to-host/CompileForHost.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/Schedule.h"
 #include "tools/act-run/ParseModule.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -68,5 +70,44 @@ Result<Kernel> run::compileKernel(const std::string &path,
     k.grid[i] = uint32_t(made.grid[i]);
     k.block[i] = uint32_t(made.block[i]);
   }
+  return k;
+}
+
+static NativeKernel::Parameter parameterOf(Type type) {
+  NativeKernel::Parameter p;
+  p.extent = extentOf(type);
+  p.isArray = isa<tile::ViewType>(type);
+  p.mayBeArray = p.isArray || isa<tile::PtrType>(type);
+  if (type.isIntOrFloat())
+    p.bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+  return p;
+}
+
+Result<NativeKernel> run::compileKernelForHost(const std::string &path,
+                                               const std::string &entry) {
+  auto parsed = ParsedModule::open(path, /*threads=*/1);
+  if (!parsed)
+    return parsed.error();
+  ModuleOp module = ***parsed;
+  auto name = choose(module, path, entry);
+  if (!name)
+    return name.error();
+  gpu::GPUFuncOp kernel;
+  module.walk([&](gpu::GPUFuncOp function) {
+    if (function.isKernel() && function.getName() == *name && !kernel)
+      kernel = function;
+  });
+  auto made = tile::compileForHost(kernel);
+  if (failed(made))
+    return (*parsed)->error("cannot be compiled");
+  NativeKernel k;
+  k.name = *name;
+  k.sharedObject = std::move(made->sharedObject);
+  k.scratchBytes = made->scratchBytes;
+  k.checks = std::move(made->checks);
+  for (auto [i, n] : llvm::enumerate(tile::gridSize(kernel)))
+    k.grid[i] = uint32_t(n);
+  for (Type type : kernel.getArgumentTypes())
+    k.parameters.push_back(parameterOf(type));
   return k;
 }

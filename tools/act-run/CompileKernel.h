@@ -30,5 +30,25 @@ struct Kernel {
 Result<Kernel> compileKernel(const std::string &path,
                              const KernelOptions &options);
 
+/// A kernel on blocks as native code; passes/tile-to-host says how it is called.
+struct NativeKernel {
+  std::string name;
+  std::vector<uint8_t> sharedObject;
+  uint32_t grid[3] = {0, 0, 0}; // zeros: the kernel does not say
+  uint64_t scratchBytes = 0;
+  struct Parameter {
+    simtool::Extent extent;
+    uint32_t bytes = 8;   // of the value
+    bool isArray = false; // a view: surely read or written
+    bool mayBeArray = false;
+  };
+  std::vector<Parameter> parameters;
+  std::vector<std::string> checks;
+};
+
+/// Compiles a kernel of a .mlir file for this machine.
+Result<NativeKernel> compileKernelForHost(const std::string &path,
+                                          const std::string &entry);
+
 } // namespace act::run
 #endif

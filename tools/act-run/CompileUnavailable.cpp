@@ -17,3 +17,10 @@ Result<run::Kernel> run::compileKernel(const std::string &path,
                "kernel (actrt-sim runs PTX)",
                path};
 }
+
+Result<run::NativeKernel> run::compileKernelForHost(const std::string &path,
+                                                    const std::string &) {
+  return Error{"this act-run was built without the compiler and cannot make a "
+               "kernel (actrt-sim runs PTX)",
+               path};
+}

@@ -18,11 +18,13 @@ static Result<std::string> simulated(const Options &o) {
   if (o.simulator.rfind("sim:", 0) == 0)
     return o.simulator.substr(4);
   return Error{"cannot run a kernel on device '" + o.simulator +
-                   "', expected sim or sim:sm_XX",
+                   "', expected sim, sim:sm_XX or host",
                ""};
 }
 
 int run::kernel(const Options &o) {
+  if (o.simulator == "host")
+    return kernelOnHost(o);
   auto architecture = simulated(o);
   if (!architecture)
     return fail(architecture.error().str());

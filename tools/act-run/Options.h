@@ -39,8 +39,10 @@ struct Options {
 int train(const Options &options);
 int infer(const Options &options);
 int generate(const Options &options);
-/// 2: a check of the simulator found something.
+/// 2: a check of the simulator or of the kernel itself found something.
 int kernel(const Options &options);
+/// The same on the CPU, of a kernel on blocks.
+int kernelOnHost(const Options &options);
 
 /// Prints "act-run: error: MESSAGE" and returns 1.
 int fail(const std::string &message);

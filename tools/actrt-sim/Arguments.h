@@ -21,6 +21,7 @@
 #include "act/Npy/Npy.h"
 #include "runtime/TensorMap.h"
 #include "runtime/sim/Simulator.h"
+#include "tools/actrt-sim/CommandLine.h"
 
 namespace act::simtool {
 
@@ -42,6 +43,10 @@ Result<Argument> parseArgument(const std::string &text);
 /// Reads the files, makes the arrays known to the simulator and fills in the
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
+
+/// Whether the arrays hold what the kernel may read and write.
+Status checkExtents(const std::vector<Extent> &extents,
+                    const std::vector<Argument> &given);
 
 /// Writes the files of inout: and out: arguments.
 Status writeBack(const std::vector<Argument> &arguments);

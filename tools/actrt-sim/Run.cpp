@@ -71,9 +71,8 @@ parameterBlock(const KernelInfo &kernel, const std::vector<Argument> &given) {
   return block;
 }
 
-// Arrays hold what the kernel may read and write.
-static Status checkExtents(const std::vector<Extent> &extents,
-                           const std::vector<Argument> &given) {
+Status simtool::checkExtents(const std::vector<Extent> &extents,
+                             const std::vector<Argument> &given) {
   for (size_t i = 0; i < std::min(extents.size(), given.size()); ++i) {
     bool isArray = given[i].kind == Argument::In ||
                    given[i].kind == Argument::InOut ||

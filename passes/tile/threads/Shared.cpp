@@ -185,10 +185,15 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   for (const Shared::Panel &panel : form.panels()) {
     int64_t columns = panel.bytes / elementBytes,
             start = panel.firstByte / elementBytes;
-    auto layout =
-        act::layout::blocked({form.rows(), columns}, perChunk, t.warps);
+    auto layout = copyLayout(form, panel, t.warps);
     if (!layout)
       return op.emitOpError() << layout.error().message;
+    for (Value index : op.getIndices())
+      if (auto rows = dyn_cast<RankedTensorType>(index.getType()))
+        if (Attribute wanted = attribute(context, layout->dropped(1));
+            rows.getEncoding() != wanted)
+          return op.emitOpError() << "gathers rows by an index of type " << rows
+                                  << "; this copy's has the layout " << wanted;
     auto block =
         RankedTensorType::get({form.rows(), columns}, type.getElementType(),
                               attribute(context, *layout));

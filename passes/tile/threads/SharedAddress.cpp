@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/SharedAddress.h"
+#include "act/Layout/Blocked.h"
 #include "passes/tile/threads/BlockAccess.h"
 
 using namespace mlir;
@@ -12,6 +13,13 @@ Shared act::tile::sharedForm(SharedType type) {
   // The type's verifier has asked for the same.
   return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
                       type.getLayout() ? type.getLayout().getSwizzle() : 0);
+}
+
+act::Result<act::layout::Distributed>
+act::tile::copyLayout(const layout::Shared &form,
+                      const layout::Shared::Panel &panel, int64_t warps) {
+  return layout::blocked({form.rows(), panel.bytes / form.elementBytes()},
+                         16 / form.elementBytes(), warps);
 }
 
 Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,

@@ -24,6 +24,12 @@ layout::Shared sharedForm(SharedType type);
 mlir::Value slotPointer(SharedType type, mlir::Value pointer,
                         mlir::ValueRange slot, ThreadBuilder &t);
 
+/// Which thread copies what of a panel, 16 bytes at a time; a block [rows,
+/// columns of the panel].
+Result<layout::Distributed> copyLayout(const layout::Shared &form,
+                                       const layout::Shared::Panel &panel,
+                                       int64_t warps);
+
 struct Accesses {
   mlir::Value row, column;              // i32: the thread's place
   std::vector<layout::Place> threads;   // the same, of each thread

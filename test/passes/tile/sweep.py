@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sweep.py BUILD [--count N] [--seed S] [--all] [--only FAMILY,..] [--keep DIR]: random kernels
 on blocks, compiled and run on the simulator with all its checks under several
-scheduling seeds, and compared with numpy.
+scheduling seeds and on the host, and compared with numpy.
 
 Kernel i of a family is a function of (seed, family, i) alone; `--case FAMILY:I` runs
 one. --all goes on until it is interrupted or --minutes are over. The exit status says
@@ -23,56 +23,78 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "sweep"))
 import kernels  # noqa: E402
 from program import Array  # noqa: E402
-from reference import Ref, differences  # noqa: E402
+from reference import Ref, differences, from_file  # noqa: E402, F401
 
 TARGETS = ["sm_80", "sm_80", "sm_80", "sm_89", "sm_90a"]
+
+
+def pick_target(rng):
+    return TARGETS[int(rng.integers(len(TARGETS)))]
 
 
 def build(family, seed, number):
     rng = np.random.default_rng([seed, zlib.crc32(family.encode()), number])
     program = kernels.FAMILIES[family](rng)
     program.expect()
-    return program, TARGETS[int(rng.integers(len(TARGETS)))]
+    return program, pick_target(rng)
+
+
+def launch(act_run, program, device, folder, timeout):
+    """Runs k.mlir of the folder: the exit status (None: not done in time) and what was said."""
+    arguments = []
+    for i, a in enumerate(program.arguments):
+        if isinstance(a, Array):
+            np.save(folder / f"{i}.npy", a.file())
+            arguments.append(f"{'inout' if a.out else 'in'}:{folder / f'{i}.npy'}")
+        else:
+            arguments.append(f"{a.kind}:{a.number}")
+    command = [act_run, "kernel", str(folder / "k.mlir"), *device, "--cache-dir", str(folder / "cache"), "--threads", "1"]
+    for a in arguments:
+        command += ["--arg", a]
+    (folder / "command").write_text(" ".join(command) + "\n")
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None, f"not done after {timeout} s"
+    return run.returncode, run.stderr + run.stdout
+
+
+def wrong(program, folder):
+    """What of the arrays is not as expected, or None; and how many numbers were compared."""
+    compared = 0
+    for i, a in enumerate(program.arguments):
+        if not isinstance(a, Array):
+            continue
+        got = np.load(folder / f"{i}.npy")
+        got, tail = got[:a.val.size], got[a.val.size:]
+        if not np.array_equal(tail, a.tail):
+            return f"argument {i} is written behind its end", compared
+        want = Ref(a.val, a.err)
+        bad = differences(got, want, a.dtype)
+        compared += int(np.isfinite(a.err).sum())
+        if len(bad):
+            at = int(bad[0][0])
+            return (f"{len(bad)} of {got.size} elements of argument {i} differ, at {at}: "
+                    f"{got[at]} ({a.dtype}), expected {want.val[at]} within {want.err[at]}"), compared
+    return None, compared
 
 
 def failure(act_run, program, target, folder, seeds, timeout):
     """What is wrong, or None; and how many numbers were compared."""
     (folder / "k.mlir").write_text(program.text())
     compared = 0
-    for seed in seeds:
-        arguments = []
-        for i, a in enumerate(program.arguments):
-            if isinstance(a, Array):
-                np.save(folder / f"{i}.npy", a.file())
-                arguments.append(f"{'inout' if a.out else 'in'}:{folder / f'{i}.npy'}")
-            else:
-                arguments.append(f"{a.kind}:{a.number}")
-        command = [act_run, "kernel", str(folder / "k.mlir"), "--target", target, "--cache-dir", str(folder / "cache"),
-                   "--seed", str(seed), "--threads", "1"]
-        for a in arguments:
-            command += ["--arg", a]
-        (folder / "command").write_text(" ".join(command) + "\n")
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return f"seed {seed}: not done after {timeout} s", compared
-        if run.returncode:
-            lines = [line for line in (run.stderr + run.stdout).splitlines() if line.strip()]
-            return f"seed {seed}: exit {run.returncode}: " + "\n    ".join(lines[:6]), compared
-        for i, a in enumerate(program.arguments):
-            if not isinstance(a, Array):
-                continue
-            got = np.load(folder / f"{i}.npy")
-            got, tail = got[:a.val.size], got[a.val.size:]
-            if not np.array_equal(tail, a.tail):
-                return f"seed {seed}: argument {i} is written behind its end", compared
-            want = Ref(a.val, a.err)
-            bad = differences(got, want, a.dtype)
-            compared += int(np.isfinite(a.err).sum())
-            if len(bad):
-                at = int(bad[0][0])
-                return (f"seed {seed}: {len(bad)} of {got.size} elements of argument {i} differ, at {at}: "
-                        f"{got[at]} ({a.dtype}), expected {want.val[at]} within {want.err[at]}"), compared
+    devices = [(f"seed {seed}", ["--target", target, "--seed", str(seed)]) for seed in seeds]
+    for name, device in devices + [("host", ["--device", "host"])]:
+        status, said = launch(act_run, program, device, folder, timeout)
+        if status:
+            lines = [line for line in said.splitlines() if line.strip()]
+            said = f"exit {status}: " + "\n    ".join(lines[:6])
+        why, count = (None, 0) if status == 0 else (said, 0)
+        if not why:
+            why, count = wrong(program, folder)
+        compared += count
+        if why:
+            return f"{name}: {why}", compared
     return None, compared
 
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks from blocks: element by element, in other shapes, and products.
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile-to-host/HostBuilder.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+static bool isFloat8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// e5m2 is the upper half of an f16. e4m3fn has the exponent's four bits where
+/// f32 has its lowest four, once shifted, and a bias of 7 instead of 127, so it
+/// is 2^-120 of the number, subnormal ones included.
+Value act::tile::extendFloat8(Value v, HostBuilder &h) {
+  OpBuilder &b = h.b;
+  Location loc = h.loc;
+  auto constant = [&](Type type, int64_t n) -> Value {
+    return arith::ConstantIntOp::create(b, loc, type, n);
+  };
+  Type i16 = b.getI16Type(), i32 = b.getI32Type(), f32 = b.getF32Type();
+  Value bits = arith::BitcastOp::create(b, loc, b.getI8Type(), v);
+  if (isa<Float8E5M2Type>(v.getType())) {
+    Value wide = arith::ShLIOp::create(
+        b, loc, arith::ExtUIOp::create(b, loc, i16, bits), constant(i16, 8));
+    Value half = arith::BitcastOp::create(b, loc, b.getF16Type(), wide);
+    return arith::ExtFOp::create(b, loc, f32, half);
+  }
+  Value wide = arith::ExtUIOp::create(b, loc, i32, bits);
+  Value magnitude = arith::AndIOp::create(b, loc, wide, constant(i32, 0x7f));
+  Value sign = arith::ShLIOp::create(
+      b, loc, arith::AndIOp::create(b, loc, wide, constant(i32, 0x80)),
+      constant(i32, 24));
+  Value shifted = arith::ShLIOp::create(b, loc, magnitude, constant(i32, 20));
+  Value scaled = arith::MulFOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, f32, shifted),
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1p120f)));
+  Value isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                      magnitude, constant(i32, 0x7f));
+  Value positive =
+      arith::SelectOp::create(b, loc, isNan, constant(i32, 0x7fc00000),
+                              arith::BitcastOp::create(b, loc, i32, scaled));
+  return arith::BitcastOp::create(b, loc, f32,
+                                  arith::OrIOp::create(b, loc, positive, sign));
+}
+
+/// A quotient that no processor stops at: by 0 all ones, and the dividend is
+/// the remainder, as PTX has it; by -1 never beyond the largest number.
+static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
+  OpBuilder &b = h.b;
+  Location loc = h.loc;
+  Type type = a.getType();
+  auto constant = [&](int64_t n) -> Value {
+    return type.isIndex()
+               ? h.index(n)
+               : Value(arith::ConstantIntOp::create(b, loc, type, n));
+  };
+  auto is = [&](Value v, Value n) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, n);
+  };
+  Value byZero = is(d, constant(0)), unsafe = byZero;
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+  if (isSigned) // x / -1 is -x, which wraps; and leaves no remainder
+    unsafe = arith::OrIOp::create(b, loc, unsafe, is(d, constant(-1)));
+  Value divisor = arith::SelectOp::create(b, loc, unsafe, constant(1), d);
+  OperationState state(loc, op->getName(), {a, divisor}, type);
+  Value result = b.create(state)->getResult(0);
+  bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
+  if (isSigned && !isRemainder)
+    result = arith::SelectOp::create(
+        b, loc, is(d, constant(-1)),
+        arith::SubIOp::create(b, loc, constant(0), a), result);
+  return arith::SelectOp::create(b, loc, byZero, isRemainder ? a : constant(-1),
+                                 result);
+}
+
+/// The op on single elements; null where there is no such thing.
+static SmallVector<Value> onScalars(Operation *op, ValueRange operands,
+                                    HostBuilder &h) {
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return {divide(op, operands[0], operands[1], h)};
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(getElementTypeOrSelf(type));
+  SmallVector<Value> widened(operands);
+  if (isa<arith::ExtFOp>(op) && isFloat8(operands[0].getType())) {
+    widened[0] = extendFloat8(operands[0], h);
+    if (types[0].isF32())
+      return widened;
+    if (types[0].isBF16() || types[0].isF16())
+      return {arith::TruncFOp::create(h.b, h.loc, types[0], widened[0])};
+  }
+  OperationState state(h.loc, op->getName(), widened, types);
+  state.addAttributes(op->getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return llvm::to_vector_of<Value>(h.b.create(state)->getResults());
+}
+
+/// Arithmetic on numbers of 8 bits is that of integers once lowered.
+static LogicalResult checkFloat8(Operation *op) {
+  if (isa<arith::ExtFOp, arith::BitcastOp, arith::SelectOp, arith::ConstantOp,
+          tensor::SplatOp>(op))
+    return success();
+  auto narrow = [](Type t) { return isFloat8(getElementTypeOrSelf(t)); };
+  if (llvm::none_of(op->getOperandTypes(), narrow) &&
+      llvm::none_of(op->getResultTypes(), narrow))
+    return success();
+  return op->emitOpError("has no form on the host for floats of 8 bits, which "
+                         "are loaded, stored, extended and multiplied only");
+}
+
+static LogicalResult lowerConstant(arith::ConstantOp op, HostBuilder &h) {
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!splat)
+    return op->emitOpError("is a block of different constants; only splats "
+                           "are taken in a kernel");
+  Value one =
+      arith::ConstantOp::create(h.b, h.loc, splat.getSplatValue<TypedAttr>());
+  Value memory = h.make(op.getResult());
+  h.forEach(cast<ShapedType>(op.getType()).getShape(),
+            [&](ValueRange at) { h.write(one, memory, at); });
+  return success();
+}
+
+/// What the host has a lowering for, of ops on numbers.
+static bool isOnNumbers(Operation *op) {
+  if (op->getNumRegions() || !isMemoryEffectFree(op))
+    return false;
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+         op->getName().getStringRef() == "ub.poison";
+}
+
+LogicalResult act::tile::lowerBlockOp(Operation *op, HostBuilder &h) {
+  if (failed(checkFloat8(op)))
+    return failure();
+  auto isBlock = [](Value v) { return HostBuilder::isBlock(v); };
+  bool onBlocks = llvm::any_of(op->getResults(), isBlock) ||
+                  llvm::any_of(op->getOperands(), isBlock);
+  if (!onBlocks) {
+    auto isNumber = [](Type t) { return t.isIntOrIndexOrFloat(); };
+    if (!isOnNumbers(op) || !llvm::all_of(op->getOperandTypes(), isNumber) ||
+        !llvm::all_of(op->getResultTypes(), isNumber))
+      return op->emitOpError("has no form on the host, where kernels are made "
+                             "of tile, arith, math and scf");
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands())
+      operands.push_back(h.scalar(v));
+    h.scalars.map(op->getResults(), onScalars(op, operands, h));
+    return success();
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return lowerConstant(constant, h);
+  if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+    Value memory = h.make(splat.getResult());
+    Value one = h.scalar(splat.getInput());
+    h.forEach(splat.getType().getShape(),
+              [&](ValueRange at) { h.write(one, memory, at); });
+    return success();
+  }
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0 ||
+      !isOnNumbers(op) || !llvm::all_of(op->getResults(), isBlock))
+    return op->emitOpError("has no meaning for blocks of a kernel");
+  SmallVector<Value> memory;
+  for (Value result : op->getResults())
+    memory.push_back(h.make(result));
+  h.forEach(cast<ShapedType>(op->getResult(0).getType()).getShape(),
+            [&](ValueRange at) {
+              SmallVector<Value> operands;
+              for (Value v : op->getOperands())
+                operands.push_back(h.element(v, at));
+              for (auto [v, to] : llvm::zip(onScalars(op, operands, h), memory))
+                h.write(v, to, at);
+            });
+  return success();
+}
+
+/// The same bytes as one row.
+static Value flat(Value memory, HostBuilder &h) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (type.getRank() == 1)
+    return memory;
+  ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+  return memref::CollapseShapeOp::create(h.b, h.loc, memory,
+                                         ArrayRef<ReassociationIndices>{all});
+}
+
+LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
+  SmallVector<Value> to;
+  for (Value result : op->getResults())
+    to.push_back(h.make(result));
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    h.forEach(type.getShape(), [&](ValueRange at) {
+      Value i =
+          arith::AddIOp::create(h.b, h.loc, at[0], h.index(iota.getStart()));
+      h.write(arith::IndexCastOp::create(h.b, h.loc, h.b.getI32Type(), i),
+              to[0], at);
+    });
+    return success();
+  }
+  if (isa<ReshapeOp, ExpandDimsOp, ConvertLayoutOp>(op)) {
+    h.copy(flat(h.of(op->getOperand(0)), h), flat(to[0], h));
+    return success();
+  }
+  SmallVector<Value> from;
+  for (Value operand : op->getOperands())
+    from.push_back(h.of(operand));
+  Type element = type.getElementType();
+  h.forEach(type.getShape(), [&](ValueRange at) {
+    SmallVector<Value> source(at);
+    if (isa<TransOp>(op)) {
+      std::swap(source[source.size() - 2], source[source.size() - 1]);
+    } else if (isa<BroadcastOp>(op)) {
+      auto shape = cast<ShapedType>(op->getOperand(0).getType()).getShape();
+      for (auto [d, extent] : llvm::enumerate(shape))
+        if (extent == 1)
+          source[d] = h.index(0);
+    } else if (isa<JoinOp>(op)) {
+      Value first = arith::CmpIOp::create(h.b, h.loc, arith::CmpIPredicate::eq,
+                                          source.back(), h.index(0));
+      source.pop_back();
+      h.write(arith::SelectOp::create(h.b, h.loc, first,
+                                      h.read(from[0], source, element),
+                                      h.read(from[1], source, element)),
+              to[0], at);
+      return;
+    } else { // split
+      for (int half : {0, 1}) {
+        source.push_back(h.index(half));
+        h.write(h.read(from[0], source, element), to[half], at);
+        source.pop_back();
+      }
+      return;
+    }
+    h.write(h.read(from[0], source, element), to[0], at);
+  });
+  return success();
+}
+
+/// The ten bits of mantissa that tensor cores keep of an f32, to nearest.
+static Value roundToTf32(Value v, HostBuilder &h) {
+  OpBuilder &b = h.b;
+  Type i32 = b.getI32Type();
+  Value bits = arith::BitcastOp::create(b, h.loc, i32, v);
+  bits = arith::AddIOp::create(
+      b, h.loc, bits, arith::ConstantIntOp::create(b, h.loc, i32, 0x1000));
+  bits = arith::AndIOp::create(
+      b, h.loc, bits, arith::ConstantIntOp::create(b, h.loc, i32, ~0x1fff));
+  Value isNan =
+      arith::CmpFOp::create(b, h.loc, arith::CmpFPredicate::UNO, v, v);
+  return arith::SelectOp::create(
+      b, h.loc, isNan, v,
+      arith::BitcastOp::create(b, h.loc, b.getF32Type(), bits));
+}
+
+/// Products are added in the order of k, one fused multiply-add each; those of
+/// numbers of 16 and 8 bits are exact.
+LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
+  Value memory = h.make(op.getResult());
+  Type sum = getElementTypeOrSelf(op.getType());
+  bool tf32 = op.getPrecision() == DotPrecision::TF32;
+  auto operand = [&](Value block, ValueRange at) -> Value {
+    Value v = h.element(block, at);
+    if (isFloat8(v.getType()))
+      return extendFloat8(v, h);
+    if (tf32)
+      return roundToTf32(v, h);
+    if (v.getType() == sum)
+      return v;
+    return isa<FloatType>(sum)
+               ? Value(arith::ExtFOp::create(h.b, h.loc, sum, v))
+               : arith::ExtSIOp::create(h.b, h.loc, sum, v);
+  };
+  int64_t depth = op.getA().getType().getDimSize(1);
+  h.forEach(op.getType().getShape(), [&](ValueRange at) {
+    Value start = h.element(op.getAcc(), at);
+    Value total = h.loop(0, depth, start, [&](Value k, ValueRange carried) {
+                     Value a = operand(op.getA(), {at[0], k});
+                     Value c = operand(op.getB(), {k, at[1]});
+                     if (isa<FloatType>(sum))
+                       return SmallVector<Value>{
+                           math::FmaOp::create(h.b, h.loc, a, c, carried[0])};
+                     Value product = arith::MulIOp::create(h.b, h.loc, a, c);
+                     return SmallVector<Value>{arith::AddIOp::create(
+                         h.b, h.loc, carried[0], product)};
+                   }).front();
+    h.write(total, memory, at);
+  });
+  return success();
+}

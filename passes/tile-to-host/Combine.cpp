@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions and scans: one element after the other, in the order of the axis.
+#include "passes/tile-to-host/HostBuilder.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+using Tuple = SmallVector<Value>; // one value per operand
+
+Value byKind(CombineKind kind, Value a, Value c, HostBuilder &h) {
+  bool isFloat = isa<FloatType>(a.getType());
+  OpBuilder &b = h.b;
+  switch (kind) {
+  case CombineKind::Add:
+    return isFloat ? Value(arith::AddFOp::create(b, h.loc, a, c))
+                   : arith::AddIOp::create(b, h.loc, a, c);
+  case CombineKind::Mul:
+    return isFloat ? Value(arith::MulFOp::create(b, h.loc, a, c))
+                   : arith::MulIOp::create(b, h.loc, a, c);
+  case CombineKind::Max:
+    return isFloat ? Value(arith::MaximumFOp::create(b, h.loc, a, c))
+                   : arith::MaxSIOp::create(b, h.loc, a, c);
+  case CombineKind::Min:
+    return isFloat ? Value(arith::MinimumFOp::create(b, h.loc, a, c))
+                   : arith::MinSIOp::create(b, h.loc, a, c);
+  case CombineKind::And:
+    return arith::AndIOp::create(b, h.loc, a, c);
+  case CombineKind::Or:
+    return arith::OrIOp::create(b, h.loc, a, c);
+  }
+  llvm_unreachable("a kind of combination");
+}
+
+template <typename Op>
+FailureOr<Tuple> combine(Op op, const Tuple &a, const Tuple &c,
+                         HostBuilder &h) {
+  if (auto kind = op.getKind())
+    return Tuple{byKind(*kind, a[0], c[0], h)};
+  Block &body = op.getCombiner().front();
+  for (size_t i = 0; i < a.size(); ++i) {
+    h.scalars.map(body.getArgument(i), a[i]);
+    h.scalars.map(body.getArgument(a.size() + i), c[i]);
+  }
+  for (Operation &inner : body.without_terminator()) {
+    auto isBlock = [](Value v) { return HostBuilder::isBlock(v); };
+    if (llvm::any_of(inner.getOperands(), isBlock) ||
+        llvm::any_of(inner.getResults(), isBlock))
+      return inner.emitOpError("takes or gives a block in a combiner, which "
+                               "is about single elements");
+    if (failed(lowerOp(&inner, h)))
+      return failure();
+  }
+  Tuple out;
+  for (Value v : body.getTerminator()->getOperands())
+    out.push_back(h.scalar(v));
+  return out;
+}
+
+/// Where the elements are whose other coordinates are `at`.
+SmallVector<Value> withAxis(ValueRange at, int64_t axis, Value along) {
+  SmallVector<Value> all(at);
+  all.insert(all.begin() + axis, along);
+  return all;
+}
+
+template <typename Op> LogicalResult lower(Op op, HostBuilder &h) {
+  int64_t axis = op.getAxis();
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+  SmallVector<int64_t> outer(type.getShape());
+  int64_t extent = outer[axis];
+  if (extent == 0)
+    return op.emitOpError("combines no elements, which have no result");
+  outer.erase(outer.begin() + axis);
+  bool isScan = std::is_same_v<Op, ScanOp>;
+  SmallVector<Value> memory;
+  for (Value result : op.getResults())
+    if (HostBuilder::isBlock(result))
+      memory.push_back(h.make(result));
+  auto elements = [&](ValueRange at) {
+    Tuple values;
+    for (Value input : op.getInputs())
+      values.push_back(h.element(input, at));
+    return values;
+  };
+  LogicalResult done = success();
+  auto store = [&](ValueRange values, ValueRange at) {
+    for (auto [v, to] : llvm::zip(values, memory))
+      h.write(v, to, at);
+  };
+  h.forEach(outer, [&](ValueRange at) {
+    SmallVector<Value> start = withAxis(at, axis, h.index(0));
+    Tuple first = elements(start);
+    if (isScan)
+      store(first, start);
+    Tuple total = h.loop(1, extent, first, [&](Value k, ValueRange carried) {
+      SmallVector<Value> here = withAxis(at, axis, k);
+      auto next = combine(op, Tuple(carried), elements(here), h);
+      if (failed(next)) {
+        done = failure();
+        return Tuple(carried);
+      }
+      if (isScan)
+        store(*next, here);
+      return *next;
+    });
+    if (isScan)
+      return;
+    if (memory.empty())
+      h.scalars.map(op.getResults(), total);
+    else
+      store(total, at);
+  });
+  return done;
+}
+
+} // namespace
+
+LogicalResult act::tile::lowerCombine(Operation *op, HostBuilder &h) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return lower(reduce, h);
+  return lower(cast<ScanOp>(op), h);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel on blocks as code for one CPU thread, while it is written.
+//
+// Every block value has a buffer of its own, which is written once where the
+// value is defined, and at the end of each iteration where a loop carries it.
+// As blocks have static shapes, so have buffers: nothing is allocated at run
+// time. Scalars are themselves.
+#ifndef ACT_PASSES_TILETOHOST_HOSTBUILDER_H
+#define ACT_PASSES_TILETOHOST_HOSTBUILDER_H
+#include "mlir/IR/IRMapping.h"
+#include "passes/tile-to-host/Passes.h"
+
+namespace act::tile {
+
+class HostBuilder {
+public:
+  HostBuilder(mlir::gpu::GPUFuncOp kernel, mlir::OpBuilder &b)
+      : b(b), loc(kernel.getLoc()), kernel(kernel) {}
+
+  static bool isBlock(mlir::Type type) {
+    return mlir::isa<mlir::RankedTensorType>(type);
+  }
+  static bool isBlock(mlir::Value v) { return isBlock(v.getType()); }
+
+  /// The buffer of a block value that has been lowered.
+  mlir::Value of(mlir::Value block);
+  /// A fresh buffer for a block value.
+  mlir::Value make(mlir::Value block);
+  mlir::Value buffer(mlir::RankedTensorType type);
+  void set(mlir::Value block, mlir::Value memory) { buffers[block] = memory; }
+  mlir::Value scalar(mlir::Value v) { return scalars.lookup(v); }
+
+  /// One element; positions have type index.
+  mlir::Value read(mlir::Value memory, mlir::ValueRange at, mlir::Type element);
+  void write(mlir::Value v, mlir::Value memory, mlir::ValueRange at);
+  /// The element of a block at `at`, or the scalar.
+  mlir::Value element(mlir::Value value, mlir::ValueRange at);
+  void copy(mlir::Value from, mlir::Value to);
+  /// Calls `body` once, inside of loops over a shape.
+  void forEach(llvm::ArrayRef<int64_t> shape,
+               llvm::function_ref<void(mlir::ValueRange)> body);
+  /// A loop over [from, to) that carries scalars.
+  llvm::SmallVector<mlir::Value>
+  loop(int64_t from, int64_t to, mlir::ValueRange inits,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+
+  mlir::Value index(int64_t v);
+  mlir::Value i64(int64_t v);
+  mlir::Value asIndex(mlir::Value v); // signed
+  mlir::Value word(int number);       // of the context
+  void setWord(int number, mlir::Value v);
+  /// Where `fails`, the message and the current place are what failed.
+  void check(mlir::Value fails, const llvm::Twine &message);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc; // of the op that is lowered
+  mlir::gpu::GPUFuncOp kernel;
+  mlir::IRMapping scalars;
+  mlir::Value context, programNumber; // !llvm.ptr, i64
+  llvm::SmallVector<mlir::Attribute> checks;
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+};
+
+/// Each says what it cannot do at the op.
+mlir::LogicalResult lowerOp(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerBlockOp(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerShape(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerMemory(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerCombine(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerDot(DotOp op, HostBuilder &h);
+mlir::LogicalResult lowerDebug(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerControl(mlir::Operation *op, HostBuilder &h);
+
+/// A float of 8 bits as one of 32; every such number is one.
+mlir::Value extendFloat8(mlir::Value v, HostBuilder &h);
+
+} // namespace act::tile
+#endif

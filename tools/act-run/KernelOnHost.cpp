@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act-c/Runtime.h"
+#include "tools/act-run/CompileKernel.h"
+#include "tools/act-run/Options.h"
+#include "tools/actrt-sim/Arguments.h"
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+using namespace act;
+using namespace act::run;
+using simtool::Argument;
+
+namespace {
+
+/// The host as a device, with one module and one stream.
+struct Host {
+  actrt_device device = nullptr;
+  actrt_module module = nullptr;
+  actrt_function function = nullptr;
+  actrt_stream stream = nullptr;
+  ~Host() {
+    if (stream)
+      actrt_stream_release(stream);
+    if (function)
+      actrt_function_release(function);
+    if (module)
+      actrt_module_release(module);
+    if (device)
+      actrt_device_release(device);
+  }
+};
+
+Status check(actrt_status status) {
+  if (status == ACTRT_SUCCESS)
+    return ok();
+  return Error{actrt_last_error(), ""};
+}
+
+Status open(Host &host, const NativeKernel &kernel) {
+  actrt_device_options options{};
+  options.struct_size = sizeof options;
+  options.threads = 1; // programs in their order
+  if (auto s = check(actrt_device_open("host", &options, &host.device)); !s)
+    return s;
+  if (auto s = check(actrt_module_load(host.device, kernel.sharedObject.data(),
+                                       kernel.sharedObject.size(),
+                                       ACTRT_ALLOW_NATIVE, &host.module));
+      !s)
+    return s;
+  if (auto s = check(
+          actrt_function_get(host.module, kernel.name.c_str(), &host.function));
+      !s)
+    return s;
+  return check(actrt_stream_create(host.device, &host.stream));
+}
+
+bool isArray(const Argument &a) {
+  return a.kind == Argument::In || a.kind == Argument::InOut ||
+         a.kind == Argument::Out;
+}
+
+/// Reads the files. What nobody has written is NaN, as on the simulator.
+Status place(Argument &a, Host &host) {
+  if (!isArray(a))
+    return ok();
+  if (a.kind != Argument::Out) {
+    auto array = npy::read(a.file);
+    if (!array)
+      return array.error();
+    a.array = std::move(*array);
+  }
+  size_t bytes = a.array.bytes.size();
+  if (auto s = check(actrt_allocate(host.device, bytes, &a.address)); !s)
+    return s;
+  if (a.kind == Argument::Out)
+    std::memset(a.address, 0xff, bytes);
+  else
+    std::memcpy(a.address, a.array.bytes.data(), bytes);
+  a.value.resize(8);
+  std::memcpy(a.value.data(), &a.address, 8);
+  return ok();
+}
+
+Status checkArguments(const NativeKernel &kernel,
+                      const std::vector<Argument> &given) {
+  if (given.size() != kernel.parameters.size())
+    return Error{"kernel '" + kernel.name + "' has " +
+                     std::to_string(kernel.parameters.size()) +
+                     " parameters, given " + std::to_string(given.size()) +
+                     " --arg",
+                 ""};
+  std::vector<simtool::Extent> extents;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const NativeKernel::Parameter &p = kernel.parameters[i];
+    extents.push_back(p.extent);
+    if (given[i].kind == Argument::Map)
+      return Error{"--arg " + given[i].text +
+                       ": a tensor map is no argument "
+                       "of a kernel on the host",
+                   ""};
+    if (isArray(given[i]) ? !p.mayBeArray : p.isArray)
+      return Error{"--arg " + given[i].text + ": expected " +
+                       (p.isArray ? "an array for parameter "
+                                  : "a number for parameter ") +
+                       std::to_string(i) + " of '" + kernel.name + "'",
+                   ""};
+    if (given[i].value.size() != p.bytes)
+      return Error{"--arg " + given[i].text + ": the value has " +
+                       std::to_string(given[i].value.size()) +
+                       " bytes, parameter " + std::to_string(i) + " of '" +
+                       kernel.name + "' has " + std::to_string(p.bytes),
+                   ""};
+  }
+  return simtool::checkExtents(extents, given);
+}
+
+/// passes/tile-to-host/HostContext.h
+std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
+                                  const std::vector<Argument> &given) {
+  std::vector<uint64_t> words(6 + given.size());
+  for (int i = 0; i < 3; ++i)
+    words[i] = grid[i];
+  words[5] = reinterpret_cast<uint64_t>(out);
+  for (size_t i = 0; i < given.size(); ++i)
+    words[6 + i] = isArray(given[i]) ? given[i].array.bytes.size() : 0;
+  return words;
+}
+
+/// A pointer of the kernel is handed on as a number: it may be null.
+Status launch(Host &host, const NativeKernel &kernel, const uint32_t grid[3],
+              std::vector<Argument> &given, std::vector<uint64_t> &context) {
+  void *words = nullptr;
+  size_t bytes = context.size() * sizeof(uint64_t);
+  if (auto s = check(actrt_allocate(host.device, bytes, &words)); !s)
+    return s;
+  std::memcpy(words, context.data(), bytes);
+  std::vector<actrt_argument> arguments(given.size() + 1);
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (isArray(given[i])) {
+      arguments[i].kind = ACTRT_POINTER;
+      arguments[i].value.pointer = given[i].address;
+      continue;
+    }
+    given[i].value.resize(8); // a whole slot
+    arguments[i].kind = ACTRT_BYTES;
+    arguments[i].bytes = 8;
+    arguments[i].value.pointer = given[i].value.data();
+  }
+  arguments.back().kind = ACTRT_POINTER;
+  arguments.back().value.pointer = words;
+  actrt_launch_shape shape{};
+  shape.struct_size = sizeof shape;
+  std::copy(grid, grid + 3, shape.grid);
+  shape.scratch_bytes = kernel.scratchBytes;
+  auto done = check(actrt_launch(host.function, host.stream, &shape,
+                                 arguments.data(), arguments.size()));
+  if (done)
+    done = check(actrt_stream_synchronize(host.stream));
+  std::memcpy(context.data(), words, bytes);
+  return done;
+}
+
+std::string failureOf(const NativeKernel &kernel, const uint32_t grid[3],
+                      const std::vector<uint64_t> &context) {
+  uint64_t which = context[3] - 1, program = context[4];
+  std::string place = "(" + std::to_string(program % grid[0]) + "," +
+                      std::to_string(program / grid[0] % grid[1]) + "," +
+                      std::to_string(program / grid[0] / grid[1]) + ")";
+  return kernel.checks[which] + ", in program " + place;
+}
+
+} // namespace
+
+int run::kernelOnHost(const Options &o) {
+  auto kernel = compileKernelForHost(o.file, o.launch.kernel);
+  if (!kernel)
+    return fail(kernel.error().str());
+  uint32_t grid[3] = {1, 1, 1};
+  if (!o.launch.grid.empty()) {
+    if (auto s = simtool::parseDimensions("--grid", o.launch.grid, grid); !s)
+      return fail(s.error().str());
+  } else if (kernel->grid[0]) {
+    std::copy(kernel->grid, kernel->grid + 3, grid);
+  }
+  std::vector<Argument> arguments;
+  for (const std::string &text : o.launch.arguments) {
+    auto a = simtool::parseArgument(text);
+    if (!a)
+      return fail(a.error().str());
+    arguments.push_back(std::move(*a));
+  }
+  Host host;
+  if (auto s = open(host, *kernel); !s)
+    return fail(s.error().str());
+  for (Argument &a : arguments)
+    if (auto s = place(a, host); !s)
+      return fail("--arg " + a.text + ": " + s.error().str());
+  if (auto s = checkArguments(*kernel, arguments); !s)
+    return fail(s.error().str());
+  // What kernels print would break the JSON.
+  std::vector<uint64_t> context =
+      makeContext(grid, o.launch.json ? stderr : stdout, arguments);
+  if (auto s = launch(host, *kernel, grid, arguments, context); !s)
+    return fail(s.error().str());
+  bool failed = context[3] != 0;
+  if (!failed)
+    if (auto s = simtool::writeBack(arguments); !s)
+      return fail(s.error().str());
+  std::string finding = failed ? failureOf(*kernel, grid, context) : "";
+  if (o.launch.json) {
+    nlohmann::ordered_json j;
+    j["kernel"] = kernel->name;
+    j["target"] = "host";
+    j["grid"] = grid;
+    j["findings"] = nlohmann::json::array();
+    if (failed)
+      j["findings"].push_back({{"message", finding}});
+    printf("%s\n",
+           j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+               .c_str());
+  } else {
+    printf("%s on host, grid %ux%ux%u\n", kernel->name.c_str(), grid[0],
+           grid[1], grid[2]);
+  }
+  fflush(stdout);
+  if (!failed)
+    return 0;
+  fail(finding);
+  return 2;
+}
