@@ -72,15 +72,11 @@ public:
       });
   }
 
-  /// Each of the sets with one op more, or one less.
-  void addNeighbours() {
-    std::vector<OpSet> before = sets;
-    for (const OpSet &set : before)
-      for (unsigned place : crossing.places) {
-        OpSet other = set;
-        other.flip(place);
-        add(other);
-      }
+  /// What is predicted not to be above another.
+  void addPredicted(const Predictor &predictor) {
+    for (const OpSet &set : predictedFrontier(predictor, sets, crossing.places,
+                                              choiceLimit - sets.size()))
+      add(set);
   }
 
   std::vector<OpSet> sets;
@@ -163,7 +159,10 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     collector.add(placesOf(body, attentionModule(body, false)));
     collector.add(placesOf(body, attentionModule(body, true)));
     collector.add(allOps(body));
-    collector.addNeighbours();
+    auto predictor = meter.predictor(int(p));
+    if (failed(predictor))
+      return failure();
+    collector.addPredicted(*predictor);
 
     PairChoices choices;
     choices.layers = forward.getCount();
@@ -208,15 +207,15 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
   return out;
 }
 
-BodyChoices act::findBodyChoices(ModuleOp module, bool alone,
-                                 const Rates &rates) {
+FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
+                                            bool alone, const Rates &rates) {
   Block &body = module.lookupSymbol<func::FuncOp>(gradName).getBody().front();
   Operation *boundary = nullptr;
   for (auto phase : body.getOps<PhaseOp>())
     if (phase.getName() == "backward")
       boundary = phase;
   if (!boundary)
-    return {{OpSet()}, false};
+    return BodyChoices{{OpSet()}, false};
   SmallVector<Value> needed;
   for (Operation &op : body) {
     if (&op == boundary)
@@ -232,15 +231,19 @@ BodyChoices act::findBodyChoices(ModuleOp module, bool alone,
   }
   BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
   if (!crossing.graph.check())
-    return {{OpSet()}, false};
+    return BodyChoices{{OpSet()}, false};
   SetCollector collector(crossing);
   bool way = alone && crossing.places.size() > wayLimit;
   if (way) {
     collector.addWay();
   } else {
     collector.addCorners();
-    if (alone)
-      collector.addNeighbours();
+    if (alone) {
+      auto predictor = meter.predictor(-1);
+      if (failed(predictor))
+        return failure();
+      collector.addPredicted(*predictor);
+    }
   }
-  return {collector.sets, way};
+  return BodyChoices{collector.sets, way};
 }

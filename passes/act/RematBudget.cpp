@@ -86,7 +86,10 @@ LogicalResult Planner::measure(int64_t budget) {
   if (failed(found))
     return failure();
   pairs = std::move(*found);
-  auto [sets, way] = findBodyChoices(module, pairs.empty(), options.rates);
+  auto choices = findBodyChoices(module, meter, pairs.empty(), options.rates);
+  if (failed(choices))
+    return failure();
+  auto &[sets, way] = *choices;
   size_t stride = way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
   // A long way is looked at here and there, then where the budget is first kept
   // to. A larger one is kept to no later, so it costs no more.

@@ -106,7 +106,8 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
                                                                    auto &into) {
     if (auto it = ids.find(v); it != ids.end())
       into.push_back(it->second);
-    else if (Operation *def = v.getDefiningOp(); def && isReplayed(def))
+    else if (Operation *def = v.getDefiningOp();
+             def && (isReplayed(def) || isa<KeptOp>(def)))
       for (Value o : def->getOperands())
         sources(o, into);
   };
@@ -117,7 +118,7 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
     if (&op == end)
       break;
     ++place;
-    if (isReplayed(&op))
+    if (isReplayed(&op) || isa<KeptOp>(op))
       continue;
     auto costed = dyn_cast<CostOpInterface>(op);
     int32_t maker = -1;

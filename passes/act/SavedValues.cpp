@@ -234,6 +234,11 @@ void LayerRewriter::recompute(const DenseSet<Operation *> &ops, bool statistics)
 void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
   DenseMap<Value, Value> copies, kept;
   std::function<Value(Value, Operation *)> copyOf = [&](Value v, Operation *before) -> Value {
+    while (auto same = v.getDefiningOp<KeptOp>()) {
+      if (!same->isBeforeInBlock(boundary))
+        break;
+      v = same.getOperand();
+    }
     Operation *def = v.getDefiningOp();
     if (def && (ops.contains(def) || isReplayed(def)) && def->isBeforeInBlock(boundary)) {
       if (Value known = copies.lookup(v))
@@ -262,9 +267,22 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
     }
     return k;
   };
+  // What was kept is made again for those who read it, not where it was kept.
   SmallVector<Operation *> behind;
-  for (Operation *op = boundary->getNextNode(); op; op = op->getNextNode())
-    behind.push_back(op);
+  for (Operation *op = boundary->getNextNode(); op;) {
+    Operation *next = op->getNextNode();
+    Value from = isa<KeptOp>(op) ? op->getOperand(0) : Value();
+    while (auto same = from ? from.getDefiningOp<KeptOp>() : KeptOp())
+      from = same.getOperand();
+    if (Operation *def = from ? from.getDefiningOp() : nullptr;
+        def && ops.contains(def)) {
+      op->getResult(0).replaceAllUsesWith(from);
+      op->erase();
+    } else {
+      behind.push_back(op);
+    }
+    op = next;
+  }
   for (Operation *op : behind)
     for (OpOperand &operand : op->getOpOperands()) {
       Operation *def = operand.get().getDefiningOp();
