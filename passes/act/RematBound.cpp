@@ -14,7 +14,8 @@ constexpr size_t momentLimit = 4; // of each kind
 
 /// What to keep across launch `t`, in which `there` are alive anyway.
 remat::CrossingGraph crossingAt(const StepOps &step, size_t t,
-                                const std::vector<int32_t> &there) {
+                                const std::vector<int32_t> &there,
+                                const Rates &rates) {
   remat::CrossingGraph g;
   size_t now = step.begin[t];
   // Only what is made before and needed after, and what that is made of.
@@ -50,8 +51,11 @@ remat::CrossingGraph crossingAt(const StepOps &step, size_t t,
       if (id[v] >= 0)
         continue; // parts of a whole that is made bit by bit
       id[v] = int32_t(g.values.size());
-      g.values.push_back({alive[v] ? 0 : step.bytes[v], alive[v] ? -1 : maker,
-                          bool(needed[v])});
+      int64_t size = alive[v] ? 0 : step.bytes[v];
+      g.values.push_back({size, alive[v] ? -1 : maker, bool(needed[v]), -1});
+      if (rates.moves && size > 0)
+        g.values.back().move = int64_t(std::min(
+            std::floor(2e15 * double(size) / rates.link), 0x1p50));
     }
   }
   return g;
@@ -89,7 +93,7 @@ FailureOr<int64_t> act::leastRecomputation(ModuleOp module, int64_t budget,
   }
   int64_t bound = 0;
   for (size_t t : moments) {
-    remat::CrossingGraph graph = crossingAt(step, t, step.touched[t]);
+    remat::CrossingGraph graph = crossingAt(step, t, step.touched[t], rates);
     if (!graph.check())
       continue;
     // Where nothing keeps so little, the kernels of the choice that was found

@@ -246,10 +246,12 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
   };
   bound("peak ", peakBytes, policy.peakBytes);
   bound("total peak ", totalPeakBytes, policy.totalBytes);
-  char numbers[96];
+  char numbers[128], copies[48] = "";
+  if (policy.link > 0)
+    std::snprintf(copies, sizeof copies, "copies +%.2f %%, ", copiesPercent());
   std::snprintf(numbers, sizeof numbers,
-                "recompute +%.2f %%, optimal within %.2f %%", percent(),
-                std::max(0.0, gapPercent()));
+                "recompute +%.2f %%, %soptimal within %.2f %%", percent(),
+                copies, std::max(0.0, gapPercent()));
   out += numbers;
   if (boundCost > cost.again)
     out += " (less than the bound: its kernels are others)";

@@ -22,12 +22,15 @@ LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
   for (auto [i, op] : llvm::enumerate(grad.getBody().front()))
     if (i < plan.body.size() && plan.body.test(i))
       body.insert(&op);
+  SmallVector<Value> moved = valuesOf(grad.getBody().front(), plan.body);
   SymbolTable symbols(module);
   for (auto [pair, runs] : llvm::zip(*pairs, plan.pairs))
     if (!runs.empty() && failed(writeRuns(pair, runs, symbols)))
       return failure();
   if (PhaseOp boundary = boundaryOf(grad); boundary && !body.empty())
     recomputeAcross(boundary, body);
+  if (PhaseOp boundary = boundaryOf(grad); boundary && !moved.empty())
+    offloadAcross(boundary, moved);
   eraseDead(grad.getBody().front());
   return success();
 }
@@ -109,7 +112,7 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
   out.pairs.resize(spans.size());
   out.behind.resize(spans.size());
   for (const FlatBuffer &b : program.buffers) {
-    if (b.parent || b.reuses || b.first >= boundary || b.last < boundary ||
+    if (b.parent || b.reuses || b.onHost || b.first >= boundary || b.last < boundary ||
         owner[b.first] < 0)
       continue;
     const Span &span = spans[owner[b.first]];

@@ -24,7 +24,7 @@ Predictor::Predictor(const Program &program, const Rates &rates,
       boundary(program.backward.value_or(launches)), live(program.liveBytes()),
       fresh(launches) {
   for (const FlatBuffer &b : program.buffers)
-    if (!b.parent && !b.reuses)
+    if (!b.parent && !b.reuses && !b.onHost)
       fresh[b.first] += b.bytes;
   size_t values = step.bytes.size();
   maker.assign(values, -1);
