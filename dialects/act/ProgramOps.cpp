@@ -13,6 +13,11 @@ int64_t SiteOp::getFlops() { return 0; }
 CostClass SiteOp::getCostClass() { return CostClass::Reference; }
 int64_t KeptOp::getFlops() { return 0; }
 CostClass KeptOp::getCostClass() { return CostClass::View; }
+
+int64_t OffloadOp::getFlops() { return 0; }
+CostClass OffloadOp::getCostClass() { return CostClass::Effect; }
+int64_t FetchOp::getFlops() { return 0; }
+CostClass FetchOp::getCostClass() { return CostClass::Effect; }
 int64_t AccumulateOp::getFlops() {
   auto type = getValue().getType();
   return type.hasStaticShape() ? type.getNumElements() : 0;

@@ -189,6 +189,39 @@ def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> 
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
+def Act_OffloadOp : Act_Op<"offload", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
+  let summary = "moves a forward value to the host's memory";
+  let description = [{
+    The value itself, in the second arena of the step, which is memory of the
+    host. Only `act.fetch` reads it, and what carries it there: results and
+    operands of `act.repeat`. A copy, not a kernel, so it has no linalg form.
+
+    Example:
+    ```mlir
+    %h = act.offload %x : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Act_Tensor:$input);
+  let results = (outs Act_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Act_FetchOp : Act_Op<"fetch", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
+  let summary = "brings a value back from the host's memory";
+  let description = [{
+    The value that `act.offload` moved away, in the arena again. A copy, not a
+    kernel, so it has no linalg form.
+
+    Example:
+    ```mlir
+    %x = act.fetch %h : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Act_Tensor:$input);
+  let results = (outs Act_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
 def Act_PhaseOp : Act_Op<"phase", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "marks where a phase of the step begins";
   let description = [{

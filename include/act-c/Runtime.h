@@ -331,6 +331,8 @@ typedef struct actrt_step_statistics {
   uint64_t scratch_bytes_per_thread, scratch_bytes;
   uint64_t runs;
   uint64_t scratch_high_water; /* ACTRT_MEASURE: likewise, of any thread */
+  /* The second arena, in the host's memory; 0 where nothing is moved there. */
+  uint64_t host_arena_bytes, host_arena_high_water;
 } actrt_step_statistics;
 
 /* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE */

@@ -72,7 +72,8 @@ struct Decoder {
     return {decode(p->name()), decode(p->type())};
   }
   Buffer decode(const fbs::Buffer *b) {
-    return {decode(b->name()), b->offset(), b->bytes(), b->first(), b->last()};
+    return {decode(b->name()), b->offset(), b->bytes(),
+            b->first(),        b->last(),   b->on_host()};
   }
 
   Launch decode(const fbs::Launch *l) {
@@ -114,6 +115,7 @@ struct Decoder {
     decodeAll(f->launches(), out.launches);
     decodeAll(f->plan(), out.plan);
     out.arenaBytes = f->arena_bytes();
+    out.hostArenaBytes = f->host_arena_bytes();
     return out;
   }
 };

@@ -193,6 +193,10 @@ private:
         return error("function " + quoted(f.name) + " has an arena of " +
                      std::to_string(f.arenaBytes) +
                      " bytes, at most 2^48 is allowed");
+      if (f.hostArenaBytes > maxBytes)
+        return error("function " + quoted(f.name) + " has an arena of " +
+                     std::to_string(f.hostArenaBytes) +
+                     " bytes on the host, at most 2^48 is allowed");
       for (auto *ports : {&f.inputs, &f.outputs}) {
         Names portNames(ports == &f.inputs ? "input" : "output");
         for (const Port &p : *ports) {
@@ -216,16 +220,41 @@ private:
   }
 
   Status launch(const Function &f, const Launch &l) {
+    if (l.kernel == copyKernel)
+      return copy(f, l);
     if (l.kernel >= step.kernels.size())
       return error("kernel " + std::to_string(l.kernel) + " of " +
                    std::to_string(step.kernels.size()));
     if (l.args.size() > maxArguments)
       return error(std::to_string(l.args.size()) + " arguments, at most " +
                    std::to_string(maxArguments) + " are allowed");
-    for (size_t i = 0; i < l.args.size(); ++i)
-      if (auto s = operand(f, l.args[i]); !s)
+    for (size_t i = 0; i < l.args.size(); ++i) {
+      auto s = l.args[i].space == Space::Host
+                   ? Status(error("memory on the host, which only copies touch"))
+                   : operand(f, l.args[i]);
+      if (!s)
         return error("argument " + std::to_string(i) + ": " +
                      s.error().message);
+    }
+    return ok();
+  }
+
+  Status copy(const Function &f, const Launch &l) {
+    if (l.args.size() != 2)
+      return error("a copy of " + std::to_string(l.args.size()) +
+                   " arguments, expected 2");
+    const Operand &from = l.args[0], &to = l.args[1];
+    bool away = from.space == Space::Arena && to.space == Space::Host;
+    bool back = from.space == Space::Host && to.space == Space::Arena;
+    if (!away && !back)
+      return error("a copy that is not between the arena and the host");
+    if (from.written || !to.written || from.bytes != to.bytes)
+      return error("a copy of " + std::to_string(from.bytes) + " bytes to " +
+                   std::to_string(to.bytes) +
+                   ", expected as many, the first read, the second written");
+    for (const Operand *o : {&from, &to})
+      if (auto s = operand(f, *o); !s)
+        return s;
     return ok();
   }
 
@@ -260,6 +289,11 @@ private:
         return error("arena offset " + std::to_string(o.offset) +
                      " is no multiple of 64");
       return range(o, "an arena", f.arenaBytes);
+    case Space::Host:
+      if (o.offset % arenaAlignment != 0)
+        return error("host offset " + std::to_string(o.offset) +
+                     " is no multiple of 64");
+      return range(o, "an arena on the host", f.hostArenaBytes);
     case Space::Parameter:
       if (auto s = tensor(o, "parameter", step.parameters); !s)
         return s;
@@ -282,7 +316,7 @@ private:
       return readOnly(o, "an immediate");
     }
     return error("space number " + std::to_string(static_cast<int>(o.space)) +
-                 ", at most 6 is known");
+                 ", at most 7 is known");
   }
 };
 

@@ -17,10 +17,11 @@ static Status validateRange(const Function &f, const Buffer &b) {
     return Error{"function '" + f.name + "': buffer '" + b.name + "' " + what,
                  ""};
   };
-  if (b.bytes > f.arenaBytes || b.offset > f.arenaBytes - b.bytes)
+  uint64_t arena = b.onHost ? f.hostArenaBytes : f.arenaBytes;
+  if (b.bytes > arena || b.offset > arena - b.bytes)
     return fail("takes " + std::to_string(b.bytes) + " bytes at offset " +
                 std::to_string(b.offset) + " of an arena of " +
-                std::to_string(f.arenaBytes));
+                std::to_string(arena) + (b.onHost ? " on the host" : ""));
   if (b.offset % arenaAlignment != 0)
     return fail("has offset " + std::to_string(b.offset) +
                 ", which is no multiple of 64");
@@ -34,12 +35,12 @@ static Status validateRange(const Function &f, const Buffer &b) {
 // A sweep over the launches: buffers enter a map ordered by offset when they
 // are born and leave after they die. All that is in the map is disjoint, so a
 // newcomer can only meet its two neighbours.
-Status artifact::validatePlan(const Function &f) {
+static Status validateArena(const Function &f, bool onHost) {
   std::vector<uint32_t> births;
   for (uint32_t i = 0; i < f.plan.size(); ++i) {
     if (auto s = validateRange(f, f.plan[i]); !s)
       return s;
-    if (f.plan[i].bytes > 0)
+    if (f.plan[i].bytes > 0 && f.plan[i].onHost == onHost)
       births.push_back(i);
   }
   std::vector<uint32_t> deaths = births;
@@ -72,4 +73,10 @@ Status artifact::validatePlan(const Function &f) {
     alive.emplace(b.offset, &b);
   }
   return ok();
+}
+
+Status artifact::validatePlan(const Function &f) {
+  if (auto s = validateArena(f, false); !s)
+    return s;
+  return validateArena(f, true);
 }

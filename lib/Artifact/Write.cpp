@@ -56,7 +56,7 @@ static Offset<fbs::Launch> encode(FlatBufferBuilder &b, const Launch &l) {
 
 static Offset<fbs::Buffer> encode(FlatBufferBuilder &b, const Buffer &f) {
   return fbs::CreateBuffer(b, b.CreateString(f.name), f.offset, f.bytes,
-                           f.first, f.last);
+                           f.first, f.last, f.onHost);
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f);
@@ -78,7 +78,7 @@ static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
   auto launches = encodeAll<Launch, fbs::Launch>(b, f.launches);
   auto plan = encodeAll<Buffer, fbs::Buffer>(b, f.plan);
   return fbs::CreateFunction(b, name, inputs, outputs, launches, plan,
-                             f.arenaBytes);
+                             f.arenaBytes, f.hostArenaBytes);
 }
 
 Result<std::vector<uint8_t>> artifact::write(const Step &step) {

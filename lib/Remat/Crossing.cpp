@@ -94,13 +94,16 @@ Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
   // On the source's side: a value that is needed, a maker that runs again.
   const int32_t source = values + makers, sink = source + 1;
   Network net(sink + 1);
+  auto moves = [&](const CrossingGraph::Value &value) {
+    return value.move >= 0 && perCost * value.move < perByte * value.bytes;
+  };
   for (int32_t v = 0; v < values; ++v) {
     const CrossingGraph::Value &value = g.values[v];
     if (value.needed)
       net.edge(source, v, infinite);
     // Needed and its maker does not run: kept.
     net.edge(v, value.maker < 0 ? sink : values + value.maker,
-             perByte * value.bytes);
+             moves(value) ? perCost * value.move : perByte * value.bytes);
   }
   for (int32_t m = 0; m < makers; ++m) {
     net.edge(values + m, sink, perCost * g.makers[m].cost);
@@ -111,6 +114,7 @@ Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
   Crossing c;
   c.again.resize(makers);
   c.kept.resize(values);
+  c.moved.resize(values);
   for (int32_t m = 0; m < makers; ++m)
     if (net.reached(values + m)) {
       c.again[m] = true;
@@ -119,8 +123,9 @@ Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
   for (int32_t v = 0; v < values; ++v) {
     const int32_t maker = g.values[v].maker;
     if (net.reached(v) && (maker < 0 || !c.again[maker])) {
-      c.kept[v] = true;
-      c.bytes += g.values[v].bytes;
+      bool away = moves(g.values[v]);
+      (away ? c.moved : c.kept)[v] = true;
+      (away ? c.cost : c.bytes) += away ? g.values[v].move : g.values[v].bytes;
     }
   }
   return c;
@@ -130,6 +135,8 @@ int64_t totalCost(const CrossingGraph &g) {
   int64_t sum = 0;
   for (const CrossingGraph::Maker &m : g.makers)
     sum += m.cost;
+  for (const CrossingGraph::Value &v : g.values)
+    sum += std::max<int64_t>(v.move, 0);
   return sum;
 }
 
@@ -171,6 +178,12 @@ Status CrossingGraph::check() const {
     if (value.bytes < 0 || value.bytes > most || (bytes += value.bytes) > most)
       return Error{"value " + std::to_string(v) +
                        ": bytes are negative, or 2^60 or more in all",
+                   ""};
+    if (value.move < -1 || value.move > most ||
+        (cost += std::max<int64_t>(value.move, 0)) > most)
+      return Error{"value " + std::to_string(v) +
+                       ": cost of moving is negative, or costs are 2^60 or "
+                       "more in all",
                    ""};
     if (value.maker < -1 || value.maker >= int32_t(makers.size()))
       return Error{"value " + std::to_string(v) + ": there is no maker " +

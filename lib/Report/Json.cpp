@@ -146,7 +146,7 @@ Json peakJson(const MemoryReport &r) {
 }
 
 Json figuresJson(const MemoryReport &r) {
-  return {{"view", r.view},
+  Json out = {{"view", r.view},
           {"model", r.model},
           {"function", r.function},
           {"letters", r.letters},
@@ -173,6 +173,16 @@ Json figuresJson(const MemoryReport &r) {
           {"layers", list(r.layers)},
           {"saved", list(r.saved)},
           {"graphs", list(r.graphs)}};
+  if (r.offload)
+    out["offload"] = {{"host_arena_bytes", r.offload->arenaBytes},
+                      {"host_peak_bytes", r.offload->peakBytes},
+                      {"moved_bytes", r.offload->movedBytes},
+                      {"link_bytes_per_second", r.offload->linkBytesPerSecond},
+                      {"copy_seconds", r.offload->copySeconds},
+                      {"compute_seconds", r.offload->computeSeconds},
+                      {"wait_seconds", r.offload->waitSeconds},
+                      {"hidden", r.offload->hidden()}};
+  return out;
 }
 
 } // namespace

@@ -129,6 +129,16 @@ std::string totals(const MemoryReport &r) {
     add("arena (planned)", r.arenaBytes, over);
     add("lower bound", r.lowerBoundBytes, "");
   }
+  if (r.offload) {
+    const Offload &o = *r.offload;
+    add("arena on the host", o.arenaBytes, "");
+    add("moved there and back", o.movedBytes,
+        fmt::format("{:.3f} ms at {:.4g} GB/s, {}", 1e3 * o.copySeconds,
+                    o.linkBytesPerSecond / 1e9,
+                    o.hidden() ? std::string("hidden behind compute")
+                               : fmt::format("{:.3f} ms of it not hidden behind {:.3f} ms of compute",
+                                             1e3 * o.waitSeconds, 1e3 * o.computeSeconds)));
+  }
   add("parameters", r.parametersBytes, "");
   add("parameter gradients", r.gradientsBytes, "");
   if (r.view == "act")

@@ -5,11 +5,12 @@
 
 namespace act {
 
-/// Where a program's buffers lie in the arena.
+/// Where a program's buffers lie in the arena, and those on the host in theirs.
 struct ArenaPlan {
   int64_t arenaBytes = 0, lowerBoundBytes = 0;
+  int64_t hostArenaBytes = 0;
   /// By buffer; buffers inside others and in-place ones included. -1 for those
-  /// that are not in the arena.
+  /// that are in neither arena.
   std::vector<int64_t> offsets;
 };
 

@@ -34,10 +34,10 @@ bool act::isSlice(SplitOp op) {
   return true;
 }
 
-std::vector<int64_t> Program::liveBytes(int64_t alignment) const {
+std::vector<int64_t> Program::liveBytes(int64_t alignment, bool onHost) const {
   std::vector<int64_t> change(launches.size() + 1);
   for (const FlatBuffer &b : buffers) {
-    if (b.parent || b.reuses)
+    if (b.parent || b.reuses || b.onHost != onHost)
       continue;
     int64_t bytes = llvm::alignTo(b.bytes, alignment);
     change[b.first] += bytes;
@@ -174,6 +174,15 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
   launch.run = currentRun;
   launch.slice = currentSlice;
   launch.recomputed = recomputed || op->hasAttr("act.recompute");
+  for (Operation &inner : op.getBody().front())
+    if (isa<OffloadOp, FetchOp>(inner))
+      launch.copy = isa<OffloadOp>(inner) ? Copy::ToHost : Copy::FromHost;
+  if (launch.copy != Copy::None &&
+      (op.getInputs().size() != 1 || op.getResults().size() != 1 ||
+       !llvm::all_of(op.getBody().front(), [](Operation &inner) {
+         return isa<OffloadOp, FetchOp, ReshapeOp, YieldOp>(inner);
+       })))
+    return op.emitOpError("is a copy to or from the host and more; a copy stands alone");
   launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") + op.getName().str();
   for (Value v : op.getInputs()) {
     const Slot &slot = env[v];
@@ -183,6 +192,12 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     for (Operation *user : inside.getUsers())
       if (auto reshape = dyn_cast<ReshapeOp>(user))
         adoptNames(slot.place, reshape.getType());
+    bool onHost = slot.place.kind == Place::Buffer && program.buffers[slot.place.index].onHost;
+    if (onHost != (launch.copy == Copy::FromHost))
+      return op.emitOpError() << (onHost ? "reads a value on the host; act.fetch brings it back"
+                                         : "fetches a value that no act.offload has moved");
+    if (launch.copy == Copy::ToHost && slot.place.kind != Place::Buffer)
+      return op.emitOpError("moves a value that is not in the arena");
     launch.inputs.push_back(slot.place);
     use(slot.place);
   }
@@ -205,6 +220,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
       name += ".statistic";
     unsigned b = newBuffer(v, name, layer);
     program.buffers[b].recomputed = launch.recomputed;
+    program.buffers[b].onHost = launch.copy == Copy::ToHost;
     Place place{Place::Buffer, b, 0, program.buffers[b].bytes, 0};
     launch.results.push_back(place);
     env[v] = Slot{place, {}, false, 0};
@@ -345,6 +361,7 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       FlatBuffer *made = p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
       if (!made || made->parent || p.offset)
         return op.emitOpError("stacks a value that its iteration did not make");
+      program.buffers[stack.place.index].onHost |= made->onHost;
       if (program.buffers[stack.place.index].name == "stack")
         program.buffers[stack.place.index].name = made->name;
       made->parent = stack.place.index;

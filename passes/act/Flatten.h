@@ -40,6 +40,7 @@ struct FlatBuffer {
   int64_t slice = 0;            // in which of that run's layers, from 0
   bool backward = false;        // made after the phase "backward"
   bool recomputed = false;      // made by a kernel that runs again
+  bool onHost = false;          // in the second arena, the host's memory
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
@@ -73,7 +74,11 @@ struct FlatPort {
   mlir::Type type;
 };
 
+/// Launches that are copies between the arenas, of their one input.
+enum class Copy { None, ToHost, FromHost };
+
 struct FlatLaunch {
+  Copy copy = Copy::None;
   mutable GroupOp group; // a handle; its accessors are not const
   int layer = -1;
   int run = -1; // into Program::runs, and which of that run's layers, from 0
@@ -100,8 +105,9 @@ struct Program {
 
   /// The buffer that owns the memory of `b`, behind parents and in-place reuse.
   unsigned root(unsigned b) const;
-  /// Sum of the bytes of the root buffers alive during launch `t`.
-  std::vector<int64_t> liveBytes(int64_t alignment = 1) const;
+  /// Sum of the bytes of the root buffers alive during launch `t`: of those in
+  /// the arena, or of those on the host.
+  std::vector<int64_t> liveBytes(int64_t alignment = 1, bool onHost = false) const;
 };
 
 /// Writes `function` out. Kernels must have been formed. Fails with a

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t segmentLimit = 12; // layers
 constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
+constexpr size_t moveLimit = 20;     // sets that are tried with values moved
 constexpr size_t wayLimit = 80;      // ops of a function without layers
 
 /// Makers that `more` runs again and `less` does not, in groups that depend on
@@ -39,26 +40,53 @@ std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
   return steps;
 }
 
+/// `set` with the first one, two, ... of the values that it saves moved, and
+/// with each alone; small ones go with the first.
+std::vector<OpSet> crossingMoves(const BlockCrossing &crossing, OpSet set) {
+  for (unsigned i = crossing.bodySize; i < crossing.setSize; ++i)
+    set.reset(i);
+  int64_t all = 0;
+  std::vector<int32_t> saved = crossing.saved(set);
+  for (int32_t v : saved)
+    all += crossing.graph.values[v].bytes;
+  std::vector<OpSet> out;
+  OpSet prefix = set;
+  for (int32_t v : saved) {
+    const auto &value = crossing.graph.values[v];
+    if (value.move < 0)
+      continue;
+    prefix.set(crossing.bodySize + crossing.numbers[v]);
+    if (value.bytes < all / 64)
+      continue;
+    out.push_back(prefix);
+    OpSet alone = set;
+    alone.set(crossing.bodySize + crossing.numbers[v]);
+    out.push_back(alone);
+  }
+  return out;
+}
+
 class SetCollector {
 public:
   explicit SetCollector(const BlockCrossing &crossing) : crossing(crossing) {
-    add(OpSet(crossing.bodySize));
+    add(OpSet(crossing.setSize));
   }
 
-  void add(const OpSet &set) {
-    if (sets.size() < choiceLimit && !llvm::is_contained(sets, set))
+  void add(OpSet set) {
+    set.resize(crossing.setSize);
+    if (sets.size() < limit && !llvm::is_contained(sets, set))
       sets.push_back(set);
   }
 
   void addCorners() {
     auto corners = remat::frontier(crossing.graph);
     for (const remat::Crossing &c : corners)
-      add(crossing.ops(c.again));
+      add(crossing.set(c));
     for (size_t i = 0; i + 1 < corners.size(); ++i)
       walk(corners[i], corners[i + 1],
            [&](const auto &alone, const auto &prefix) {
-             add(crossing.ops(alone));
-             add(crossing.ops(prefix));
+             add(crossing.set(alone));
+             add(crossing.set(prefix));
            });
   }
 
@@ -68,24 +96,33 @@ public:
     auto corners = remat::frontier(crossing.graph);
     for (size_t i = 0; i + 1 < corners.size(); ++i)
       walk(corners[i], corners[i + 1], [&](const auto &, const auto &prefix) {
-        sets.push_back(crossing.ops(prefix));
+        sets.push_back(crossing.set(prefix));
       });
   }
 
-  /// Each of the sets with one op more, or one less.
-  void addNeighbours() {
-    std::vector<OpSet> before = sets;
+  /// What is predicted not to be above another.
+  void addPredicted(const Predictor &predictor) {
+    for (const OpSet &set : predictedFrontier(predictor, sets, crossing.places,
+                                              choiceLimit - sets.size()))
+      add(set);
+  }
+
+  /// Each of the first sets with some of what it saves moved: the earliest
+  /// values, which are away for longest, and any alone.
+  void addMoves() {
+    std::vector<OpSet> before(sets.begin(),
+                              sets.begin() + std::min(sets.size(), moveLimit));
+    limit += moveLimit * moveLimit;
     for (const OpSet &set : before)
-      for (unsigned place : crossing.places) {
-        OpSet other = set;
-        other.flip(place);
-        add(other);
-      }
+      for (const OpSet &moved : crossingMoves(crossing, set))
+        add(moved);
   }
 
   std::vector<OpSet> sets;
 
 private:
+  size_t limit = choiceLimit;
+
   /// Calls visit(the first corner and one step, and all steps so far).
   template <typename Visit>
   void walk(const remat::Crossing &from, const remat::Crossing &to,
@@ -163,7 +200,10 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     collector.add(placesOf(body, attentionModule(body, false)));
     collector.add(placesOf(body, attentionModule(body, true)));
     collector.add(allOps(body));
-    collector.addNeighbours();
+    auto predictor = meter.predictor(int(p));
+    if (failed(predictor))
+      return failure();
+    collector.addPredicted(*predictor);
 
     PairChoices choices;
     choices.layers = forward.getCount();
@@ -182,8 +222,23 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     keepFrontier(choices.choices);
     // From what segments of two and of three layers need follows what longer
     // ones do; the whole is measured before it is promised.
+    if (rates.moves) {
+      std::vector<OpSet> sets;
+      size_t stride = llvm::divideCeil(choices.choices.size(), moveLimit);
+      for (size_t i = 0; i < choices.choices.size(); i += std::max<size_t>(1, stride))
+        for (OpSet &set : crossingMoves(crossing, choices.choices[i].run.recompute))
+          if (!llvm::is_contained(sets, set))
+            sets.push_back(set);
+      for (const OpSet &set : sets)
+        if (failed(tryUnit({1, set, false})))
+          return failure();
+      keepFrontier(choices.choices);
+    }
     std::vector<MeasuredRun> single = choices.choices;
     for (const MeasuredRun &inner : single) {
+      if (inner.run.recompute.find_first_in(crossing.bodySize,
+                                            inner.run.recompute.size()) >= 0)
+        continue; // a segment runs again at once: nothing would be away
       if (choices.layers < 6 || forward.getReverse())
         break;
       for (int64_t k : {2, 3})
@@ -208,15 +263,15 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
   return out;
 }
 
-BodyChoices act::findBodyChoices(ModuleOp module, bool alone,
-                                 const Rates &rates) {
+FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
+                                            bool alone, const Rates &rates) {
   Block &body = module.lookupSymbol<func::FuncOp>(gradName).getBody().front();
   Operation *boundary = nullptr;
   for (auto phase : body.getOps<PhaseOp>())
     if (phase.getName() == "backward")
       boundary = phase;
   if (!boundary)
-    return {{OpSet()}, false};
+    return BodyChoices{{OpSet()}, false};
   SmallVector<Value> needed;
   for (Operation &op : body) {
     if (&op == boundary)
@@ -232,15 +287,21 @@ BodyChoices act::findBodyChoices(ModuleOp module, bool alone,
   }
   BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
   if (!crossing.graph.check())
-    return {{OpSet()}, false};
+    return BodyChoices{{OpSet()}, false};
   SetCollector collector(crossing);
   bool way = alone && crossing.places.size() > wayLimit;
   if (way) {
     collector.addWay();
   } else {
     collector.addCorners();
-    if (alone)
-      collector.addNeighbours();
+    if (alone) {
+      auto predictor = meter.predictor(-1);
+      if (failed(predictor))
+        return failure();
+      collector.addPredicted(*predictor);
+      if (rates.moves)
+        collector.addMoves();
+    }
   }
-  return {collector.sets, way};
+  return BodyChoices{collector.sets, way};
 }

@@ -30,8 +30,9 @@ struct BodyChoices {
   bool way = false;
 };
 /// `alone`: there are no layers.
-BodyChoices findBodyChoices(mlir::ModuleOp module, bool alone,
-                            const Rates &rates);
+llvm::FailureOr<BodyChoices> findBodyChoices(mlir::ModuleOp module,
+                                             RematMeter &meter, bool alone,
+                                             const Rates &rates);
 
 } // namespace act
 #endif

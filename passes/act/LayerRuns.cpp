@@ -62,8 +62,12 @@ Functions Writer::functionsFor(const OpSet &recompute) {
     symbols.insert(made.forward, std::next(fwd->getIterator()));
     symbols.insert(made.backward, std::next(bwd->getIterator()));
     SavedPair same = pair;
-    LayerRewriter(same, made.forward, made.backward, /*rewriteCalls=*/false)
-        .recompute(pick(made.forward, recompute), /*keepStatistics=*/false);
+    LayerRewriter rewriter(same, made.forward, made.backward,
+                           /*rewriteCalls=*/false);
+    auto moved =
+        valuesOf(made.forward.getBody().front(), recompute); // before it changes
+    rewriter.recompute(pick(made.forward, recompute), /*keepStatistics=*/false);
+    rewriter.offload(DenseSet<Value>(moved.begin(), moved.end()));
     eraseDead(made.forward.getBody().front());
   }
   variants.push_back({recompute, made});
@@ -210,6 +214,15 @@ void Writer::write(ArrayRef<LayerRun> runs) {
 }
 
 } // namespace
+
+SmallVector<Value> act::valuesOf(Block &body, const OpSet &set) {
+  SmallVector<Value> out;
+  unsigned ops = allOps(body).size();
+  for (auto [i, v] : llvm::enumerate(numberedValues(body)))
+    if (ops + i < set.size() && set.test(ops + i))
+      out.push_back(v);
+  return out;
+}
 
 OpSet act::allOps(Block &body) {
   return OpSet(std::distance(body.begin(), body.without_terminator().end()),

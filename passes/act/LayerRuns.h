@@ -27,6 +27,8 @@ using OpSet = llvm::BitVector;
 
 struct LayerRun {
   int64_t layers = 1;
+  /// Ops, by their place; behind as many bits as there are ops, values that
+  /// are moved to the host if they are saved, by their number (numberedValues).
   OpSet recompute; // empty: none
   /// Only the input of the run is kept. In backward all layers but the last run
   /// again and save what the choice `recompute` saves; the last one runs again
@@ -39,6 +41,9 @@ struct LayerRun {
 /// measuring.
 llvm::LogicalResult writeRuns(SavedPair pair, llvm::ArrayRef<LayerRun> runs,
                               mlir::SymbolTable &symbols);
+
+/// The values that `set` moves.
+llvm::SmallVector<mlir::Value> valuesOf(mlir::Block &body, const OpSet &set);
 
 /// Every op of the body but its terminator.
 OpSet allOps(mlir::Block &body);

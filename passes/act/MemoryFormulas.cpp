@@ -144,7 +144,8 @@ void Deriver::findSegments() {
 void Deriver::findHolders() {
   std::map<unsigned, std::vector<const FlatBuffer *>> chains;
   for (unsigned i = 0; i < program.buffers.size(); ++i)
-    if (const FlatBuffer &b = program.buffers[i]; !b.parent)
+    if (const FlatBuffer &b = program.buffers[i];
+        !b.parent && !program.buffers[program.root(i)].onHost)
       chains[program.root(i)].push_back(&b);
   for (auto &[root, chain] : chains) {
     const FlatBuffer &owner = program.buffers[root];

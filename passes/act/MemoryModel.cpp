@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/MemoryModel.h"
+#include "passes/act/OffloadTimes.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
@@ -144,7 +145,9 @@ int64_t sumPersistent(const report::MemoryReport &r) {
 
 void Describer::buffers() {
   for (unsigned i = 0; i < program.buffers.size(); ++i)
-    if (program.buffers[i].reuses)
+    if (program.buffers[program.root(i)].onHost)
+      continue; // in the other arena
+    else if (program.buffers[i].reuses)
       chain[program.root(i)].push_back(i);
     else if (!program.buffers[i].parent)
       chain[i];
@@ -313,6 +316,7 @@ FailureOr<report::MemoryReport> Describer::run() {
   graph();
   out.arenaBytes = plan.arenaBytes;
   out.lowerBoundBytes = plan.lowerBoundBytes;
+  out.offload = offloadOf(module, program, plan);
   out.flops = program.flops;
   out.recomputedFlops = program.recomputedFlops;
   if (auto result = module->getAttrOfType<StringAttr>(rematResultAttr))

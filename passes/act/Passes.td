@@ -60,13 +60,19 @@ def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
     forward and backward, and how far from the least it can be. A step that is
     written later than this pass is taken to be AdamW's, with its defaults.
 
+    `offload=25GB/s` moves every saved value of a layer to the host's memory
+    when forward is done with it, and back before backward reads it.
+    `budget=BYTES,offload=25GB/s` chooses for each value whether it is kept, made
+    again or moved: a copy takes its bytes at that speed, there and back. The
+    speed of the link is 25 GB/s if only `offload` is said.
+
     A forward-only module is differentiated first. Recomputed ops carry the
     attribute `act.recompute`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"none\"",
-           "none, selective, attention, attention-core, layer, sqrt, segments=N, budget=BYTES or "
-           "budget=fit:BYTES (24GB is 24*10^9, 24GiB 24*2^30)">,
+           "none, selective, attention, attention-core, layer, sqrt, segments=N, offload=25GB/s, "
+           "budget=BYTES or budget=fit:BYTES, both with ,offload=25GB/s or without (24GB is 24*10^9, 24GiB 24*2^30)">,
     Option<"deviceMemory", "device-memory", "std::string", "\"\"",
            "with a budget, a bound on total_peak_bytes as well (budget=fit needs no other); with other "
            "policies a warning if the step needs more">,

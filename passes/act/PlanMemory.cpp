@@ -15,12 +15,14 @@ namespace act {
 using namespace mlir;
 using namespace act;
 
-FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
+/// Offsets of the root buffers of one arena, and its size and lower bound.
+static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost, Location loc,
+                                           std::vector<int64_t> &offsets) {
   plan::Problem problem;
   std::vector<unsigned> owner; // problem's buffer -> program's
   for (unsigned i = 0; i < program.buffers.size(); ++i) {
     const FlatBuffer &b = program.buffers[i];
-    if (b.parent || b.reuses || b.bytes == 0)
+    if (b.parent || b.reuses || b.bytes == 0 || b.onHost != onHost)
       continue;
     // Padded: what is behind a buffer's end belongs to nobody else.
     problem.buffers.push_back({b.name, int64_t(llvm::alignTo(b.bytes, arenaAlignment)),
@@ -32,12 +34,25 @@ FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
     return emitError(loc) << solved.error().str();
   if (auto verdict = plan::validate(problem, *solved); !verdict)
     return emitError(loc) << "the memory plan is wrong: " << verdict.error().str();
+  for (unsigned k = 0; k < owner.size(); ++k)
+    offsets[owner[k]] = solved->offsets[k];
+  return std::move(*solved);
+}
+
+FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
   ArenaPlan result;
+  result.offsets.assign(program.buffers.size(), -1);
+  auto solved = planRoots(program, false, loc, result.offsets);
+  if (failed(solved))
+    return failure();
   result.arenaBytes = solved->arenaBytes;
   result.lowerBoundBytes = solved->lowerBoundBytes;
-  result.offsets.assign(program.buffers.size(), -1);
-  for (unsigned k = 0; k < owner.size(); ++k)
-    result.offsets[owner[k]] = solved->offsets[k];
+  if (llvm::any_of(program.buffers, [](const FlatBuffer &b) { return b.onHost; })) {
+    auto host = planRoots(program, true, loc, result.offsets);
+    if (failed(host))
+      return failure();
+    result.hostArenaBytes = host->arenaBytes;
+  }
   // Children after parents: offsets add up along the way to the root.
   for (unsigned i = 0; i < program.buffers.size(); ++i) {
     int64_t offset = 0;
@@ -79,19 +94,24 @@ struct PlanMemory : act::impl::PlanMemoryPassBase<PlanMemory> {
         continue;
       std::string name =
           (buffer.layer >= 0 ? "layer." + std::to_string(buffer.layer) + "/" : "") + buffer.name;
-      buffers.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("name", b.getStringAttr(name)),
-           b.getNamedAttr("offset", b.getI64IntegerAttr(plan->offsets[i])),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(buffer.bytes)),
-           b.getNamedAttr("first", b.getI64IntegerAttr(buffer.first)),
-           b.getNamedAttr("last", b.getI64IntegerAttr(buffer.last))}));
+      NamedAttrList about;
+      about.set("name", b.getStringAttr(name));
+      about.set("offset", b.getI64IntegerAttr(plan->offsets[i]));
+      about.set("bytes", b.getI64IntegerAttr(buffer.bytes));
+      about.set("first", b.getI64IntegerAttr(buffer.first));
+      about.set("last", b.getI64IntegerAttr(buffer.last));
+      if (buffer.onHost)
+        about.set("host", b.getUnitAttr());
+      buffers.push_back(about.getDictionary(&getContext()));
     }
-    module->setAttr(
-        "act.plan",
-        b.getDictionaryAttr({b.getNamedAttr("function", b.getStringAttr(name)),
-                             b.getNamedAttr("arena_bytes", b.getI64IntegerAttr(plan->arenaBytes)),
-                             b.getNamedAttr("lower_bound_bytes", b.getI64IntegerAttr(plan->lowerBoundBytes)),
-                             b.getNamedAttr("buffers", b.getArrayAttr(buffers))}));
+    NamedAttrList attribute;
+    attribute.set("function", b.getStringAttr(name));
+    attribute.set("arena_bytes", b.getI64IntegerAttr(plan->arenaBytes));
+    attribute.set("lower_bound_bytes", b.getI64IntegerAttr(plan->lowerBoundBytes));
+    if (plan->hostArenaBytes)
+      attribute.set("host_arena_bytes", b.getI64IntegerAttr(plan->hostArenaBytes));
+    attribute.set("buffers", b.getArrayAttr(buffers));
+    module->setAttr("act.plan", attribute.getDictionary(&getContext()));
   }
 };
 

@@ -86,7 +86,10 @@ LogicalResult Planner::measure(int64_t budget) {
   if (failed(found))
     return failure();
   pairs = std::move(*found);
-  auto [sets, way] = findBodyChoices(module, pairs.empty(), options.rates);
+  auto choices = findBodyChoices(module, meter, pairs.empty(), options.rates);
+  if (failed(choices))
+    return failure();
+  auto &[sets, way] = *choices;
   size_t stride = way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
   // A long way is looked at here and there, then where the budget is first kept
   // to. A larger one is kept to no later, so it costs no more.
@@ -243,10 +246,12 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
   };
   bound("peak ", peakBytes, policy.peakBytes);
   bound("total peak ", totalPeakBytes, policy.totalBytes);
-  char numbers[96];
+  char numbers[128], copies[48] = "";
+  if (policy.link > 0)
+    std::snprintf(copies, sizeof copies, "copies +%.2f %%, ", copiesPercent());
   std::snprintf(numbers, sizeof numbers,
-                "recompute +%.2f %%, optimal within %.2f %%", percent(),
-                std::max(0.0, gapPercent()));
+                "recompute +%.2f %%, %soptimal within %.2f %%", percent(),
+                copies, std::max(0.0, gapPercent()));
   out += numbers;
   if (boundCost > cost.again)
     out += " (less than the bound: its kernels are others)";

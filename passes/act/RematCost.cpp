@@ -3,6 +3,7 @@
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/SavedValues.h"
 #include <charconv>
 #include <cmath>
 
@@ -51,6 +52,8 @@ int64_t act::opCost(Operation *op, const Rates &rates) {
     count(t);
   for (Type t : op->getResultTypes())
     count(t);
+  if (isa<OffloadOp, FetchOp>(op))
+    return int64_t(std::min(std::ceil(double(bytes) / 2 / rates.link * 1e15), 3.6e18 / 4096));
   double seconds = std::max(double(costed.getFlops()) / rates.flops,
                             double(bytes) / rates.bytes);
   // An hour for one op is beyond anything; sums stay far from overflowing.
@@ -60,30 +63,63 @@ int64_t act::opCost(Operation *op, const Rates &rates) {
 ProgramCost act::programCost(const Program &program, const Rates &rates) {
   ProgramCost sum;
   size_t end = program.update.value_or(program.launches.size());
-  DenseMap<Operation *, std::pair<int64_t, int64_t>> known; // all, marked
+  struct Cost {
+    int64_t all = 0, marked = 0, copies = 0;
+  };
+  DenseMap<Operation *, Cost> known;
   for (size_t t = 0; t < end; ++t) {
     const FlatLaunch &launch = program.launches[t];
-    auto [it, fresh] = known.try_emplace(launch.group, 0, 0);
-    auto &[all, marked] = it->second;
+    auto [it, fresh] = known.try_emplace(launch.group);
+    auto &[all, marked, copies] = it->second;
     if (fresh)
       for (Operation &op : launch.group.getBody().front()) {
         int64_t cost = opCost(&op, rates);
         all += cost;
-        if (op.hasAttr("act.recompute"))
+        if (isa<OffloadOp, FetchOp>(op))
+          copies += cost;
+        if (op.hasAttr("act.recompute") || isa<OffloadOp, FetchOp>(op))
           marked += cost;
       }
     sum.total = flopsSum({sum.total, all});
+    sum.copies = flopsSum({sum.copies, copies});
     sum.again = flopsSum({sum.again, launch.recomputed ? all : marked});
   }
   return sum;
 }
 
-OpSet BlockCrossing::ops(const std::vector<char> &makers) const {
-  OpSet set(bodySize);
+OpSet BlockCrossing::set(const std::vector<char> &makers) const {
+  OpSet set(setSize);
   for (auto [m, place] : llvm::enumerate(places))
     if (makers[m])
       set.set(place);
   return set;
+}
+
+OpSet BlockCrossing::set(const remat::Crossing &choice) const {
+  OpSet out = set(choice.again);
+  for (auto [v, moved] : llvm::enumerate(choice.moved))
+    if (moved)
+      out.set(bodySize + numbers[v]);
+  return out;
+}
+
+std::vector<int32_t> BlockCrossing::saved(const OpSet &set) const {
+  std::vector<char> needed(graph.values.size());
+  std::vector<int32_t> out;
+  for (size_t v = graph.values.size(); v-- > 0;) { // readers before what they read
+    const auto &value = graph.values[v];
+    needed[v] |= value.needed;
+    if (!needed[v])
+      continue;
+    if (value.maker < 0 || !set.test(places[value.maker])) {
+      out.push_back(int32_t(v));
+      continue;
+    }
+    for (int32_t r : graph.makers[value.maker].reads)
+      needed[r] = true;
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
 }
 
 BlockCrossing act::crossingOf(Block &body, Operation *end,
@@ -91,14 +127,24 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
                               bool statisticsStay, const Rates &rates) {
   BlockCrossing out;
   auto &g = out.graph;
+  DenseMap<Value, unsigned> number;
+  for (auto [i, v] : llvm::enumerate(numberedValues(body)))
+    number[v] = i;
+  out.bodySize = allOps(body).size();
+  out.setSize = out.bodySize + (rates.moves ? number.size() : 0);
   DenseMap<Value, int32_t> ids;
   auto add = [&](Value v, int32_t maker) {
     auto tensor = dyn_cast<RankedTensorType>(v.getType());
     if (!tensor)
       return;
     ids[v] = int32_t(g.values.size());
-    g.values.push_back(
-        {llvm::is_contained(shared, v) ? 0 : byteSize(tensor), maker, false});
+    int64_t bytes = llvm::is_contained(shared, v) ? 0 : byteSize(tensor);
+    g.values.push_back({bytes, maker, false, -1});
+    // There and back.
+    if (rates.moves && bytes > 0)
+      g.values.back().move =
+          int64_t(std::min(std::ceil(2e15 * double(bytes) / rates.link), 0x1p50));
+    out.numbers.push_back(number.lookup(v));
   };
   // What has to be there for `v` to be read: behind views and masks, their
   // operands.
@@ -106,7 +152,8 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
                                                                    auto &into) {
     if (auto it = ids.find(v); it != ids.end())
       into.push_back(it->second);
-    else if (Operation *def = v.getDefiningOp(); def && isReplayed(def))
+    else if (Operation *def = v.getDefiningOp();
+             def && (isReplayed(def) || isa<KeptOp>(def)))
       for (Value o : def->getOperands())
         sources(o, into);
   };
@@ -117,7 +164,7 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
     if (&op == end)
       break;
     ++place;
-    if (isReplayed(&op))
+    if (isReplayed(&op) || isa<KeptOp>(op))
       continue;
     auto costed = dyn_cast<CostOpInterface>(op);
     int32_t maker = -1;
@@ -133,7 +180,6 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
                  ? -1
                  : maker);
   }
-  out.bodySize = place;
   for (Value v : needed) {
     std::vector<int32_t> from;
     sources(v, from);

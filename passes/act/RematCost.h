@@ -21,6 +21,10 @@ namespace act {
 /// Per second.
 struct Rates {
   double flops = 312e12, bytes = 2.039e12;
+  /// Of the link to the host, one direction: what PCI Express 4.0 with 16 lanes
+  /// reaches of its 31.5 GB/s.
+  double link = 25e9;
+  bool moves = false; // whether values may go there
 };
 
 /// A target (sm_80: NVIDIA A100 80GB SXM; sm_86: RTX 3090; sm_89: RTX 4090;
@@ -28,13 +32,14 @@ struct Rates {
 /// numbers, FLOPS:BYTES. Empty: sm_80.
 Result<Rates> parseRates(const std::string &text);
 
-/// Femtoseconds of one run.
+/// Femtoseconds of one run; of a copy to or from the host, at the link's speed.
 int64_t opCost(mlir::Operation *op, const Rates &rates);
 
 /// Of a program without its update: all that it does, and the part that runs
 /// again.
 struct ProgramCost {
   int64_t total = 0, again = 0;
+  int64_t copies = 0; // to the host and back, in both
 };
 ProgramCost programCost(const Program &program, const Rates &rates);
 
@@ -42,10 +47,14 @@ ProgramCost programCost(const Program &program, const Rates &rates);
 /// crossing (act/Remat/Crossing.h).
 struct BlockCrossing {
   remat::CrossingGraph graph;
-  std::vector<unsigned> places; // of makers, in the body
-  /// The ops of makers with a mark, by their place in the body.
-  OpSet ops(const std::vector<char> &makers) const;
-  unsigned bodySize = 0;
+  std::vector<unsigned> places;  // of makers, in the body
+  std::vector<unsigned> numbers; // of values, among numberedValues(body)
+  /// What a choice runs again and moves (LayerRun::recompute).
+  OpSet set(const remat::Crossing &choice) const;
+  OpSet set(const std::vector<char> &makers) const;
+  /// Values that are saved if `set` runs again, in order.
+  std::vector<int32_t> saved(const OpSet &set) const;
+  unsigned bodySize = 0, setSize = 0; // ops; bits of a set
 };
 
 /// `shared` values are there anyway. With `statisticsStay`, results after an

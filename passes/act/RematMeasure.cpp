@@ -22,12 +22,15 @@ LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
   for (auto [i, op] : llvm::enumerate(grad.getBody().front()))
     if (i < plan.body.size() && plan.body.test(i))
       body.insert(&op);
+  SmallVector<Value> moved = valuesOf(grad.getBody().front(), plan.body);
   SymbolTable symbols(module);
   for (auto [pair, runs] : llvm::zip(*pairs, plan.pairs))
     if (!runs.empty() && failed(writeRuns(pair, runs, symbols)))
       return failure();
   if (PhaseOp boundary = boundaryOf(grad); boundary && !body.empty())
     recomputeAcross(boundary, body);
+  if (PhaseOp boundary = boundaryOf(grad); boundary && !moved.empty())
+    offloadAcross(boundary, moved);
   eraseDead(grad.getBody().front());
   return success();
 }
@@ -50,6 +53,18 @@ RematMeter::RematMeter(ModuleOp module, const Rates &rates)
   for (auto f : llvm::make_early_inc_range(base->getOps<func::FuncOp>()))
     if (!called.contains(f.getName()))
       f.erase();
+  auto number = [](Block &block) {
+    OpBuilder b(block.getParentOp()->getContext());
+    for (auto [i, op] : llvm::enumerate(block))
+      op.setAttr(placeAttr, b.getI64IntegerAttr(i));
+  };
+  auto grad = base->lookupSymbol<func::FuncOp>(gradName);
+  number(grad.getBody().front());
+  if (auto pairs = findSavedPairs(grad); succeeded(pairs))
+    for (SavedPair &pair : *pairs)
+      number(base->lookupSymbol<func::FuncOp>(pair.forward.getCallee())
+                 .getBody()
+                 .front());
 }
 
 namespace {
@@ -97,7 +112,7 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
   out.pairs.resize(spans.size());
   out.behind.resize(spans.size());
   for (const FlatBuffer &b : program.buffers) {
-    if (b.parent || b.reuses || b.first >= boundary || b.last < boundary ||
+    if (b.parent || b.reuses || b.onHost || b.first >= boundary || b.last < boundary ||
         owner[b.first] < 0)
       continue;
     const Span &span = spans[owner[b.first]];
@@ -129,8 +144,15 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
 
 } // namespace
 
-FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
-                                         const OpSet &body) {
+/// A program of a few units, and the IR that it points into.
+struct RematMeter::Written {
+  OwningOpRef<ModuleOp> copy;
+  Program program;
+  SmallVector<Span> spans;
+};
+
+FailureOr<RematMeter::Written> RematMeter::write(ArrayRef<LayerRun> unitOfPair,
+                                                 const OpSet &body) {
   OwningOpRef<ModuleOp> copy(base->clone());
   auto pairs = findSavedPairs(copy->lookupSymbol<func::FuncOp>(gradName));
   if (failed(pairs))
@@ -138,7 +160,8 @@ FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
   RematPlan plan;
   plan.body = body;
   SmallVector<Span> spans;
-  for (auto [pair, unit] : llvm::zip(*pairs, unitOfPair)) {
+  for (auto [i, pair] : llvm::enumerate(*pairs)) {
+    LayerRun unit = i < unitOfPair.size() ? unitOfPair[i] : LayerRun();
     int64_t count = pair.forward.getCount(),
             n = std::clamp<int64_t>(count / unit.layers, 1, 3);
     spans.push_back({pair.forward.getCallee().str(),
@@ -156,12 +179,35 @@ FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
   auto program = flatten(*copy, gradName);
   if (failed(program))
     return failure();
-  PlanFigures out = read(*program, spans, rates);
+  return Written{std::move(copy), std::move(*program), std::move(spans)};
+}
+
+FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
+                                         const OpSet &body) {
+  auto written = write(unitOfPair, body);
+  if (failed(written))
+    return failure();
+  PlanFigures out = read(written->program, written->spans, rates);
   // One pair recomputes at a time, or the costs could not be told apart.
-  for (auto [figures, unit, span] : llvm::zip(out.pairs, unitOfPair, spans))
+  for (auto [figures, unit, span] :
+       llvm::zip(out.pairs, unitOfPair, written->spans))
     if (unit.segment || unit.recompute.any())
       figures.cost = out.cost.again / (span.layers / span.unit);
   return out;
+}
+
+FailureOr<Predictor> RematMeter::predictor(int p) {
+  auto written = write({}, OpSet());
+  if (failed(written))
+    return failure();
+  const Program &program = written->program;
+  std::vector<int> unitOf(program.launches.size(), p < 0 ? 0 : -1);
+  for (auto [t, launch] : llvm::enumerate(program.launches))
+    for (auto [q, span] : llvm::enumerate(written->spans))
+      if (span.owns(program, launch))
+        unitOf[t] = int(q) == p ? int(span.unitOf(launch.layer)) : -1;
+  int64_t units = p < 0 ? 1 : written->spans[p].layers;
+  return Predictor(program, rates, std::move(unitOf), units);
 }
 
 FailureOr<PlanFigures> RematMeter::whole(const RematPlan &plan) {

@@ -14,6 +14,7 @@
 #define ACT_PASSES_ACT_REMATMEASURE_H
 #include "passes/act/LayerRuns.h"
 #include "passes/act/RematCost.h"
+#include "passes/act/RematPredict.h"
 
 namespace act {
 
@@ -27,10 +28,6 @@ struct RematPlan {
 /// Writes the plan. `module` has a @grad without recomputation.
 llvm::LogicalResult applyPlan(mlir::ModuleOp module, const RematPlan &plan);
 
-/// One way to run the layers of a pair.
-struct UnitFigures {
-  int64_t saved = 0, working = 0, cost = 0;
-};
 struct PlanFigures {
   std::vector<UnitFigures> pairs;
   std::vector<int64_t> behind; // by pair: between it and the next, or backward
@@ -51,11 +48,18 @@ public:
   llvm::FailureOr<PlanFigures> units(llvm::ArrayRef<LayerRun> unitOfPair,
                                      const OpSet &body);
 
+  /// What predicts the choices of pair `p`, or of @grad's own body if it is -1.
+  llvm::FailureOr<Predictor> predictor(int p);
+
   /// The peak and the costs of the whole @grad under `plan`.
   llvm::FailureOr<PlanFigures> whole(const RematPlan &plan);
 
 private:
-  mlir::OwningOpRef<mlir::ModuleOp> base;
+  struct Written;
+  llvm::FailureOr<Written> write(llvm::ArrayRef<LayerRun> unitOfPair,
+                                 const OpSet &body);
+
+  mlir::OwningOpRef<mlir::ModuleOp> base; // its ops have placeAttr
   Rates rates;
 };
 

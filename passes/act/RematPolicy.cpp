@@ -6,6 +6,9 @@
 
 using namespace act;
 
+// Rates::link (RematCost.h).
+static constexpr double defaultLink = 25e9;
+
 Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
   static const std::pair<const char *, RematPolicy::Kind> names[] = {
       {"none", RematPolicy::None},
@@ -31,8 +34,37 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
                     rest.str() + "'");
     return policy;
   }
+  auto link = [&](llvm::StringRef speed) -> Status {
+    auto amount = speed.consume_back("/s")
+                      ? remat::parseAmount(speed.str())
+                      : Result<remat::Amount>(Error{"", ""});
+    if (!amount || amount->unit <= 0 || amount->value * amount->unit < 1 ||
+        !(amount->value * amount->unit < 1e18))
+      return Error{"expected a speed such as offload=25GB/s", ""};
+    policy.link = amount->value * amount->unit;
+    return ok();
+  };
+  if (rest.consume_front("offload") && (rest.empty() || rest.front() == '=')) {
+    policy.kind = RematPolicy::Offload;
+    policy.link = defaultLink;
+    if (rest.consume_front("="))
+      if (auto s = link(rest); !s)
+        return refuse(s.error().str());
+    return policy;
+  }
+  rest = text;
   if (rest.consume_front("budget=")) {
     policy.kind = RematPolicy::Budget;
+    auto [bytesOf, more] = rest.split(',');
+    if (bytesOf.size() != rest.size()) {
+      rest = bytesOf;
+      policy.link = defaultLink;
+      if (!more.consume_front("offload") || (!more.empty() && !more.consume_front("=")))
+        return refuse("expected ',offload' or ',offload=25GB/s' behind the bytes");
+      if (!more.empty() || text.back() == '=')
+        if (auto s = link(more); !s)
+          return refuse(s.error().str());
+    }
     if (rest == "fit") // of a device that is named elsewhere
       return policy;
     bool fit = rest.consume_front("fit:");
@@ -45,7 +77,7 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
   return Error{"unknown remat policy '" + text +
                    "': expected none, selective, attention, attention-core, "
                    "layer, sqrt, "
-                   "segments=N, budget=BYTES or budget=fit:BYTES",
+                   "segments=N, offload, budget=BYTES or budget=fit:BYTES",
                ""};
 }
 

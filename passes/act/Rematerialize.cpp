@@ -5,6 +5,7 @@
 #include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/LayerRuns.h"
+#include "passes/act/OffloadTimes.h"
 #include "passes/act/Passes.h"
 #include "passes/act/RematBudget.h"
 #include "passes/act/RematPolicy.h"
@@ -107,6 +108,11 @@ private:
     auto fwd = symbols.lookup<func::FuncOp>(pair.forward.getCallee());
     auto bwd = symbols.lookup<func::FuncOp>(pair.backward.getCallee());
     LayerRewriter rewriter(pair, fwd, bwd);
+    if (policy.kind == RematPolicy::Offload) {
+      SmallVector<Value> saved = rewriter.savedValues();
+      rewriter.offload(DenseSet<Value>(saved.begin(), saved.end()));
+      return success();
+    }
     rewriter.recompute(region(fwd.getBody().front(), rewriter.savedValues()),
                        /*keepStatistics=*/policy.kind == RematPolicy::Selective);
     return success();
@@ -185,6 +191,8 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (!given)
       return refuse(given.error());
     options.rates = *given;
+    if (parsed->link > 0)
+      options.rates.link = parsed->link, options.rates.moves = true;
     if (effort < 2)
       return refuse({"remat effort " + std::to_string(effort) + ": expected 2 or more", ""});
     options.states = effort;
@@ -233,6 +241,8 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     LogicalResult done = parsed.kind == RematPolicy::Budget ? stayUnder(module, *options)
                          : parsed.kind == RematPolicy::None ? success()
                                                             : Rematerializer(module, parsed).run();
+    if (succeeded(done) && parsed.link > 0)
+      setOffloadRates(module, options->rates);
     if (succeeded(done) && parsed.kind != RematPolicy::Budget && parsed.totalBytes >= 0)
       done = compareWithDevice(module, parsed.totalBytes);
     if (failed(done))

@@ -114,6 +114,73 @@ static void setType(func::FuncOp f) {
                               body.getTerminator()->getOperandTypes()));
 }
 
+/// act.offload of `v`, behind what reads it before `end`.
+static Value offloadAfterUses(Value v, Operation *end) {
+  Block &block = *end->getBlock();
+  Operation *last = v.getDefiningOp();
+  SmallVector<Value> names{v}; // and views of it
+  while (!names.empty()) {
+    Value name = names.pop_back_val();
+    for (Operation *user : name.getUsers()) {
+      user = block.findAncestorOpInBlock(*user);
+      if (!user || !user->isBeforeInBlock(end))
+        continue;
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+      if (isa<ReshapeOp, KeptOp>(user))
+        names.push_back(user->getResult(0));
+    }
+  }
+  OpBuilder b(end);
+  if (last)
+    b.setInsertionPointAfter(last);
+  else
+    b.setInsertionPointToStart(&block);
+  return OffloadOp::create(b, v.getLoc(), v);
+}
+
+/// Lets `users`, all in one block, read `moved` through act.fetch.
+static void fetchBefore(Value moved, ArrayRef<Operation *> users) {
+  Operation *first = users.front();
+  for (Operation *user : users)
+    if (user->isBeforeInBlock(first))
+      first = user;
+  // A view is not a reader: the fetch goes to where the first one is.
+  OpBuilder b(first);
+  Value back = FetchOp::create(b, moved.getLoc(), moved);
+  for (Operation *user : users)
+    user->replaceUsesOfWith(moved, back);
+}
+
+SmallVector<Value> numberedValues(Block &block) {
+  SmallVector<Value> values(block.getArguments());
+  for (Operation &op : block)
+    llvm::append_range(values, op.getResults());
+  return values;
+}
+
+void offloadAcross(Operation *boundary, ArrayRef<Value> values) {
+  for (Value v : values) {
+    // What was kept is read where it is used.
+    SmallVector<Operation *> readers;
+    for (Operation *user : llvm::to_vector(v.getUsers()))
+      if (isa<KeptOp>(user) && boundary->isBeforeInBlock(user)) {
+        user->getResult(0).replaceAllUsesWith(v);
+        user->erase();
+      }
+    for (Operation *user : v.getUsers())
+      if (boundary->isBeforeInBlock(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
+          !llvm::is_contained(readers, user))
+        readers.push_back(user);
+    if (readers.empty())
+      continue;
+    Value moved = offloadAfterUses(v, boundary);
+    for (Operation *user : readers)
+      user->replaceUsesOfWith(v, moved);
+    fetchBefore(moved, readers);
+  }
+}
+
 LayerRewriter::LayerRewriter(SavedPair &pair, func::FuncOp forward,
                              func::FuncOp backward, bool rewriteCalls)
     : pair(pair), forward(forward), backward(backward), rewriteCalls(rewriteCalls) {
@@ -212,9 +279,26 @@ void LayerRewriter::recompute(const DenseSet<Operation *> &ops, bool statistics)
   saved = keep;
   setType(forward);
   setType(backward);
-  if (!rewriteCalls)
-    return;
+  if (rewriteCalls)
+    rewriteRepeats();
+}
 
+void LayerRewriter::offload(const DenseSet<Value> &values) {
+  Block &bwd = backward.getBody().front();
+  Operation *ret = forward.getBody().front().getTerminator();
+  unsigned carried = pair.forward.getCarried().size();
+  unsigned first = bwd.getNumArguments() - saved.size();
+  for (auto [i, v] : llvm::enumerate(saved)) {
+    Value argument = bwd.getArgument(first + i);
+    if (!values.contains(v) || argument.use_empty())
+      continue;
+    ret->setOperand(carried + i, offloadAfterUses(v, ret));
+    fetchBefore(argument, llvm::to_vector(argument.getUsers()));
+  }
+}
+
+void LayerRewriter::rewriteRepeats() {
+  unsigned carried = pair.forward.getCarried().size();
   RepeatOp old = pair.forward;
   OpBuilder b(old);
   SmallVector<Type> types(old.getCarriedResults().getTypes());
@@ -234,6 +318,11 @@ void LayerRewriter::recompute(const DenseSet<Operation *> &ops, bool statistics)
 void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
   DenseMap<Value, Value> copies, kept;
   std::function<Value(Value, Operation *)> copyOf = [&](Value v, Operation *before) -> Value {
+    while (auto same = v.getDefiningOp<KeptOp>()) {
+      if (!same->isBeforeInBlock(boundary))
+        break;
+      v = same.getOperand();
+    }
     Operation *def = v.getDefiningOp();
     if (def && (ops.contains(def) || isReplayed(def)) && def->isBeforeInBlock(boundary)) {
       if (Value known = copies.lookup(v))
@@ -262,9 +351,22 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
     }
     return k;
   };
+  // What was kept is made again for those who read it, not where it was kept.
   SmallVector<Operation *> behind;
-  for (Operation *op = boundary->getNextNode(); op; op = op->getNextNode())
-    behind.push_back(op);
+  for (Operation *op = boundary->getNextNode(); op;) {
+    Operation *next = op->getNextNode();
+    Value from = isa<KeptOp>(op) ? op->getOperand(0) : Value();
+    while (auto same = from ? from.getDefiningOp<KeptOp>() : KeptOp())
+      from = same.getOperand();
+    if (Operation *def = from ? from.getDefiningOp() : nullptr;
+        def && ops.contains(def)) {
+      op->getResult(0).replaceAllUsesWith(from);
+      op->erase();
+    } else {
+      behind.push_back(op);
+    }
+    op = next;
+  }
   for (Operation *op : behind)
     for (OpOperand &operand : op->getOpOperands()) {
       Operation *def = operand.get().getDefiningOp();

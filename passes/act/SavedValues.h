@@ -40,7 +40,13 @@ public:
   /// With `keepStatistics`, results after an op's first stay saved.
   void recompute(const llvm::DenseSet<mlir::Operation *> &ops, bool keepStatistics);
 
+  /// Moves those of the saved values that are in `values` to the host when
+  /// forward is done with them, and back before backward first reads them.
+  /// After recompute(), if that is called.
+  void offload(const llvm::DenseSet<mlir::Value> &values);
+
 private:
+  void rewriteRepeats();
   mlir::Value copyOf(mlir::Value value, mlir::Operation *before);
 
   SavedPair &pair;
@@ -55,6 +61,14 @@ private:
 /// Recomputes `ops`, which stand before `boundary`, for their users behind it.
 void recomputeAcross(mlir::Operation *boundary,
                      const llvm::DenseSet<mlir::Operation *> &ops);
+
+/// Moves `values`, made before `boundary`, to the host when what stands before
+/// it is done with them, and back before they are first read behind it.
+void offloadAcross(mlir::Operation *boundary, llvm::ArrayRef<mlir::Value> values);
+
+/// The arguments of a block and the results of its ops, in order: a value's
+/// number is its index.
+llvm::SmallVector<mlir::Value> numberedValues(mlir::Block &block);
 
 /// Erases ops without effects whose results nobody uses.
 void eraseDead(mlir::Block &block);

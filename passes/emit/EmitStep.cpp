@@ -189,7 +189,7 @@ artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan, const Pr
   o.index = p.index;
   switch (p.kind) {
   case Place::Buffer:
-    o.space = artifact::Space::Arena;
+    o.space = program.buffers[p.index].onHost ? artifact::Space::Host : artifact::Space::Arena;
     o.index = 0;
     o.offset = plan.offsets[p.index] + p.offset;
     break;
@@ -264,7 +264,7 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
     return failure();
   if (kernelsOnly) {
     for (const FlatLaunch &launch : program->launches)
-      if (failed(compiled(launch, *program)))
+      if (launch.copy == Copy::None && failed(compiled(launch, *program)))
         return failure();
     return success();
   }
@@ -278,9 +278,21 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
   for (const FlatPort &p : program->outputs)
     f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
   f.arenaBytes = plan->arenaBytes;
+  f.hostArenaBytes = plan->hostArenaBytes;
   // A group may be several launches: where its own begin and end.
   std::vector<uint32_t> begin, end;
   for (FlatLaunch &launch : program->launches) {
+    if (launch.copy != Copy::None) {
+      artifact::Launch out;
+      out.kernel = artifact::copyKernel;
+      out.name = launch.name;
+      out.args = {place(launch.inputs[0], *plan, *program), place(launch.results[0], *plan, *program)};
+      out.args[1].written = true;
+      begin.push_back(f.launches.size());
+      end.push_back(f.launches.size());
+      f.launches.push_back(std::move(out));
+      continue;
+    }
     auto code = compiled(launch, *program);
     if (failed(code))
       return failure();
@@ -308,7 +320,7 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
     if (b.parent || b.reuses || b.bytes == 0)
       continue;
     f.plan.push_back({(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") + b.name,
-                      uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first], end[b.last]});
+                      uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first], end[b.last], b.onHost});
   }
   if (as == "step" || as == "forward") {
     auto report = describeMemory(module, *program, *plan);
@@ -319,7 +331,8 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
     report->peakAt.alive.clear();
     described = std::move(*report);
     for (const artifact::Launch &launch : f.launches)
-      describedKernels.insert(launch.kernel);
+      if (launch.kernel != artifact::copyKernel)
+        describedKernels.insert(launch.kernel);
   }
   step.functions.push_back(std::move(f));
   return success();

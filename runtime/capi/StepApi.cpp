@@ -328,6 +328,8 @@ actrt_status actrt_step_measure(actrt_step step, const char *function,
     full.scratch_bytes = m.scratchBytes;
     full.runs = m.runs;
     full.scratch_high_water = m.scratchHighWater;
+    full.host_arena_bytes = m.hostArenaBytes;
+    full.host_arena_high_water = m.hostArenaHighWater;
     return fillStruct(statistics, full);
   });
 }

@@ -3,6 +3,8 @@
 #include "act/Artifact/Types.h"
 #include "runtime/step/LoadedStep.h"
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 using namespace act;
 using namespace act::runtime;
@@ -13,6 +15,10 @@ LoadedStep::LoadedStep(std::shared_ptr<Executor> executor, Step step,
     : executor(std::move(executor)), data(std::move(step)), options(options) {}
 
 LoadedStep::~LoadedStep() {
+  if (hostArena) {
+    (void)executor->unregisterHost(hostArena);
+    std::free(hostArena);
+  }
   // Nothing can be done about a failure here; the device frees the rest itself.
   for (auto *list : {&parameters, &states})
     for (void *p : *list)
@@ -44,6 +50,28 @@ LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
   if (auto s = loaded->prepare(); !s)
     return s.error();
   return loaded;
+}
+
+// Memory of the CPU on every device; known to it, so that copies are quick.
+Status LoadedStep::allocateHostArena() {
+  for (const Function &f : data.functions)
+    hostArenaSize = std::max(hostArenaSize, f.hostArenaBytes);
+  hostArenaSize = (hostArenaSize + 4095) / 4096 * 4096;
+  if (hostArenaSize == 0)
+    return ok();
+  auto *memory =
+      static_cast<uint8_t *>(std::aligned_alloc(4096, hostArenaSize));
+  if (!memory)
+    return Error{"cannot allocate " + std::to_string(hostArenaSize) +
+                     " bytes for the arena on the host",
+                 ""};
+  std::memset(memory, 0, hostArenaSize);
+  if (auto s = executor->registerHost(memory, hostArenaSize); !s) {
+    std::free(memory);
+    return s;
+  }
+  hostArena = memory;
+  return ok();
 }
 
 Status LoadedStep::prepare() {
@@ -90,6 +118,8 @@ Status LoadedStep::prepare() {
   if (!p)
     return p.error();
   arena = static_cast<uint8_t *>(*p);
+  if (auto s = allocateHostArena(); !s)
+    return s;
   scalarSet.resize(data.scalars.size());
   size_t slotCount = data.scalars.size();
   for (const Function &f : data.functions)
@@ -116,6 +146,8 @@ Result<void *> LoadedStep::addressOf(const Operand &o) {
   switch (o.space) {
   case Space::Arena:
     return static_cast<void *>(arena + o.offset);
+  case Space::Host:
+    return static_cast<void *>(hostArena + o.offset);
   case Space::Parameter:
     return static_cast<void *>(static_cast<uint8_t *>(parameters[o.index]) +
                                o.offset);
@@ -158,13 +190,18 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
   }
   std::vector<bool> read(data.scalars.size());
   for (const auto &launch : f.launches) {
-    const artifact::Kernel &k = data.kernels[launch.kernel];
-    auto kernel = module->kernel(k.symbol);
-    if (!kernel)
-      return kernel.error();
-    Launch l{*kernel, shapeOf(k), static_cast<uint32_t>(p.arguments.size()),
+    Launch l{nullptr, launch.args.empty() ? 0 : launch.args[0].bytes,
+             LaunchShape(), static_cast<uint32_t>(p.arguments.size()),
              static_cast<uint32_t>(launch.args.size())};
-    p.scratch = std::max(p.scratch, k.scratchBytes);
+    if (launch.kernel != copyKernel) {
+      const artifact::Kernel &k = data.kernels[launch.kernel];
+      auto kernel = module->kernel(k.symbol);
+      if (!kernel)
+        return kernel.error();
+      l.kernel = *kernel;
+      l.shape = shapeOf(k);
+      p.scratch = std::max(p.scratch, k.scratchBytes);
+    }
     for (const Operand &o : launch.args) {
       if (o.space == Space::Input || o.space == Space::Output)
         p.patches[o.space == Space::Output].push_back(

@@ -238,12 +238,24 @@ Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
 }
 
 Status LoadedStep::poison() {
+  if (!options.measure && options.debug && hostArenaSize)
+    std::memset(hostArena, 0xff, hostArenaSize);
   if (!options.measure)
     return options.debug ? stream->fill(arena, 0xff, arenaSize) : ok();
+  if (hostArenaSize)
+    fillPattern(hostArena, hostArenaSize);
   executor->forEachScratch(fillPattern);
   HostView pattern(direct, *stream, arena, arenaSize);
   fillPattern(static_cast<uint8_t *>(pattern.data()), arenaSize);
   return pattern.store();
+}
+
+Status LoadedStep::copyBetweenArenas(const Launch &l, const Prepared &p) {
+  void *from = p.arguments[l.firstArgument], *to = p.arguments[l.firstArgument + 1];
+  auto *at = static_cast<uint8_t *>(to);
+  bool away = at >= hostArena && at < hostArena + hostArenaSize;
+  return stream->copy(to, from, l.bytes,
+                      away ? Direction::DeviceToHost : Direction::HostToDevice);
 }
 
 Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
@@ -252,7 +264,9 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
     const Launch &l = p.launches[i];
     Arguments arguments{p.arguments.data() + l.firstArgument, nullptr,
                         l.argumentCount};
-    if (auto s = stream->launch(*l.kernel, l.shape, arguments); !s)
+    Status s = l.kernel ? stream->launch(*l.kernel, l.shape, arguments)
+                        : copyBetweenArenas(l, p);
+    if (!s)
       return Error{"function '" + f.name + "', launch '" + f.launches[i].name +
                        "': " + s.error().message,
                    ""};
@@ -261,7 +275,11 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
       for (; dead < p.deaths.size() && f.plan[p.deaths[dead]].last <= i;
            ++dead) {
         const Buffer &b = f.plan[p.deaths[dead]];
-        if (b.bytes)
+        if (b.bytes && b.onHost) {
+          if (auto s = stream->synchronize(); !s)
+            return s;
+          std::memset(hostArena + b.offset, 0xff, b.bytes);
+        } else if (b.bytes)
           if (auto s = stream->fill(arena + b.offset, 0xff, b.bytes); !s)
             return s;
       }
@@ -323,6 +341,9 @@ Status LoadedStep::measure(Prepared &p) {
   p.highWater = std::max(
       p.highWater,
       highestChange(static_cast<const uint8_t *>(after.data()), arenaSize));
+  if (hostArenaSize)
+    p.hostHighWater =
+        std::max(p.hostHighWater, highestChange(hostArena, hostArenaSize));
   executor->forEachScratch([&](const uint8_t *scratch, uint64_t bytes) {
     p.scratchHighWater =
         std::max(p.scratchHighWater, highestChange(scratch, bytes));
@@ -336,6 +357,8 @@ StepStatistics LoadedStep::statistics(size_t function) const {
   const Prepared &p = functions[function];
   s.arenaBytes = data.functions[function].arenaBytes;
   s.arenaHighWater = p.highWater;
+  s.hostArenaBytes = data.functions[function].hostArenaBytes;
+  s.hostArenaHighWater = p.hostHighWater;
   s.scratchBytesPerThread = p.scratch;
   s.scratchBytes = p.scratch * executor->info().threads;
   s.scratchHighWater = p.scratchHighWater;

@@ -5,7 +5,8 @@
 // Loading allocates everything a run can need: each parameter and state, one
 // arena as large as the largest function's, scratch for each thread, and the
 // argument list of every launch with all addresses filled in but those of
-// inputs and outputs. Binding fills those in. A run walks the list and
+// inputs and outputs. A second arena, memory of the host whatever the device,
+// holds what copies take away and bring back. Binding fills those in. A run walks the list and
 // allocates nothing.
 //
 // On a device whose memory the CPU may not touch, every argument is an address
@@ -40,6 +41,7 @@ struct StepStatistics {
   uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0;
   uint64_t arenaBytes = 0;     // of the function asked about
   uint64_t arenaHighWater = 0; // measure mode: highest byte written + 1
+  uint64_t hostArenaBytes = 0, hostArenaHighWater = 0; // of the second arena
   uint64_t scratchBytesPerThread = 0;
   uint64_t scratchBytes = 0;     // all threads
   uint64_t scratchHighWater = 0; // measure mode: of the thread that wrote most
@@ -70,7 +72,8 @@ public:
 
 private:
   struct Launch {
-    Kernel *kernel;
+    Kernel *kernel; // null: a copy
+    uint64_t bytes; // of a copy
     LaunchShape shape;
     uint32_t firstArgument, argumentCount;
   };
@@ -87,18 +90,21 @@ private:
     std::unique_ptr<Graph> graph;
     std::vector<uint32_t> scalars; // those that a launch reads
     std::vector<uint32_t> deaths;  // plan indices by last launch
-    uint64_t scratch = 0, scratchHighWater = 0, highWater = 0, runs = 0;
+    uint64_t scratch = 0, scratchHighWater = 0, highWater = 0,
+             hostHighWater = 0, runs = 0;
   };
 
   LoadedStep(std::shared_ptr<Executor> executor, artifact::Step step,
              const StepOptions &options);
   Status prepare();
+  Status allocateHostArena();
   Status prepare(const artifact::Function &function, Prepared &prepared);
   Result<void *> addressOf(const artifact::Operand &operand);
   HostView view(void *address, const artifact::TensorType &type);
   Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);
   Status poison();
   Status measure(Prepared &p);
+  Status copyBetweenArenas(const Launch &launch, const Prepared &p);
   Status enqueue(const artifact::Function &f, const Prepared &p);
   Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
   Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
@@ -119,6 +125,8 @@ private:
   std::vector<bool> scalarSet;
   uint8_t *arena = nullptr;
   uint64_t arenaSize = 0;
+  uint8_t *hostArena = nullptr; // null where no function has one
+  uint64_t hostArenaSize = 0;
   StepStatistics allocated; // the bytes of parameters and states
   std::vector<Prepared> functions;
 };

@@ -39,7 +39,7 @@ def tensor_bytes(text):
 class Op:
     def __init__(self, result, name, operands, rest):
         self.result, self.name, self.operands, self.rest = result, name, operands, rest
-        self.body = []
+        self.arguments, self.body = [], []  # of a group
 
     def attribute(self, pattern, default=None):
         found = re.search(pattern, self.rest)
@@ -67,8 +67,9 @@ def parse(text):
     functions, stack, function = {}, [], None
     for line in text.splitlines():
         if line.lstrip().startswith("^bb"):
-            if function and len(stack) == 1:
-                function.arguments = re.findall(r"(%\w+):", line)
+            if function and len(stack) >= 1:
+                of = function if len(stack) == 1 else stack[-1]
+                of.arguments = re.findall(r"(%\w+):", line)
             continue
         closing = re.match(r"^\s*\}\)(.*)$", line)
         if closing and stack:

@@ -50,6 +50,9 @@ Status run::printMeasurement(Model &model, const std::string &function,
        true},
       {"optimizer_bytes", field(report, "optimizer_bytes"), s->optimizer_bytes,
        true}};
+  if (s->host_arena_bytes)
+    rows.insert(rows.begin() + 4, {"host_arena_bytes", s->host_arena_bytes,
+                                   s->host_arena_high_water});
   printf("%-24s %20s %20s\n", "bytes", "predicted", "measured");
   auto cell = [](std::optional<uint64_t> v) {
     return v ? std::to_string(*v) : std::string("-");
@@ -82,6 +85,12 @@ Status run::printMeasurement(Model &model, const std::string &function,
   if (s->arena_high_water > s->arena_bytes)
     return Error{"the step wrote byte " + std::to_string(s->arena_high_water) +
                      " of an arena of " + std::to_string(s->arena_bytes),
+                 ""};
+  if (s->host_arena_high_water > s->host_arena_bytes)
+    return Error{"the step wrote byte " +
+                     std::to_string(s->host_arena_high_water) +
+                     " of an arena on the host of " +
+                     std::to_string(s->host_arena_bytes),
                  ""};
   if (s->scratch_high_water > scratch)
     return Error{"a kernel wrote byte " +

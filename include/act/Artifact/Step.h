@@ -89,7 +89,8 @@ enum class Space : uint8_t {
   Input,     // index into Function::inputs; offset in bytes
   Output,    // index into Function::outputs; offset in bytes
   Scalar,    // index into Step::scalars
-  Immediate  // a constant, its eight bytes in `offset`
+  Immediate, // a constant, its eight bytes in `offset`
+  Host       // offset into the arena on the host; of copies only
 };
 struct Operand {
   Space space = Space::Arena;
@@ -107,6 +108,9 @@ struct Kernel {
   uint32_t cluster = 0;      // cuda: blocks of a cluster; 0: as the PTX says
   uint32_t sharedBytes = 0;  // cuda: dynamic shared memory of a block
 };
+/// In place of a kernel's number: the launch copies its first argument to the
+/// second, as many bytes. One of them is in the arena, the other on the host.
+constexpr uint32_t copyKernel = 0xffffffff;
 struct Launch {
   uint32_t kernel = 0;
   std::vector<Operand> args;
@@ -119,6 +123,7 @@ struct Buffer {
   std::string name;
   uint64_t offset = 0, bytes = 0;
   uint32_t first = 0, last = 0;
+  bool onHost = false; // in the arena on the host
 };
 struct Function {
   std::string name; // step, eval, forward
@@ -126,6 +131,9 @@ struct Function {
   std::vector<Launch> launches;
   std::vector<Buffer> plan;
   uint64_t arenaBytes = 0;
+  /// Of the second arena, memory of the host whatever the device: what forward
+  /// has moved away until backward needs it.
+  uint64_t hostArenaBytes = 0;
 };
 
 struct Step {

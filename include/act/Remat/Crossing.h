@@ -18,6 +18,9 @@
 // two corners nothing is below the line that joins them, which gives a lower
 // bound on the cost of any choice of so many bytes.
 //
+// A value may also be kept elsewhere, at a cost of its own and no bytes: then
+// what it takes to have it is the lesser of the two.
+//
 // It looks at one moment only: it does not ask what making things again needs
 // while it is done. So its costs are lower bounds for whole programs, and its
 // choices are candidates for them.
@@ -35,6 +38,7 @@ struct CrossingGraph {
     int64_t bytes = 0;
     int32_t maker = -1;  // -1: cannot be made again
     bool needed = false; // after the moment
+    int64_t move = -1;   // cost of keeping it elsewhere; -1: not possible
   };
   struct Maker {
     int64_t cost = 0; // of one run, in any unit
@@ -54,6 +58,7 @@ struct Crossing {
   int64_t bytes = 0, cost = 0;
   std::vector<char> again; // by maker
   std::vector<char> kept;  // by value
+  std::vector<char> moved; // by value: kept elsewhere, which takes no bytes
 };
 
 /// The corners, from the one that costs nothing to the one that keeps least.

@@ -175,6 +175,18 @@ struct AllocatorReplay {
   }
 };
 
+/// What forward moves to the host's memory and backward brings back. Times are
+/// those of a cost model: the copies' at the link's speed, and how much of it
+/// the step waits for, if copies run beside kernels as soon as memory allows
+/// (each direction one after the other).
+struct Offload {
+  int64_t arenaBytes = 0, peakBytes = 0; // on the host
+  int64_t movedBytes = 0;                // there and back
+  double linkBytesPerSecond = 0;
+  double copySeconds = 0, waitSeconds = 0, computeSeconds = 0;
+  bool hidden() const { return waitSeconds == 0; }
+};
+
 struct MemoryReport {
   std::string view = "act";
   std::string model, function;
@@ -187,6 +199,7 @@ struct MemoryReport {
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
   Formula retained, peak;
+  std::optional<Offload> offload;
   std::vector<Layer> layers;
   std::vector<SavedValue> saved;
   std::vector<TimelinePoint> timeline;
