@@ -19,17 +19,21 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
 
   void runOnOperation() override {
-    if (format != "text" && format != "json" && format != "html") {
+    if (format != "text" && format != "json" && format != "html" && format != "formula") {
       getOperation().emitError() << "unknown report format '" << format
-                                 << "': expected text, json or html";
+                                 << "': expected text, json, html or formula";
       return signalPassFailure();
     }
     if (view != "act" && view != "torch") {
       getOperation().emitError() << "unknown view '" << view << "': expected act or torch";
       return signalPassFailure();
     }
+    if (format == "formula" && view != "act") {
+      getOperation().emitError() << "view " << view << " has no formulas: expected view=act";
+      return signalPassFailure();
+    }
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(bindLetters(*copy, dims)))
+    if (failed(bindLetters(*copy, dims, format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
     AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
                              cublasLtWorkspace};
@@ -71,9 +75,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   }
 
   void write(const report::MemoryReport &report) {
-    std::string text = format == "json"   ? report::toJson(report)
-                       : format == "html" ? report::toHtml(report)
-                                          : report::toText(report);
+    std::string text = format == "json"      ? report::toJson(report)
+                       : format == "html"    ? report::toHtml(report)
+                       : format == "formula" ? report::toFormulas(report)
+                                             : report::toText(report);
     if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {
