@@ -168,7 +168,11 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"function", "function", "std::string", "\"\"",
            "the function to report on; empty: step, grad or forward, the first there is">,
     Option<"view", "view", "std::string", "\"act\"",
-           "act: this program; torch: PyTorch eager running the Hugging Face model that @forward is">,
+           "act: this program; torch: PyTorch eager running the Hugging Face model that @forward is; paper: a "
+           "layer as publications count it">,
+    Option<"selection", "selection", "std::string", "\"\"",
+           "view paper: a publication that comes with act (gpt-layer, flash-block, llama-8b) or a file that "
+           "says what another counts (include/act/Report/Paper.h); empty: all whose figures fit">,
     Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
            "view torch: eager, sdpa-math, sdpa-flash or sdpa-efficient">,
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",

@@ -42,5 +42,5 @@ act.parameter @u "u" : tensor<8x8xf32, #act.dims<V, h>>
 // SEGMENTS: layer_saved = {{[0-9]+}}*b*s
 // SEGMENTS-NEXT: layer_peak =
 // SEGMENTS-NEXT: layer_0_saved =
-// TORCH: error: view torch has no formulas: expected view=act
+// TORCH: error: view torch has no format formula
 // CONTRADICTION: error: 'act.rope' op
