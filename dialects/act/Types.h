@@ -48,6 +48,11 @@ mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value, RankedTensorType type)
 /// The type in which an op computes: f64 for f64, f32 for every other float.
 mlir::Type computeType(mlir::Type element);
 
+/// On a module: a dictionary of letters that its types leave open, to sizes that
+/// fit each other, those of the config that it was made from. Used where a program
+/// has to be written out and its sizes do not matter.
+inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
+
 /// Elements of a static shape; 0 when a dimension is dynamic.
 int64_t elementCount(RankedTensorType type);
 

@@ -2,6 +2,7 @@
 #include "act/File/AtomicFile.h"
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
+#include "passes/act/PaperView.h"
 #include "passes/act/Passes.h"
 #include "passes/act/TorchModel.h"
 
@@ -19,17 +20,21 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
 
   void runOnOperation() override {
-    if (format != "text" && format != "json" && format != "html") {
+    if (format != "text" && format != "json" && format != "html" && format != "formula") {
       getOperation().emitError() << "unknown report format '" << format
-                                 << "': expected text, json or html";
+                                 << "': expected text, json, html or formula";
       return signalPassFailure();
     }
-    if (view != "act" && view != "torch") {
-      getOperation().emitError() << "unknown view '" << view << "': expected act or torch";
+    if (view != "act" && view != "torch" && view != "paper") {
+      getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
+      return signalPassFailure();
+    }
+    if ((format == "formula" && view == "torch") || (format == "html" && view == "paper")) {
+      getOperation().emitError() << "view " << view << " has no format " << format;
       return signalPassFailure();
     }
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(bindLetters(*copy, dims)))
+    if (failed(bindLetters(*copy, dims, format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
     AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
                              cublasLtWorkspace};
@@ -42,6 +47,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       auto report = describeTorch(*copy, attention, checkpoint, *choice);
       return failed(report) ? signalPassFailure() : write(*report);
     }
+    OwningOpRef<ModuleOp> forward(view == "paper" ? copy->clone() : ModuleOp());
     if (failed(completeModule(*copy)))
       return signalPassFailure();
     std::string name = function.empty() ? mainFunction(*copy) : function.getValue();
@@ -54,6 +60,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     auto report = describeMemory(*copy, *program, *plan);
     if (failed(report))
       return signalPassFailure();
+    if (forward) {
+      auto paper = describePaper(*forward, selection, std::move(*report));
+      return failed(paper) ? signalPassFailure() : write(*paper);
+    }
     if (function.empty() && lacksGradient(getOperation()))
       report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
                               "differentiated any more: this is @forward alone, not a training step");
@@ -71,9 +81,18 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   }
 
   void write(const report::MemoryReport &report) {
-    std::string text = format == "json"   ? report::toJson(report)
-                       : format == "html" ? report::toHtml(report)
-                                          : report::toText(report);
+    if (format == "html")
+      return print(report::toHtml(report));
+    writeText(report);
+  }
+  void write(const report::PaperReport &report) { writeText(report); }
+  template <typename Report> void writeText(const Report &report) {
+    print(format == "json"      ? report::toJson(report)
+          : format == "formula" ? report::toFormulas(report)
+                                : report::toText(report));
+  }
+
+  void print(const std::string &text) {
     if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {

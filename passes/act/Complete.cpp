@@ -6,6 +6,7 @@
 #include "passes/act/WriteStep.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -47,7 +48,39 @@ std::string mainFunction(ModuleOp module) {
   return forwardName.str();
 }
 
-LogicalResult bindLetters(ModuleOp module, StringRef sizes) {
+/// Letters that some type has sizes for.
+static std::map<std::string, int64_t> givenSizes(ModuleOp module) {
+  std::map<std::string, int64_t> sizes;
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    for (auto [name, size] : llvm::zip(dimNames(type), type.getShape()))
+      if (!ShapedType::isDynamic(size) && !llvm::isDigit(name[0]) && !StringRef(name).contains('*'))
+        sizes.insert({name, size});
+  });
+  module.walk([&](Operation *op) {
+    walker.walk(op->getAttrDictionary());
+    for (Type t : op->getResultTypes())
+      walker.walk(t);
+  });
+  return sizes;
+}
+
+/// A size for a letter that has none, `taken` others before it: letters that are
+/// used in the same way everywhere in act fit each other, others differ from each
+/// other.
+static int64_t openSize(ModuleOp module, StringRef letter, unsigned taken) {
+  if (auto known = module->getAttrOfType<DictionaryAttr>(openSizesAttr))
+    if (auto size = dyn_cast_or_null<IntegerAttr>(known.get(letter));
+        size && size.getInt() > 0)
+      return size.getInt();
+  static const std::map<StringRef, int64_t> usual = {
+      {"b", 4},  {"s", 1024}, {"t", 4096}, {"h", 512},   {"a", 16}, {"k", 4},
+      {"d", 32}, {"p", 16},   {"f", 2048}, {"V", 8192}, {"P", 1024}};
+  auto it = usual.find(letter);
+  return it == usual.end() ? int64_t(64) << taken % 6 : it->second;
+}
+
+LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   std::map<std::string, int64_t> values;
   SmallVector<StringRef> parts;
   llvm::SplitString(sizes, parts, ",; ");
@@ -58,6 +91,8 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes) {
       return module.emitError() << "'" << part << "' gives no letter a positive size; expected b=1,s=4096";
     values[letter.trim().str()] = n;
   }
+  if (unsized == Unsized::Open)
+    values.merge(givenSizes(module));
   std::string missing;
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
@@ -75,6 +110,8 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes) {
         int64_t n;
         if (term.getAsInteger(10, n)) {
           auto it = values.find(term.str());
+          if (it == values.end() && unsized == Unsized::Open)
+            it = values.insert({term.str(), openSize(module, term, values.size())}).first;
           if (it == values.end()) {
             missing = term.str();
             return std::nullopt;
@@ -94,7 +131,7 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes) {
   if (!missing.empty())
     return module.emitError() << "the letter " << missing
                               << " has no size; give it one with dims=" << missing << "=N";
-  return success();
+  return verify(module);
 }
 
 } // namespace act

@@ -27,8 +27,13 @@ bool lacksGradient(mlir::ModuleOp module);
 std::string mainFunction(mlir::ModuleOp module);
 
 /// Gives dynamic dimensions sizes, by their letters ("b=1,s=4096"), and fails
-/// with a message that names a letter that has none.
-llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes);
+/// with a message that names a letter that has none. What is `open` gets some
+/// size instead, for those who look at letters only: the one that it has in other
+/// types, or in the module's attribute act.open_sizes, or a power of two. Sizes that contradict each other
+/// fail at the op that they do not fit.
+enum class Unsized { Fail, Open };
+llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes,
+                                Unsized unsized = Unsized::Fail);
 
 } // namespace act
 #endif

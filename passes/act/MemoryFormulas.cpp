@@ -2,6 +2,7 @@
 #include "passes/act/MemoryFormulas.h"
 #include "dialects/act/Types.h"
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -16,6 +17,16 @@ Polynomial act::bytesInLetters(RankedTensorType type) {
     product = product * (dim ? *dim : Polynomial::constant(1));
   }
   return product;
+}
+
+/// What aligning such a buffer adds at most: its bytes are a multiple of what all
+/// their coefficients are.
+static Polynomial paddingOf(RankedTensorType type) {
+  int64_t step = arenaAlignment;
+  Polynomial bytes = bytesInLetters(type);
+  for (auto &[monomial, coefficient] : bytes.terms())
+    step = std::gcd(step, int64_t(coefficient % arenaAlignment));
+  return Polynomial::constant(arenaAlignment - step);
 }
 
 namespace {
@@ -75,7 +86,9 @@ private:
   std::string fresh(std::string name, StringRef meaning, int64_t value);
   void change(AliveKinds &alive, const Holder &h, int64_t sign) const;
   Polynomial times(const Alive &kind, int run, int64_t slice) const;
-  Polynomial sum(const AliveKinds &alive, int run, int64_t slice) const;
+  using Weight = llvm::function_ref<Polynomial(RankedTensorType)>;
+  Polynomial sum(const AliveKinds &alive, int run, int64_t slice, Weight weight = bytesInLetters) const;
+  void findLayerPeaks();
   bool isCandidate(unsigned t, unsigned highest) const;
   void findPeak(const std::vector<Polynomial> &sums);
 
@@ -186,13 +199,13 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   return inFirst || !some ? Polynomial::constant(count) : layersOf[of].below(count);
 }
 
-Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice) const {
+Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice, Weight weight) const {
   Polynomial total;
   // Of a value that every segment before this one has left: how many, at which
   // segments.
   std::map<std::pair<const void *, std::string>, std::pair<Polynomial, Indices>> left;
   for (auto &[key, kind] : alive) {
-    Polynomial bytes = times(kind, run, slice) * bytesInLetters(kind.sample->type);
+    Polynomial bytes = times(kind, run, slice) * weight(kind.sample->type);
     int of = key.second;
     if (of < 0 || of == run || segmentOf[of] < 0) {
       total += bytes;
@@ -281,6 +294,32 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   out.shown = out.peak.candidates().size() == list.size() ? matter.size() : 0;
 }
 
+// Layers that are written out one by one, each with its own buffers.
+void Deriver::findLayerPeaks() {
+  std::map<int, std::vector<const Holder *>> byLayer;
+  for (const Holder &h : holders)
+    if (h.buffer->layer >= 0)
+      byLayer[h.buffer->layer].push_back(&h);
+  std::vector<Polynomial> last; // neighbours are often equal
+  symbolic::Expr highest;
+  for (auto &[layer, list] : byLayer) {
+    std::map<unsigned, Polynomial> changes;
+    for (const Holder *h : list) {
+      Polynomial bytes = bytesInLetters(h->buffer->type);
+      changes[h->first] += bytes;
+      changes[h->last + 1] += -1 * bytes;
+    }
+    Polynomial live;
+    std::vector<Polynomial> sums;
+    for (auto &[t, change] : changes)
+      sums.push_back(live += change);
+    if (sums != last)
+      highest = symbolic::Expr::max(sums);
+    last = std::move(sums);
+    out.layerPeak[layer] = highest;
+  }
+}
+
 MemoryFormulas Deriver::run() {
   std::vector<std::vector<const Holder *>> begin(program.launches.size() + 1),
       end(program.launches.size() + 1);
@@ -291,7 +330,7 @@ MemoryFormulas Deriver::run() {
   auto live = program.liveBytes();
   unsigned highest = std::max_element(live.begin(), live.end()) - live.begin();
   AliveKinds alive;
-  std::vector<Polynomial> sums;
+  std::vector<Polynomial> sums, paddings;
   std::set<std::map<symbolic::Monomial, symbolic::Coefficient>> seen;
   for (unsigned t = 0; t < program.launches.size(); ++t) {
     for (const Holder *h : begin[t])
@@ -301,9 +340,13 @@ MemoryFormulas Deriver::run() {
     const FlatLaunch &launch = program.launches[t];
     // Before a buffer dies there is nothing to gain by looking.
     if (isCandidate(t, highest) && (t == highest || !end[t + 1].empty()))
-      if (Polynomial p = sum(alive, launch.run, launch.slice); seen.insert(p.terms()).second)
+      if (Polynomial p = sum(alive, launch.run, launch.slice); seen.insert(p.terms()).second) {
         sums.push_back(std::move(p));
+        paddings.push_back(sum(alive, launch.run, launch.slice, paddingOf));
+      }
   }
+  out.alignment = symbolic::Expr::max(paddings);
+  findLayerPeaks();
   AliveKinds kept;
   for (const Holder &h : holders)
     if (h.crosses && h.first < *program.backward && h.last >= *program.backward - 1)

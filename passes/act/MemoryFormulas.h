@@ -33,6 +33,9 @@ struct MemoryFormulas {
   symbolic::Polynomial retained; // what forward hands to backward
   symbolic::Expr peak;           // the candidate that wins for this size first
   size_t shown = 0;              // report::Formula::shown, of the peak
+  symbolic::Expr alignment;      // what it adds to the peak at most
+  /// The most that values of a layer hold at a time, by the layer's number.
+  std::map<int, symbolic::Expr> layerPeak;
   /// Letters of segments, with what they are worth and what they mean.
   symbolic::Letters letters;
   std::map<std::string, std::string> meaning;

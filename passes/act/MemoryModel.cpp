@@ -59,6 +59,7 @@ private:
   const Program &program;
   const ArenaPlan &plan;
   report::MemoryReport out;
+  std::map<int, symbolic::Expr> layerPeak;
   std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
 };
 
@@ -206,16 +207,28 @@ void Describer::formulas() {
     out.retained = {symbolic::Expr(f.retained), 0, true};
   if (!program.launches.empty())
     out.peak = {f.peak, 0, true, f.shown};
+  out.alignment = {f.alignment, 0, !program.launches.empty()};
+  layerPeak = std::move(f.layerPeak);
   for (auto &[letter, value] : f.letters) {
     out.letters.insert({letter, value});
+    out.chosen.insert({letter, value});
     out.notes.push_back(letter + ": " + f.meaning[letter]);
   }
   if (auto given = module->getAttrOfType<DictionaryAttr>(lettersAttr))
     for (NamedAttribute entry : given)
       if (auto pair = dyn_cast<ArrayAttr>(entry.getValue());
           pair && pair.size() == 2 && isa<StringAttr>(pair[1]) &&
-          out.letters.count(entry.getName().str()))
-        out.notes.push_back(entry.getName().str() + ": " + cast<StringAttr>(pair[1]).str());
+          out.letters.count(entry.getName().str())) {
+        std::string letter = entry.getName().str();
+        out.notes.push_back(letter + ": " + cast<StringAttr>(pair[1]).str());
+        out.chosen.insert({letter, out.letters[letter]});
+      }
+  module.walk([&](RopeOp op) {
+    std::string half = dimNames(op.getCos().getType()).back();
+    std::string whole = dimNames(op.getInput().getType()).back();
+    if (out.letters.count(half) && out.letters.count(whole))
+      out.halves[half] = whole;
+  });
 }
 
 void Describer::layers() {
@@ -260,6 +273,8 @@ void Describer::layers() {
       layer.variant = policy.getValue().str();
     if (program.backward)
       layer.retained = {symbolic::Expr(sum), 0, true};
+    if (auto found = layerPeak.find(index); found != layerPeak.end())
+      layer.peak = {found->second, 0, true};
     out.layers.push_back(layer);
   }
 }

@@ -145,6 +145,23 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     leaves the module as it is. Parameters, gradients and optimizer state are
     counted apart from activations.
 
+    `format=formula` prints bytes in the letters of named dimensions, a line
+    `name = polynomial` each, of which `*`, `^`, `max(..)` and parentheses are all
+    there is. Letters may be without sizes (`act-import --symbolic`). `L` is the
+    count of a repeat.
+
+      layer_saved        what a layer keeps for backward
+      layer_peak         the most that values of one layer hold at a time
+      model_saved        what forward keeps for backward
+      model_peak         the most that is alive at a time
+      model_alignment    what the arena's alignment adds to that at most
+      layer_saved_NAME   the parts of layer_saved, by the op that made them
+      model_saved_NAME   the parts of model_saved outside of the layers
+
+    Layers that differ have their numbers in the name, `layers_0_3_saved`, and
+    `layer_saved` is a max over them. Without repeats the whole is one layer. Sizes that passes choose are numbers: chunks of
+    a fused loss (of several chunks, if batch or length are open), segments.
+
     With `allocator=cuda-caching` the report also says what PyTorch's allocator
     would have allocated and reserved at each point, and whether a card of
     `device-memory` is exceeded, and where. In view torch that is PyTorch's own
@@ -152,12 +169,16 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     take as tensors of their own; the step itself has one arena.
   }];
   let options = [
-    Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
+    Option<"format", "format", "std::string", "\"text\"", "text, json, html or formula">,
     Option<"file", "file", "std::string", "\"\"", "where to; empty or -: standard output">,
     Option<"function", "function", "std::string", "\"\"",
            "the function to report on; empty: step, grad or forward, the first there is">,
     Option<"view", "view", "std::string", "\"act\"",
-           "act: this program; torch: PyTorch eager running the Hugging Face model that @forward is">,
+           "act: this program; torch: PyTorch eager running the Hugging Face model that @forward is; paper: a "
+           "layer as publications count it">,
+    Option<"selection", "selection", "std::string", "\"\"",
+           "view paper: a publication that comes with act (gpt-layer, flash-block, llama-8b) or a file that "
+           "says what another counts (include/act/Report/Paper.h); empty: all whose figures fit">,
     Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
            "view torch: eager, sdpa-math, sdpa-flash or sdpa-efficient">,
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",

@@ -19,6 +19,9 @@ static Type elementType(MLIRContext *context, artifact::DType dtype) {
   }
 }
 
+// Of a step whose batch is left open.
+static constexpr int64_t openTokens = 4096;
+
 ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
                            const ImportOptions &options, MLIRContext *context)
     : config(config), options(options), b(context) {
@@ -29,8 +32,16 @@ ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
     sizes[letter] = size;
   if (config.rope)
     sizes["p"] = config.headDim / 2;
-  for (const std::string &letter : options.symbolic)
+  NamedAttrList open;
+  for (const std::string &letter : options.symbolic) {
     symbolic.insert(letter);
+    int64_t size = sizes[letter];
+    if (letter == "b") // enough for a fused loss of several chunks
+      size = std::max(size, openTokens / sequenceLength(config, options));
+    open.set(letter, b.getI64IntegerAttr(size));
+  }
+  if (!open.empty())
+    module->getOperation()->setAttr(openSizesAttr, open.getDictionary(b.getContext()));
 }
 
 Location ModelBuilder::at(StringRef name) {

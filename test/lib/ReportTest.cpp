@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Report/MemoryReport.h"
+#include "act/Report/Paper.h"
 #include "test/lib/SampleReport.h"
 #include <ctime>
 #include <functional>
@@ -298,6 +299,46 @@ TEST(Report, TellsWhatAnAllocatorTakes) {
   EXPECT_TRUE(parsed(toJson(r))["allocator"]["exceeded"]["op"].is_null());
   EXPECT_NE(toText(r).find("before the step"), std::string::npos);
   EXPECT_FALSE(toText(MemoryReport()).empty());
+}
+
+/// A file that comes with act and cannot be read would just be missing.
+TEST(Paper, KnownSelectionsAreRead) {
+  ASSERT_EQ(knownSelections().size(), 3u);
+  for (const Selection &s : knownSelections())
+    EXPECT_FALSE(s.figures.empty()) << s.name;
+}
+
+TEST(Paper, ErrorsNameThePlace) {
+  auto error = [](const char *text) {
+    auto s = parseSelection(text, "x.json");
+    return s ? std::string() : s.error().str();
+  };
+  EXPECT_EQ(error(R"({"publication": "p"})"), "");
+  EXPECT_NE(error("{"), "");
+  EXPECT_NE(error("[]"), "");
+  EXPECT_NE(error("{}").find("publication: expected text"), std::string::npos);
+  EXPECT_NE(error(R"({"publication": "p", "x": 1})").find("unknown field 'x'"), std::string::npos);
+  EXPECT_NE(error(R"({"publication": "p", "equal": {"a+d": "h"}})").find("products of letters"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"publication": "p", "figures": [{"name": "f", "published": "2*("}]})")
+                .find("x.json: figures[0]"),
+            std::string::npos);
+  const char *rule = R"({"publication": "p", "figures": [{"name": "f", "counts": [%s]}]})";
+  for (const char *broken :
+       {"3", "{}", R"({"op": "linear", "result": 0})", R"({"op": "linear", "result": -1, "bytes": 2})",
+        R"({"result": 0, "bytes": 2})", R"({"op": "linear", "input": true, "bytes": 2})"}) {
+    std::string text = rule;
+    text.replace(text.find("%s"), 2, broken);
+    EXPECT_NE(error(text.c_str()).find("figures[0]: counts[0]"), std::string::npos) << broken;
+  }
+}
+
+/// a*d is h, also squared; what is left stays.
+TEST(Paper, LettersThatAreEqual) {
+  auto s = parseSelection(R"({"publication": "p", "equal": {"a*d": "h", "f": "4*h"}})", "x");
+  ASSERT_TRUE(s);
+  auto p = symbolic::Polynomial::parse("3*a^2*d*s + f*f + a^2*d^2");
+  EXPECT_EQ(s->inItsLetters(*p).str(), symbolic::Polynomial::parse("3*a*h*s + 17*h^2")->str());
 }
 
 TEST(Report, CheckFindsABrokenReplay) {

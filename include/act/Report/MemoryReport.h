@@ -200,6 +200,12 @@ struct MemoryReport {
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
   Formula retained, peak;
   std::optional<Offload> offload;
+  /// What aligning every buffer adds to the peak at most, whatever the sizes.
+  Formula alignment;
+  /// Letters whose sizes a pass chose for this program; and letters that are half
+  /// of another one, p of d.
+  symbolic::Letters chosen;
+  std::map<std::string, std::string> halves;
   std::vector<Layer> layers;
   std::vector<SavedValue> saved;
   std::vector<TimelinePoint> timeline;
@@ -228,6 +234,10 @@ Status check(const MemoryReport &report);
 std::string toText(const MemoryReport &report);
 /// The fields under the names that DESIGN documents, and everything else.
 std::string toJson(const MemoryReport &report);
+/// Lines `name = polynomial`, for programs: layer_saved, layer_peak, model_saved,
+/// model_peak, model_alignment, then what each op of them saves. Letters of
+/// `chosen` are numbers there.
+std::string toFormulas(const MemoryReport &report);
 /// One self-contained page.
 std::string toHtml(const MemoryReport &report);
 

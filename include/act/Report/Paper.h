@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory as publications count it. A publication's figure is a choice: which
+// values of a layer, at how many bytes each. The choice is a file, so that it
+// can be read, argued with and written for another publication:
+//
+//   {"publication": "...", "about": "...",
+//    "equal": {"a*d": "h", "f": "4*h"},        letters that it does not tell
+//    apart "figures": [
+//      {"name": "layer", "what": "one layer",
+//       "needs": ["layer_norm", "softmax"],     ops without which it says
+//       nothing "lacks": ["attention"],                 ops with which it says
+//       nothing "published": "b*s*(34*h + 5*a*s)", "note": "...", "plus": 512,
+//       bytes that no value has "counts": [
+//         {"op": "linear", "operand": 0, "bytes": 2, "why": "..."}, ...]}],
+//    "readings": [{"policy": "layer", "what": "peak", "bytes": 4200000000,
+//                  "at": {"s": 4096}, "needs": ["attention"], "why": "..."}]}
+//
+// What counts is an op's `operand` or `result`, the `mask` of a dropout, the
+// `rows` of an attention (its log-sum-exps: one number for each row), or the
+// layer's `input` or `output` (no `op`). `parameter` narrows ops to those that
+// read it, `made_by` values to those that one of these ops made, `letters`
+// counts with other letters ({"k": "a"}: keys as wide as queries). A value
+// counts once, by the first entry that fits; an entry of 0 bytes leaves it out.
+// Views are what they show.
+//
+// `readings` are measured and not counted: they are printed beside this
+// program's figure if its policy is theirs.
+#ifndef ACT_REPORT_PAPER_H
+#define ACT_REPORT_PAPER_H
+#include "act/Report/MemoryReport.h"
+
+namespace act::report {
+
+struct CountRule {
+  enum class What : uint8_t { Operand, Result, Mask, Rows, Input, Output };
+  What what = What::Result;
+  unsigned index = 0; // of the operand or result
+  std::string op, parameter;
+  std::vector<std::string> madeBy;
+  int64_t bytes = 0; // of an element
+  std::map<std::string, std::string> letters;
+  std::string why;
+};
+
+struct PublishedFigure {
+  std::string name, what, note;
+  std::vector<std::string> needs, lacks;
+  std::optional<symbolic::Polynomial> published;
+  /// In all layers together at some sizes, as published.
+  std::optional<int64_t> publishedBytes;
+  symbolic::Letters at;
+  int64_t plus = 0;
+  std::vector<CountRule> counts;
+};
+
+struct Reading {
+  std::string policy, what, why; // what: peak or total
+  std::vector<std::string> needs;
+  int64_t bytes = 0;
+  symbolic::Letters at;
+};
+
+struct Selection {
+  std::string name, publication, about;
+  /// A monomial, and what stands for it.
+  std::vector<std::pair<symbolic::Monomial, symbolic::Polynomial>> equal;
+  std::vector<PublishedFigure> figures;
+  std::vector<Reading> readings;
+
+  symbolic::Polynomial inItsLetters(const symbolic::Polynomial &p) const;
+};
+
+/// Reads a selection file; `name` is said in errors.
+Result<Selection> parseSelection(const std::string &text,
+                                 const std::string &name);
+/// Those of publications that come with act.
+const std::vector<Selection> &knownSelections();
+
+/// One figure of one publication, counted in a program.
+struct CountedFigure {
+  struct Part {
+    std::string name, why;
+    symbolic::Polynomial bytes;
+  };
+  PublishedFigure figure;
+  symbolic::Polynomial counted; // in the publication's letters, of one layer
+  std::vector<Part> parts;      // what counts
+  std::vector<Part>
+      omits; // what this program keeps and the figure does not count
+  std::vector<Part> adds; // what it counts and this program does not keep
+};
+struct PaperReport {
+  struct Publication {
+    Selection selection;
+    std::vector<CountedFigure> figures;
+  };
+  std::vector<Publication> publications;
+  /// Of the same program: what it keeps, with letters and their sizes.
+  MemoryReport right;
+  std::string policy = "none";
+  bool omitsKnown = false; // whether what a layer keeps could be compared
+};
+
+std::string toText(const PaperReport &report);
+std::string toJson(const PaperReport &report);
+/// paper_FILE_FIGURE and paper_FILE_FIGURE_published beside layer_saved.
+std::string toFormulas(const PaperReport &report);
+
+} // namespace act::report
+#endif

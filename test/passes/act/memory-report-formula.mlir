@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --memory-report=format=formula -o /dev/null | FileCheck %s
+// RUN: sed -e 's/x8x8xf32, #act.dims<b, s/x?x?xf32, #act.dims<b, s/g; s/2x?x?/?x?x?/g; s/2x8xi32/?x?xi32/' %s | act-opt --memory-report=format=formula -o /dev/null | FileCheck %s
+// RUN: act-opt %S/Inputs/three-layers.mlir --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LAYERS
+// RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V | act-opt --fuse-attention --remat=selective --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LLAMA
+// RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s | act-opt --remat=segments=2 --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=SEGMENTS
+// RUN: not act-opt %S/Inputs/three-layers.mlir --memory-report="format=formula view=torch" 2>&1 | FileCheck %s --check-prefix=TORCH
+// RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V -o %t.mlir
+// RUN: not act-opt %t.mlir --memory-report="format=formula dims=d=6" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+
+// A block of ops in no usual order, s = h = V in number.
+// CHECK: model_saved = b*s*(8*h + 4*V + 8)
+// CHECK-NEXT: model_peak = max(b*s*(8*h + 12*V + 4), b*s*(8*h + 8*V + 8) + 4)
+// CHECK-NEXT: model_alignment = 420
+// CHECK-NEXT: layer_saved = b*s*(8*h + 4*V + 8)
+// CHECK-NEXT: layer_peak = max(
+// CHECK-NEXT: layer_saved_silu = 4*b*s*h
+// CHECK-NEXT: layer_saved_w_rms_norm = 4*b*s*h
+// CHECK-NEXT: layer_saved_w_rms_norm_statistic = 4*b*s
+// CHECK-NEXT: layer_saved_softmax = 4*b*s*V
+// CHECK-NEXT: layer_saved_cross_entropy_statistic = 4*b*s
+func.func @forward(%x: tensor<2x8x8xf32, #act.dims<b, s, h>>, %labels: tensor<2x8xi32, #act.dims<b, s>>) -> tensor<f32> {
+  %w = act.param @w : tensor<8xf32, #act.dims<h>>
+  %u = act.param @u : tensor<8x8xf32, #act.dims<V, h>>
+  %0 = act.silu %x : tensor<2x8x8xf32, #act.dims<b, s, h>>
+  %1 = act.rms_norm %0, %w eps 1.0e-5 : (tensor<2x8x8xf32, #act.dims<b, s, h>>, tensor<8xf32, #act.dims<h>>) -> tensor<2x8x8xf32, #act.dims<b, s, h>>
+  %2 = act.linear %1, %u : (tensor<2x8x8xf32, #act.dims<b, s, h>>, tensor<8x8xf32, #act.dims<V, h>>) -> tensor<2x8x8xf32, #act.dims<b, s, V>>
+  %3 = act.softmax %2 axis 2 : tensor<2x8x8xf32, #act.dims<b, s, V>>
+  %4 = act.cross_entropy %3, %labels ignore -100 reduction mean : (tensor<2x8x8xf32, #act.dims<b, s, V>>, tensor<2x8xi32, #act.dims<b, s>>) -> tensor<f32>
+  return %4 : tensor<f32>
+}
+act.parameter @w "w" : tensor<8xf32, #act.dims<h>>
+act.parameter @u "u" : tensor<8x8xf32, #act.dims<V, h>>
+
+// LAYERS: model_saved = b*s*(L*(12*h + 4) + 4)
+// LAYERS-NEXT: model_peak = b*s*(L*(12*h + 4) + 8) + 4
+
+// LLAMA: model_saved = b*s*(L*(
+// LLAMA: layer_saved = b*s*(a*(4*d + 4) + 4*d*k + 4*h + 4*f + 8)
+// LLAMA: layer_saved_attention_statistic = 4*b*s*a
+// LLAMA-NOT: *p
+// SEGMENTS: layer_saved = {{[0-9]+}}*b*s
+// SEGMENTS-NEXT: layer_peak =
+// SEGMENTS-NEXT: layer_0_saved =
+// TORCH: error: view torch has no format formula
+// CONTRADICTION: error: 'act.rope' op
