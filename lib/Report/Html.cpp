@@ -120,11 +120,43 @@ fill(std::string_view page,
   return out;
 }
 
+/// The plot, and the figures as a table.
+std::string whatIf(const MemoryReport &r) {
+  if (!r.whatIf)
+    return "";
+  const WhatIf &w = *r.whatIf;
+  std::string head, body;
+  for (const LargestFit &l : w.policies.front().largest)
+    head += "<th class=\"number\">" +
+            std::string(l.letter == "b" ? "largest " : "longest ") +
+            escaped(l.letter) + "</th><th class=\"number\">total peak</th>";
+  for (const PolicyFit &p : w.policies) {
+    body += "<tr><td>" + escaped(p.policy) + "</td>";
+    for (const LargestFit &l : p.largest)
+      body += "<td class=\"number\">" +
+              (l.size ? std::to_string(l.size) : "none") +
+              "</td><td class=\"number\">" +
+              (l.size ? humanBytes(l.bytes) : "") + "</td>";
+    body += "</tr>";
+  }
+  return "<section id=\"what-if\"><h2>What fits on a card of " +
+         humanBytes(w.deviceBytes) + "</h2>" +
+         (w.along.empty() ? "" : toSvg(w)) +
+         "<p class=\"hint\">One letter changed at a time. The total peak has "
+         "parameters, gradients and the optimizer's state in it. Curves are "
+         "the "
+         "formulas; the dots were written out.</p><div class=\"scroll\"><table>"
+         "<thead><tr><th>policy</th>" +
+         head + "</tr></thead><tbody>" + body +
+         "</tbody></table></div></section>";
+}
+
 } // namespace
 
 std::string toHtml(const MemoryReport &report) {
   return fill(pageHtml, {{"{{title}}", escaped(report.model)},
                          {"{{css}}", pageCss},
+                         {"{{what-if}}", whatIf(report)},
                          {"{{js}}", pageJs},
                          {"{{data}}", scriptSafe(dump(pageData(report), -1))}});
 }

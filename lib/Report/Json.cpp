@@ -133,6 +133,24 @@ Json replayJson(const MemoryReport &r) {
   return j;
 }
 
+Json whatIfJson(const WhatIf &w) {
+  Json policies = Json::array();
+  for (const PolicyFit &p : w.policies) {
+    Json largest = Json::object();
+    for (const LargestFit &l : p.largest)
+      largest[l.letter] = {{"size", l.size},
+                           {"step", l.step},
+                           {"total_peak_bytes", l.bytes},
+                           {"next_total_peak_bytes",
+                            l.nextBytes ? Json(*l.nextBytes) : Json(nullptr)}};
+    policies.push_back(
+        {{"policy", p.policy}, {"largest", largest}, {"curve", p.curve}});
+  }
+  return {{"device_memory_bytes", w.deviceBytes},
+          {"along", w.along},
+          {"policies", policies}};
+}
+
 Json peakJson(const MemoryReport &r) {
   if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
     return nullptr;
@@ -197,6 +215,8 @@ Json summaryJson(const MemoryReport &r) {
     j["allocator"] = replayJson(r);
     j["resident"] = r.resident;
   }
+  if (r.whatIf)
+    j["what_if"] = whatIfJson(*r.whatIf);
   return j;
 }
 

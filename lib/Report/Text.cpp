@@ -390,6 +390,40 @@ std::string allocatorText(const MemoryReport &r) {
              humanBytes(a.exceeded->reservedBytes));
 }
 
+/// A line for each policy: what fits, and how full the card is then.
+std::string whatIfText(const MemoryReport &r) {
+  if (!r.whatIf)
+    return "";
+  const std::vector<PolicyFit> &policies = r.whatIf->policies;
+  Rows rows = {{"policy"}};
+  std::string align = "<";
+  for (const LargestFit &l : policies.front().largest) {
+    rows[0].push_back(l.letter == "b" ? "largest b" : "longest " + l.letter);
+    rows[0].push_back("total peak");
+    align += ">>";
+  }
+  for (const PolicyFit &p : policies) {
+    rows.push_back({printable(p.policy)});
+    for (const LargestFit &l : p.largest) {
+      rows.back().push_back(l.size ? std::to_string(l.size) : "none");
+      rows.back().push_back(l.size        ? exact(l.bytes)
+                            : l.nextBytes ? fmt::format("{} takes {}", l.step,
+                                                        exact(*l.nextBytes))
+                                          : "");
+    }
+  }
+  std::string others;
+  for (const LargestFit &l : policies.front().largest)
+    if (auto it = r.letters.find(l.letter); it != r.letters.end())
+      others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", l.letter,
+                            it->second);
+  return fmt::format("\nWhat fits on a card of {} bytes ({}), one letter "
+                     "changed of {}\n",
+                     exact(r.whatIf->deviceBytes),
+                     humanBytes(r.whatIf->deviceBytes), others) +
+         table(rows, align);
+}
+
 std::string peakLine(const MemoryReport &r) {
   if (r.peakAt.index < 0 || r.peakAt.index >= int64_t(r.timeline.size()))
     return "";
@@ -407,6 +441,7 @@ std::string toText(const MemoryReport &r) {
       fmt::format("{} @{}, view {}\n\n{}", printable(r.model),
                   printable(r.function), printable(r.view), totals(r));
   text += allocatorText(r);
+  text += whatIfText(r);
   if (std::string f = formulas(r); !f.empty())
     text += "\nFormulas, in bytes\n" + f;
   if (!r.layers.empty())

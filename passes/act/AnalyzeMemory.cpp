@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/File/AtomicFile.h"
+#include "act/Remat/Bytes.h"
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/PaperView.h"
+#include "passes/act/WhatIf.h"
 #include "passes/act/Passes.h"
 #include "passes/act/TorchModel.h"
 
@@ -20,9 +22,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
 
   void runOnOperation() override {
-    if (format != "text" && format != "json" && format != "html" && format != "formula") {
+    if (format != "text" && format != "json" && format != "html" && format != "formula" &&
+        format != "svg") {
       getOperation().emitError() << "unknown report format '" << format
-                                 << "': expected text, json, html or formula";
+                                 << "': expected text, json, html, formula or svg";
       return signalPassFailure();
     }
     if (view != "act" && view != "torch" && view != "paper") {
@@ -43,6 +46,9 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       getOperation().emitError() << choice.error().str();
       return signalPassFailure();
     }
+    std::optional<report::WhatIf> fits;
+    if (failed(ask(*copy, fits)))
+      return signalPassFailure();
     if (view == "torch") {
       auto report = describeTorch(*copy, attention, checkpoint, *choice);
       return failed(report) ? signalPassFailure() : write(*report);
@@ -77,12 +83,34 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
         return signalPassFailure();
       }
     }
+    report->whatIf = std::move(fits);
     write(*report);
+  }
+
+  LogicalResult ask(ModuleOp module, std::optional<report::WhatIf> &fits) {
+    if (whatIf.empty() && format != "svg")
+      return success();
+    if (whatIf.empty())
+      return module.emitError("format svg draws what fits on a card; say which with what-if=24GB");
+    if (view != "act" || !function.empty())
+      return module.emitError("what-if is about the whole step in view act");
+    auto bytes = remat::parseBytes(whatIf);
+    if (!bytes)
+      return module.emitError() << "what-if: " << bytes.error().str();
+    auto found = whatFits(module, *bytes);
+    if (failed(found))
+      return failure();
+    if (format == "svg" && found->along.empty())
+      return module.emitError("no dimension is named s or t, so there is no curve to draw");
+    fits = std::move(*found);
+    return success();
   }
 
   void write(const report::MemoryReport &report) {
     if (format == "html")
       return print(report::toHtml(report));
+    if (format == "svg")
+      return print(report::toSvg(*report.whatIf));
     writeText(report);
   }
   void write(const report::PaperReport &report) { writeText(report); }

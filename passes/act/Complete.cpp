@@ -48,8 +48,7 @@ std::string mainFunction(ModuleOp module) {
   return forwardName.str();
 }
 
-/// Letters that some type has sizes for.
-static std::map<std::string, int64_t> givenSizes(ModuleOp module) {
+std::map<std::string, int64_t> givenSizes(ModuleOp module) {
   std::map<std::string, int64_t> sizes;
   AttrTypeWalker walker;
   walker.addWalk([&](RankedTensorType type) {
@@ -80,6 +79,50 @@ static int64_t openSize(ModuleOp module, StringRef letter, unsigned taken) {
   return it == usual.end() ? int64_t(64) << taken % 6 : it->second;
 }
 
+/// A dimension's size from its name, "3*a*d".
+static int64_t product(StringRef name, llvm::function_ref<int64_t(StringRef)> sizeOf) {
+  int64_t size = 1;
+  for (StringRef rest = name; !rest.empty();) {
+    auto [term, tail] = rest.split('*');
+    int64_t n;
+    if (term.getAsInteger(10, n))
+      n = sizeOf(term);
+    size *= n;
+    rest = tail;
+  }
+  return size;
+}
+
+/// Every dimension of every tensor type anew, by its name and size.
+static void replaceSizes(ModuleOp module, llvm::function_ref<int64_t(StringRef, int64_t)> sizeOf) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+    SmallVector<int64_t> shape;
+    for (auto [name, size] : llvm::zip(dimNames(type), type.getShape()))
+      shape.push_back(sizeOf(name, size));
+    if (shape == type.getShape())
+      return std::nullopt;
+    return std::pair(Type(RankedTensorType::get(shape, type.getElementType(), type.getEncoding())),
+                     WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
+  auto values = givenSizes(module);
+  auto known = values.find(letter.str());
+  if (known == values.end())
+    return module.emitError() << "has no dimension " << letter << " with a size";
+  replaceSizes(module, [&](StringRef name, int64_t old) {
+    for (StringRef term : llvm::split(name, '*'))
+      if (term == letter)
+        old = old / known->second * size;
+    return old;
+  });
+  return verify(module);
+}
+
 LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   std::map<std::string, int64_t> values;
   SmallVector<StringRef> parts;
@@ -94,40 +137,19 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   if (unsized == Unsized::Open)
     values.merge(givenSizes(module));
   std::string missing;
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-    if (type.hasStaticShape())
-      return std::nullopt;
-    SmallVector<int64_t> shape(type.getShape());
-    auto names = dimNames(type);
-    for (auto [i, d] : llvm::enumerate(shape)) {
-      if (!ShapedType::isDynamic(d))
-        continue;
-      int64_t product = 1;
-      StringRef rest = names[i];
-      while (!rest.empty()) {
-        auto [term, tail] = rest.split('*');
-        int64_t n;
-        if (term.getAsInteger(10, n)) {
-          auto it = values.find(term.str());
-          if (it == values.end() && unsized == Unsized::Open)
-            it = values.insert({term.str(), openSize(module, term, values.size())}).first;
-          if (it == values.end()) {
-            missing = term.str();
-            return std::nullopt;
-          }
-          n = it->second;
-        }
-        product *= n;
-        rest = tail;
-      }
-      d = product;
-    }
-    return std::pair(Type(RankedTensorType::get(shape, type.getElementType(), type.getEncoding())),
-                     WalkResult::skip());
+  replaceSizes(module, [&](StringRef name, int64_t size) {
+    if (!ShapedType::isDynamic(size))
+      return size;
+    return product(name, [&](StringRef letter) -> int64_t {
+      auto it = values.find(letter.str());
+      if (it == values.end() && unsized == Unsized::Open)
+        it = values.insert({letter.str(), openSize(module, letter, values.size())}).first;
+      if (it != values.end())
+        return it->second;
+      missing = letter.str();
+      return 1;
+    });
   });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
   if (!missing.empty())
     return module.emitError() << "the letter " << missing
                               << " has no size; give it one with dims=" << missing << "=N";

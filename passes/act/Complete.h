@@ -5,6 +5,7 @@
 #ifndef ACT_PASSES_ACT_COMPLETE_H
 #define ACT_PASSES_ACT_COMPLETE_H
 #include "dialects/act/Dialect.h"
+#include <map>
 #include <string>
 
 namespace act {
@@ -34,6 +35,14 @@ std::string mainFunction(mlir::ModuleOp module);
 enum class Unsized { Fail, Open };
 llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes,
                                 Unsized unsized = Unsized::Fail);
+
+/// The letters that dimensions of a static size are named by, with the size.
+std::map<std::string, int64_t> givenSizes(mlir::ModuleOp module);
+
+/// Gives a letter of static dimensions another size, wherever a dimension has it
+/// in its name. Kernels must not have been formed. Fails at an op that the size
+/// does not fit.
+llvm::LogicalResult resizeLetter(mlir::ModuleOp module, llvm::StringRef letter, int64_t size);
 
 } // namespace act
 #endif

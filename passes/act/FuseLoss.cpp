@@ -100,15 +100,6 @@ std::optional<Head> findHead(Value logits) {
   return std::nullopt;
 }
 
-// The largest divisor of `tokens` up to `limit`, so that chunks are of one
-// size; `limit` itself where that would be less than half of it.
-int64_t chunkOf(int64_t tokens, int64_t limit) {
-  for (int64_t chunk = std::min(tokens, limit); 2 * chunk >= limit; --chunk)
-    if (tokens % chunk == 0)
-      return chunk;
-  return std::min(tokens, limit);
-}
-
 } // namespace
 
 bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
@@ -138,9 +129,7 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   auto fused = LinearCrossEntropyOp::create(
       b, loc, loss.getLoss().getType(), Type(), rows, head->weight, head->bias,
       loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
-      b.getI64IntegerAttr(labels.hasStaticShape()
-                              ? chunkOf(labels.getNumElements(), chunk)
-                              : chunk));
+      b.getI64IntegerAttr(chunk));
   loss.getLoss().replaceAllUsesWith(fused.getLoss());
 
   eraseDead(loss);

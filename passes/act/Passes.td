@@ -169,7 +169,7 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     take as tensors of their own; the step itself has one arena.
   }];
   let options = [
-    Option<"format", "format", "std::string", "\"text\"", "text, json, html or formula">,
+    Option<"format", "format", "std::string", "\"text\"", "text, json, html, formula or svg">,
     Option<"file", "file", "std::string", "\"\"", "where to; empty or -: standard output">,
     Option<"function", "function", "std::string", "\"\"",
            "the function to report on; empty: step, grad or forward, the first there is">,
@@ -184,6 +184,9 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,
+    Option<"whatIf", "what-if", "std::string", "\"\"",
+           "a card, 24GB: the longest sequence and the largest batch whose total peak it holds, per policy; "
+           "html draws the peak against the length, format=svg is that drawing alone">,
     Option<"allocator", "allocator", "std::string", "\"\"",
            "cuda-caching: replays the timeline through a model of PyTorch's CUDA caching allocator">,
     Option<"allocatorConf", "allocator-conf", "std::string", "\"\"",

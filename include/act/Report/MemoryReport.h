@@ -28,6 +28,7 @@
 // tokens is about 1e16.
 #ifndef ACT_REPORT_MEMORYREPORT_H
 #define ACT_REPORT_MEMORYREPORT_H
+#include "act/Report/WhatIf.h"
 #include "act/Result.h"
 #include "act/Symbolic/Expr.h"
 #include <array>
@@ -218,6 +219,7 @@ struct MemoryReport {
   /// they are moved to the device.
   std::vector<int64_t> resident;
   std::optional<AllocatorReplay> replay;
+  std::optional<WhatIf> whatIf;
   std::vector<std::string> notes; // what the reader should know, a line each
 };
 

@@ -5,7 +5,7 @@
 // RUN: not act-opt %s --memory-report=dims=b 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not act-opt %s --memory-report="dims=b=2 function=nowhere" 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // RUN: not act-opt %s --memory-report="dims=b=2 file=%t.nowhere/report.txt" 2>&1 | FileCheck %s --check-prefix=FILE
-// FORMAT: error: unknown report format 'xml': expected text, json, html or formula
+// FORMAT: error: unknown report format 'xml': expected text, json, html, formula or svg
 // LETTER: error: the letter b has no size; give it one with dims=b=N
 // SIZE: error: 'b=0' gives no letter a positive size; expected b=1,s=4096
 // SHAPE: error: 'b' gives no letter a positive size; expected b=1,s=4096
