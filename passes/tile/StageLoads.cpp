@@ -214,6 +214,8 @@ Staging::indicesAt(scf::ForOp loop, ArrayRef<Chain> chains, Value counter) {
 }
 
 bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Chain> all) {
+  if (loop.getUnsignedCmp())
+    return false;
   SmallVector<Chain> chains;
   for (Chain c : all) {
     SetVector<Operation *> slice;
