@@ -150,7 +150,7 @@ static bool hasKind(Type element, CombineKind kind) {
 // - there is a kind or a region, and not both;
 // - a kind has one operand, of a type that it is defined for;
 // - a region takes two elements of each operand and yields one, and what is in
-//   it has no side effects.
+//   it has no side effects and is about single elements.
 template <typename Op> static LogicalResult verifyCombine(Op op) {
   if (op.getInputs().empty())
     return op.emitOpError("has no operands");
@@ -203,11 +203,23 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
     return yield.emitOpError()
            << "yields (" << yield.getOperandTypes() << "), expected ("
            << TypeRange(elements).take_front(n) << ")";
-  for (Operation &inner : block.without_terminator())
+  for (Operation &inner : block.without_terminator()) {
     if (!isMemoryEffectFree(&inner))
       return inner.emitOpError()
              << "stands in the combiner of " << op->getName()
              << ", expected an op without side effects";
+    auto isBlock = [](Type type) { return isa<TensorType>(type); };
+    WalkResult walked = inner.walk([&](Operation *nested) -> WalkResult {
+      if (llvm::any_of(nested->getOperandTypes(), isBlock) ||
+          llvm::any_of(nested->getResultTypes(), isBlock))
+        return nested->emitOpError()
+               << "takes or gives a block in the combiner of " << op->getName()
+               << ", expected single elements";
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
   return success();
 }
 

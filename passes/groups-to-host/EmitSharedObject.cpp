@@ -117,7 +117,8 @@ bool isLibrarySymbol(StringRef name) {
       "fmodf",      "atan",   "atanf",   "atan2", "atan2f", "sinh",
       "sinhf",      "cosh",   "coshf",   "cbrt",  "cbrtf",  "asin",
       "asinf",      "acos",   "acosf",   "fmax",  "fmaxf",  "fmin",
-      "fminf",      "sincos", "sincosf"};
+      "fminf",      "sincos", "sincosf", "asinh", "asinhf", "acosh",
+      "acoshf",     "atanh",  "atanhf"};
   return known.contains(name);
 }
 

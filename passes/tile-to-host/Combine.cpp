@@ -44,15 +44,9 @@ FailureOr<Tuple> combine(Op op, const Tuple &a, const Tuple &c,
     h.scalars.map(body.getArgument(i), a[i]);
     h.scalars.map(body.getArgument(a.size() + i), c[i]);
   }
-  for (Operation &inner : body.without_terminator()) {
-    auto isBlock = [](Value v) { return HostBuilder::isBlock(v); };
-    if (llvm::any_of(inner.getOperands(), isBlock) ||
-        llvm::any_of(inner.getResults(), isBlock))
-      return inner.emitOpError("takes or gives a block in a combiner, which "
-                               "is about single elements");
+  for (Operation &inner : body.without_terminator())
     if (failed(lowerOp(&inner, h)))
       return failure();
-  }
   Tuple out;
   for (Value v : body.getTerminator()->getOperands())
     out.push_back(h.scalar(v));

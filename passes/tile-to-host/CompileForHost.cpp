@@ -61,7 +61,9 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   auto object = emitObject(*module, *target);
   if (failed(object))
     return failure();
-  auto linked = linkObjects({std::move(*object)}, loc, {"fprintf"});
+  // What LLVM makes of fprintf, too.
+  auto linked = linkObjects({std::move(*object)}, loc,
+                            {"fprintf", "fwrite", "fputc", "fputs"});
   if (failed(linked))
     return failure();
   made.sharedObject = std::move(*linked);

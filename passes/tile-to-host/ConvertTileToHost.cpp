@@ -45,7 +45,8 @@ LogicalResult act::tile::lowerOp(Operation *op, HostBuilder &h) {
     return lowerDot(dot, h);
   if (isa<PhiloxOp, AssertOp, PrintOp>(op))
     return lowerDebug(op, h);
-  if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
+  // What reads a view asks for its parts; one thread has nobody to wait for.
+  if (isa<ViewOp, TransposedViewOp, BarrierOp>(op))
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {
     lowerGrid(op, h);
@@ -95,7 +96,8 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     if (isa<ViewType, PtrType>(type))
       types.push_back(pointer);
-    else if (type.isIntOrIndexOrFloat())
+    else if (type.isIndex() ||
+             (type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 64))
       types.push_back(type);
     else
       return kernel.emitOpError()

@@ -3,6 +3,14 @@
 #define ACT_PASSES_TILE_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "refuses blocks that a kernel cannot have";
+  let description = [{
+    Blocks have a static shape of one element up to 2^20, of a type that memory
+    has: floats of 8 to 64 bits, i1, i8, i16, i32, i64. Other passes rely on it.
+  }];
+}
+
 def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "gives full, masked and empty blocks loops of their own";
   let description = [{

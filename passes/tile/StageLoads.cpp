@@ -229,6 +229,8 @@ Staging::indicesAt(scf::ForOp loop, ArrayRef<Staged> loads, Value counter) {
 }
 
 bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
+  if (loop.getUnsignedCmp())
+    return false;
   SmallVector<Staged> loads;
   for (const Staged &s : all) {
     SetVector<Operation *> slice;

@@ -64,6 +64,7 @@ static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
       scf::ForOp::create(t.b, op.getLoc(), t.scalar(op.getLowerBound()),
                          t.scalar(op.getUpperBound()), t.scalar(op.getStep()),
                          flat(op.getInitArgs(), t));
+  loop.setUnsignedCmp(op.getUnsignedCmp());
   t.scalars.map(op.getInductionVar(), loop.getInductionVar());
   bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), t);
   Block *body = loop.getBody();

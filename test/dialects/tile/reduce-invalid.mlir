@@ -148,3 +148,17 @@ func.func @f(%a: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @block_in_combiner(%x: tensor<16xf32>) {
+    %s = tile.reduce %x axis 0 : tensor<16xf32> {
+    ^bb0(%a: f32, %b: f32):
+      // expected-error @+1 {{takes or gives a block in the combiner of tile.reduce, expected single elements}}
+      %c = tile.reduce add %x axis 0 : tensor<16xf32>
+      tile.yield %c : f32
+    }
+    gpu.return
+  }
+}

@@ -316,6 +316,8 @@ def main():
                     if case.found:
                         ended["found"] += 1
                         say(f"FOUND {case.kind}:{case.number} (--seed {o.seed}) {case.found}")
+    except KeyboardInterrupt:
+        pass  # what was seen until here
     finally:
         shutil.rmtree(work, ignore_errors=True)
     for text, n in refusals.most_common(12):

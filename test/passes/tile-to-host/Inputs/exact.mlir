@@ -55,4 +55,20 @@ gpu.module @kernels {
     tile.store %sh, %y[%c3, %c0 : 20] : !tile.view<4x20xi64>
     gpu.return
   }
+
+  // Four iterations, of numbers without a sign; and a line without a value.
+  gpu.func @unsigned(%x: !tile.view<64x64xi32>, %y: !tile.view<256xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %from = arith.constant 2147483632 : i32
+    %to = arith.constant -2147483632 : i32
+    %step = arith.constant 8 : i32
+    %a = tile.load %x[%c0, %c0 : 256] pad = 3 : !tile.view<64x64xi32>
+    %r = scf.for unsigned %i = %from to %to step %step iter_args(%s = %a) -> (tensor<256xi32>) : i32 {
+      %t = arith.addi %s, %a : tensor<256xi32>
+      scf.yield %t : tensor<256xi32>
+    }
+    tile.store %r, %y[%c0 : 256] : !tile.view<256xi32>
+    tile.print "100% done"
+    gpu.return
+  }
 }

@@ -97,7 +97,8 @@ def to_file(x, t):
 def from_file(x, t):
     if t == "bf16":
         return (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return x.astype(np.float64) if is_float(t) else x.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        return x.astype(np.float64) if is_float(t) else x.astype(np.int64)
 
 
 def draw(rng, shape, t):

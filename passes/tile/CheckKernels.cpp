@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_CHECKKERNELSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+// Triton's limit, too. With 32 warps a thread holds 1024 of them.
+constexpr int64_t kMostElements = int64_t(1) << 20;
+
+bool isElement(Type type) {
+  if (isa<FloatType>(type))
+    return type.isF64() || type.isF32() || type.isF16() || type.isBF16() ||
+           isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  return type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
+         type.isInteger(32) || type.isInteger(64);
+}
+
+/// What is wrong with a type, or nothing.
+std::string whyNot(Type type) {
+  if (!isa<TensorType>(type))
+    return "";
+  auto block = dyn_cast<RankedTensorType>(type);
+  if (!block || !block.hasStaticShape() || block.getRank() == 0)
+    return "expected a static shape of one dimension or more";
+  if (!isElement(block.getElementType()))
+    return "expected elements of f64, f32, f16, bf16, f8, i1, i8, i16, i32 or "
+           "i64";
+  int64_t count = 1;
+  for (int64_t extent : block.getShape()) {
+    if (extent == 0)
+      return "expected one element or more";
+    if (extent > kMostElements || (count *= extent) > kMostElements)
+      return "expected at most " + std::to_string(kMostElements) + " elements";
+  }
+  return "";
+}
+
+LogicalResult check(Operation *op, TypeRange types, StringRef what) {
+  for (Type type : types)
+    if (std::string reason = whyNot(type); !reason.empty())
+      return op->emitOpError() << "has " << what << " that is a block of type "
+                               << type << "; " << reason;
+  return success();
+}
+
+struct CheckKernels : act::tile::impl::CheckKernelsPassBase<CheckKernels> {
+  void runOnOperation() override {
+    WalkResult walked = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      return kernel.walk([&](Operation *op) -> WalkResult {
+        if (failed(check(op, op->getResultTypes(), "a result")))
+          return WalkResult::interrupt();
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            if (failed(check(op, block.getArgumentTypes(), "an argument")))
+              return WalkResult::interrupt();
+        return WalkResult::advance();
+      });
+    });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
