@@ -26,10 +26,17 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   };
   std::string step, target, allocator, deviceMemory;
   size_t stepAt = 0, rematAt = 0, deviceAt = 0;
+  std::vector<std::string> allocatorOfBudget;
   std::vector<size_t> emitAt, reportAt; // in out
   bool reports = std::any_of(argv, argv + argc, [](const char *arg) {
     size_t at = std::string(arg).find("-memory-report");
     return at <= 1;
+  });
+  // Fixed policies ask no allocator.
+  bool budgets = std::any_of(argv, argv + argc, [](const char *arg) {
+    std::string s = arg;
+    size_t at = s.find("-remat=");
+    return at <= 1 && (s.find("=budget=") != std::string::npos);
   });
   bool emits = std::any_of(argv, argv + argc, [](const char *arg) {
     std::string s = arg;
@@ -70,6 +77,11 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
         target = value;
         continue;
       }
+      if (name == "allocator" || name == "allocator-conf") {
+        allocatorOfBudget.push_back(name + "=" + value);
+        if (!reports && budgets)
+          continue;
+      }
       if (reports && std::find(std::begin(allocatorOptions), std::end(allocatorOptions), name) !=
                          std::end(allocatorOptions)) {
         allocator += " " + name + "=" + value;
@@ -95,6 +107,10 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   auto isBudget = [&] {
     return rematAt && std::string(out[rematAt]).find("policy=budget=") != std::string::npos;
   };
+  // A budget is kept to in what the allocator reserves.
+  if (rematAt && isBudget())
+    for (const std::string &setting : allocatorOfBudget)
+      out[rematAt] = keep(std::string(out[rematAt]) + " " + setting);
   // With an allocator the card is the report's, too, and alone its.
   if (deviceAt && !allocator.empty()) {
     allocator += " device-memory=" + deviceMemory;

@@ -183,6 +183,13 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
          return isa<OffloadOp, FetchOp, ReshapeOp, YieldOp>(inner);
        })))
     return op.emitOpError("is a copy to or from the host and more; a copy stands alone");
+  // Inputs and parameters stay where they are.
+  if (launch.copy != Copy::None)
+    if (Slot slot = env[op.getInputs()[0]];
+        !slot.stacked && slot.place.kind != Place::Buffer) {
+      env[op.getResult(0)] = std::move(slot);
+      return success();
+    }
   launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") + op.getName().str();
   for (Value v : op.getInputs()) {
     const Slot &slot = env[v];
@@ -196,8 +203,6 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     if (onHost != (launch.copy == Copy::FromHost))
       return op.emitOpError() << (onHost ? "reads a value on the host; act.fetch brings it back"
                                          : "fetches a value that no act.offload has moved");
-    if (launch.copy == Copy::ToHost && slot.place.kind != Place::Buffer)
-      return op.emitOpError("moves a value that is not in the arena");
     launch.inputs.push_back(slot.place);
     use(slot.place);
   }
@@ -545,6 +550,10 @@ FailureOr<Program> Flattener::run(StringRef name) {
     llvm::erase_if(uses, [&](auto &u) { return u.first == b; });
     program.buffers[b].bytes = 0;
   }
+  for (const FlatLaunch &launch : program.launches)
+    if (launch.copy != Copy::None && (launch.results[0].kind != Place::Buffer ||
+                                      launch.inputs[0].kind != Place::Buffer))
+      return launch.group.emitOpError("its result leaves the function; a copy stays in an arena");
   settle();
   return std::move(program);
 }

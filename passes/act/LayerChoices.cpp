@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t segmentLimit = 12; // layers
 constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
-constexpr size_t moveLimit = 20;     // sets that are tried with values moved
+constexpr size_t moveLimit = 24;     // sets that are tried with values moved
 constexpr size_t wayLimit = 80;      // ops of a function without layers
 
 /// Makers that `more` runs again and `less` does not, in groups that depend on
@@ -224,9 +224,17 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     // ones do; the whole is measured before it is promised.
     if (rates.moves) {
       std::vector<OpSet> sets;
-      size_t stride = llvm::divideCeil(choices.choices.size(), moveLimit);
-      for (size_t i = 0; i < choices.choices.size(); i += std::max<size_t>(1, stride))
-        for (OpSet &set : crossingMoves(crossing, choices.choices[i].run.recompute))
+      // From the one that saves most to the one that saves least.
+      std::vector<MeasuredRun> order = choices.choices;
+      std::stable_sort(order.begin(), order.end(),
+                       [](const MeasuredRun &a, const MeasuredRun &b) {
+                         return a.figures.saved > b.figures.saved;
+                       });
+      size_t count = std::min(order.size(), moveLimit);
+      for (size_t i = 0; i < count; ++i)
+        for (OpSet &set : crossingMoves(
+                 crossing, order[count < 2 ? 0 : i * (order.size() - 1) / (count - 1)]
+                               .run.recompute))
           if (!llvm::is_contained(sets, set))
             sets.push_back(set);
       for (const OpSet &set : sets)

@@ -354,6 +354,21 @@ FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module, const Progr
   return Describer(module, program, plan).run();
 }
 
+report::MemoryReport act::tensorsOf(ModuleOp module, const Program &program) {
+  report::MemoryReport out;
+  countPersistent(module, program, out);
+  for (const FlatBuffer &b : program.buffers) {
+    if (b.parent || b.reuses || b.onHost || !b.bytes)
+      continue;
+    report::Buffer &buffer = out.buffers.emplace_back();
+    buffer.bytes = b.bytes;
+    buffer.first = b.first;
+    buffer.last = b.last + 1;
+  }
+  out.timeline.resize(program.launches.size());
+  return out;
+}
+
 int64_t act::persistentBytes(ModuleOp module, const Program &program) {
   report::MemoryReport counted;
   countPersistent(module, program, counted);

@@ -76,6 +76,11 @@ def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
     Option<"deviceMemory", "device-memory", "std::string", "\"\"",
            "with a budget, a bound on total_peak_bytes as well (budget=fit needs no other); with other "
            "policies a warning if the step needs more">,
+    Option<"allocator", "allocator", "std::string", "\"\"",
+           "with a budget, cuda-caching: budget=fit and device-memory bound the bytes that a replay of "
+           "PyTorch's caching allocator reserves, in place of total_peak_bytes">,
+    Option<"allocatorConf", "allocator-conf", "std::string", "\"\"",
+           "the allocator's settings, as in PYTORCH_CUDA_ALLOC_CONF">,
     Option<"rates", "rates", "std::string", "\"\"",
            "for budgets, the device that recomputes: sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES, both "
            "per second; empty: sm_80">,

@@ -16,6 +16,7 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
+constexpr int replayLimit = 40; // the same with an allocator, which leaps
 constexpr size_t bodyLimit =
     40; // sets of a function without layers to begin with
 
@@ -164,21 +165,26 @@ Planner::Choice Planner::smallest() {
 
 LogicalResult Planner::refuse(const StepBytes &least) {
   const RematPolicy &policy = options.policy;
-  bool fit = policy.totalBytes >= 0 && least.total > policy.totalBytes;
+  int64_t all = std::max(least.total, least.reserved);
+  bool fit = policy.totalBytes >= 0 && all > policy.totalBytes;
   int64_t asked = fit ? policy.totalBytes : policy.peakBytes;
-  int64_t needed = fit ? least.total : least.peak;
+  int64_t needed = fit ? all : least.peak;
   InFlightDiagnostic error =
       module.emitError() << "no choice of what to recompute needs at most "
                          << asked << " bytes; the smallest feasible budget is "
                          << (fit ? "fit:" : "") << needed << " ("
                          << remat::bytesText(needed) << ")";
-  if (fit)
+  if (fit && least.reserved)
+    error << ", which the allocator reserves";
+  else if (fit)
     error << ", of which " << least.total - least.peak
           << " are parameters, gradients, optimizer state, inputs and outputs";
   return error;
 }
 
 FailureOr<BudgetAnswer> Planner::run() {
+  const auto &allocator = options.allocator;
+  const int64_t total = options.policy.totalBytes;
   auto plain = measureStep(module, RematPlan());
   if (failed(plain))
     return failure();
@@ -189,32 +195,38 @@ FailureOr<BudgetAnswer> Planner::run() {
     budget = std::min(budget, options.policy.peakBytes);
   if (failed(measure(budget)))
     return failure();
-  auto within = [&](const StepBytes &b) { return b.peak <= budget; };
+  auto excess = [&](const StepBytes &b) {
+    int64_t over = b.peak - budget;
+    return allocator && total >= 0 ? std::max(over, b.reserved - total) : over;
+  };
+  int rounds = allocator ? replayLimit : correctionLimit;
 
   // The prediction may be off by what neighbours of different kinds share.
   std::optional<Choice> chosen;
   StepBytes bytes;
   int64_t target = budget;
-  for (int round = 0; round < correctionLimit && !chosen; ++round) {
+  for (int round = 0; round < rounds && !chosen; ++round) {
     auto choice = best(target);
     if (!choice)
       break;
-    auto real = measureStep(module, choice->plan);
+    auto real = measureStep(module, choice->plan, allocator);
     if (failed(real))
       return failure();
-    if (within(*real)) {
+    if (excess(*real) <= 0) {
       chosen = std::move(choice);
       bytes = *real;
     } else {
-      target -= std::max<int64_t>(real->peak - budget, 1);
+      // Below what was found, or it is found again.
+      target = std::min(target, choice->predicted) -
+               std::max<int64_t>(excess(*real), 1);
     }
   }
   if (!chosen) {
     Choice least = smallest();
-    auto real = measureStep(module, least.plan);
+    auto real = measureStep(module, least.plan, allocator);
     if (failed(real))
       return failure();
-    if (!within(*real))
+    if (excess(*real) > 0)
       return refuse(*real);
     chosen = std::move(least);
     bytes = *real;
@@ -224,6 +236,7 @@ FailureOr<BudgetAnswer> Planner::run() {
   answer.complete = chosen->complete;
   answer.peakBytes = bytes.peak;
   answer.totalPeakBytes = bytes.total;
+  answer.reservedBytes = bytes.reserved;
   auto whole = meter.whole(chosen->plan);
   if (failed(whole))
     return failure();
@@ -245,7 +258,10 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
              remat::bytesText(most) + ", ";
   };
   bound("peak ", peakBytes, policy.peakBytes);
-  bound("total peak ", totalPeakBytes, policy.totalBytes);
+  if (reservedBytes)
+    bound("reserved ", reservedBytes, policy.totalBytes);
+  else
+    bound("total peak ", totalPeakBytes, policy.totalBytes);
   char numbers[128], copies[48] = "";
   if (policy.link > 0)
     std::snprintf(copies, sizeof copies, "copies +%.2f %%, ", copiesPercent());
@@ -260,7 +276,9 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
   return out;
 }
 
-FailureOr<StepBytes> act::measureStep(ModuleOp module, const RematPlan &plan) {
+FailureOr<StepBytes>
+act::measureStep(ModuleOp module, const RematPlan &plan,
+                 const std::optional<AllocatorChoice> &allocator) {
   OwningOpRef<ModuleOp> copy(module.clone());
   if ((plan.body.any() || !plan.pairs.empty()) &&
       failed(applyPlan(*copy, plan)))
@@ -274,6 +292,13 @@ FailureOr<StepBytes> act::measureStep(ModuleOp module, const RematPlan &plan) {
   StepBytes out;
   out.peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
   out.total = out.peak + persistentBytes(*copy, *program);
+  if (allocator) {
+    AllocatorChoice roomy = *allocator;
+    roomy.options.deviceBytes = cuda_caching::unlimited;
+    report::MemoryReport tensors = tensorsOf(*copy, *program);
+    replayAllocator(tensors, traceOf(tensors), roomy);
+    out.reserved = tensors.replay->reservedPeakBytes;
+  }
   return out;
 }
 

@@ -14,9 +14,12 @@
 // 3. The composition is written into a copy of the module and measured as the
 //    memory report does. A budget that it would exceed is corrected by what
 //    the prediction was off, and 2 repeated; so what is promised was measured.
+//    With an allocator the step is replayed through it as well, and the budget
+//    that is aimed at lowered until what it reserves is within the bound.
 // 4. The whole step, layers written out, gives a lower bound (RematBound.h).
 #ifndef ACT_PASSES_ACT_REMATBUDGET_H
 #define ACT_PASSES_ACT_REMATBUDGET_H
+#include "passes/act/AllocatorReplay.h"
 #include "passes/act/RematMeasure.h"
 #include "passes/act/RematPolicy.h"
 
@@ -28,20 +31,26 @@ inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
 /// The memory of the step, as the report counts it.
 struct StepBytes {
   int64_t peak = 0, total = 0;
+  /// What `allocator` reserves for it on a card of any size; 0 without one.
+  int64_t reserved = 0;
 };
 /// Of a copy of `module` under `plan`, which may be empty.
-llvm::FailureOr<StepBytes> measureStep(mlir::ModuleOp module,
-                                       const RematPlan &plan);
+llvm::FailureOr<StepBytes>
+measureStep(mlir::ModuleOp module, const RematPlan &plan,
+            const std::optional<AllocatorChoice> &allocator = std::nullopt);
 
 struct BudgetOptions {
   RematPolicy policy;
   Rates rates;
   int64_t states = 4000; // remat::compose
+  /// With one, policy.totalBytes bounds what it reserves.
+  std::optional<AllocatorChoice> allocator;
 };
 
 struct BudgetAnswer {
   RematPlan plan;
   int64_t peakBytes = 0, totalPeakBytes = 0; // measured
+  int64_t reservedBytes = 0; // with an allocator
   ProgramCost cost;
   /// Nothing in RematBound.h's space that stays under the budget costs less.
   int64_t boundCost = 0;

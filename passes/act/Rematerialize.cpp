@@ -187,6 +187,10 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
       return refuse({"remat policy 'budget=fit' does not say how much; expected budget=fit:BYTES, or "
                      "--device-memory=BYTES beside it",
                      ""});
+    auto replay = chooseAllocator({allocator, allocatorConf, "", "", ""}, "act");
+    if (!replay)
+      return refuse({"remat: " + replay.error().str(), ""});
+    options.allocator = std::move(*replay);
     auto given = parseRates(rates);
     if (!given)
       return refuse(given.error());

@@ -3,12 +3,13 @@
 
 An oracle for the compiler's liveness: it reads the generic form of the IR, runs
 the program with names in place of tensors, and notes when each name is made and
-last read. It knows six things:
+last read. It knows seven things:
 
   act.group              one launch; makes its results, reads its operands
   act.repeat, func.call  their callee's body, once per iteration or once
   act.reshape, act.kept  other names for the same memory
   act.split              names for parts of it
+  act.offload            in a group: its result is in the host's arena
   a stack of results     one buffer per iteration if only repeats read it, slice
                          by slice; else one tensor
   inplace                a result takes an operand's memory if that dies there
@@ -100,6 +101,7 @@ class Buffer:
         self.whole = None  # the stack it is a slice of
         self.is_stack = self.output = False
         self.reuses = None
+        self.on_host = False
 
     def read(self, time):
         self.last = max(self.last, time)
@@ -156,11 +158,16 @@ class Liveness:
                 env |= {f"{op.result}#{i}": r for i, r in enumerate(results)}
 
     def launch(self, op, values):
+        copy = any(inner.name in ("act.offload", "act.fetch") for inner in op.body)
+        if copy and values == [None]:
+            return values  # an input stays where it is
         time = len(self.launches)
         for value in values:
             if value:
                 value.read(time)
         results = [self.new(n) for n in op.result_bytes()]
+        for b in results:
+            b.on_host = any(inner.name == "act.offload" for inner in op.body)
         inplace = op.attribute(r"inplace = array<i64: ([-\d, ]+)>", "")
         inplace = [int(n) for n in inplace.split(",")] if inplace else []
         self.launches.append((op.attribute(r'name = "([^"]+)"'), values, results, inplace))
@@ -210,9 +217,11 @@ class Liveness:
                 result.reuses = owner
                 owner.last = result.last
 
-    def timeline(self, alignment=1):
+    def timeline(self, alignment=1, on_host=False):
         change = [0] * (len(self.launches) + 1)
         for b in self.buffers:
+            if b.on_host != on_host:
+                continue
             size = -(-b.bytes // alignment) * alignment
             change[b.first] += size
             change[b.last + 1] -= size
@@ -225,12 +234,14 @@ class Liveness:
     def retained(self):
         """Bytes made before the phase "backward" and read after."""
         border = self.phases["backward"]
-        return sum(b.bytes for b in self.buffers if b.first < border <= b.last)
+        return sum(b.bytes for b in self.buffers if b.first < border <= b.last and not b.on_host)
 
 
-def read_plan(text):
-    """The module's act.plan: totals, and buffers as (name, offset, bytes, first, last)."""
-    entry = re.compile(r'\{bytes = (\d+) : i64, first = (\d+) : i64, last = (\d+) : i64, '
+def read_plan(text, on_host=False):
+    """The module's act.plan: totals, and buffers as (name, offset, bytes, first, last);
+    `on_host`: of the second arena, if there is one."""
+    host = "host, " if on_host else ""
+    entry = re.compile(rf'\{{bytes = (\d+) : i64, first = (\d+) : i64, {host}last = (\d+) : i64, '
                        r'name = "([^"]*)", offset = (-?\d+) : i64\}')
     totals = {k: int(re.search(rf"{k} = (\d+) : i64", text)[1])
               for k in ("arena_bytes", "lower_bound_bytes")}

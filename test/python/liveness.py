@@ -40,7 +40,7 @@ def config(model, layers, dropout):
 
 
 def policies(layers):
-    return ["none", "selective", "attention", "attention-core", "layer", "sqrt",
+    return ["none", "selective", "attention", "attention-core", "layer", "sqrt", "offload",
             *(f"segments={n}" for n in range(1, layers + 1))]
 
 
@@ -91,6 +91,16 @@ class Case:
                 out.append(f"{key} {report[key]}, recomputed {value}")
         totals, buffers = read_plan(text)
         out += plan_errors(totals, buffers) + lifetime_errors(own, buffers)
+        if "offload" in report:
+            _, away = read_plan(text, on_host=True)
+            arena = report["offload"]["host_arena_bytes"]
+            out += [f"on the host: {e}" for e in plan_errors(
+                {"arena_bytes": arena, "lower_bound_bytes": max(own.timeline(64, True))}, away)
+                + lifetime_errors(own, away, True)]
+            if report["offload"]["host_peak_bytes"] != max(own.timeline(1, True)):
+                out.append(f"the host's peak is {max(own.timeline(1, True))}")
+        elif any(b.on_host for b in own.buffers if b.on_host == on_host):
+            out.append("the report says nothing of the values on the host")
         if max(own.timeline(64)) != report["lower_bound_bytes"]:
             out.append(f"lower bound {report['lower_bound_bytes']}, recomputed {max(own.timeline(64))}")
         if any(totals[k] != report[k] for k in totals):
@@ -104,7 +114,7 @@ class Case:
             return [f"{self.name}: {error}"]
 
 
-def lifetime_errors(own, buffers):
+def lifetime_errors(own, buffers, on_host=False):
     """The plan's lifetimes against the recomputed ones."""
     planned = sorted((first, last, size) for _, _, size, first, last in buffers)
     found = sorted((b.first, b.last, b.bytes) for b in own.buffers)

@@ -6,7 +6,7 @@
 // RUN: not act-opt %s --remat=layer --remat=selective 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: act-opt %s --remat=none --remat=layer -o %t.mlir
 // RUN: not act-opt %t.mlir --remat=layer 2>&1 | FileCheck %s --check-prefix=AGAIN
-// POLICY: error: unknown remat policy 'everything': expected none, selective, attention, attention-core, layer, sqrt, segments=N, budget=BYTES or budget=fit:BYTES
+// POLICY: error: unknown remat policy 'everything': expected none, selective, attention, attention-core, layer, sqrt, segments=N, offload, budget=BYTES or budget=fit:BYTES
 // ZERO: error: remat policy 'segments=0': expected a number of segments of 1 or more, found '0'
 // TEXT: error: remat policy 'segments=x': expected a number of segments of 1 or more, found 'x'
 // MANY: error: cannot be cut into 4 segments: it runs 3 layers
