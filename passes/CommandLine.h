@@ -13,7 +13,8 @@
 // --remat with a budget, which has to know what the step needs; --target counts
 // for every --emit and --emit-ptx, wherever it stands, and --allocator, with
 // what belongs to it, for every --memory-report. With an --allocator the memory
-// of the device is that of the report, and of a --remat only if it is a budget.
+// of the device is that of the report, and of a --remat only if it is a budget;
+// such a --remat is told of the allocator, too.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
 #include <vector>

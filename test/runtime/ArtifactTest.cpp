@@ -164,7 +164,9 @@ TEST(Artifact, EveryFieldIsChecked) {
   auto operand = [](Step &s, size_t launch, size_t arg) -> Operand & {
     return s.functions[0].launches[launch].args[arg];
   };
-  says("space number", [&](Step &s) { operand(s, 0, 0).space = Space(7); });
+  says("space number", [&](Step &s) { operand(s, 0, 0).space = Space(8); });
+  says("only copies touch",
+       [&](Step &s) { operand(s, 0, 0).space = Space::Host; });
   says("of input 'tokens'", [&](Step &s) { operand(s, 0, 0).bytes = 1 << 20; });
   says("of input 'tokens'",
        [&](Step &s) { operand(s, 0, 0).offset = UINT64_MAX - 8; });
