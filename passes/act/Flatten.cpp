@@ -541,14 +541,26 @@ FailureOr<Program> Flattener::run(StringRef name) {
     if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
         program.buffers[slot.place.index].parent)
       return f.emitError() << "result " << i << " is not made by a kernel of its own";
-    unsigned b = slot.place.index;
+    // Where a buffer is in it: itself, or a slice of a stack.
+    auto offsetIn = [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {
+      int64_t offset = 0;
+      for (; b != root; b = *program.buffers[b].parent) {
+        if (!program.buffers[b].parent)
+          return std::nullopt;
+        offset += program.buffers[b].parentOffset;
+      }
+      return offset;
+    };
     for (FlatLaunch &launch : program.launches)
       for (auto *places : {&launch.inputs, &launch.results})
         for (Place &p : *places)
-          if (p.kind == Place::Buffer && p.index == b)
-            p = Place{Place::Output, unsigned(i), p.offset, p.bytes, 0};
-    llvm::erase_if(uses, [&](auto &u) { return u.first == b; });
-    program.buffers[b].bytes = 0;
+          if (p.kind == Place::Buffer)
+            if (auto offset = offsetIn(p.index))
+              p = Place{Place::Output, unsigned(i), *offset + p.offset, p.bytes, 0};
+    llvm::erase_if(uses, [&](auto &u) { return offsetIn(u.first).has_value(); });
+    for (auto [b, buffer] : llvm::enumerate(program.buffers))
+      if (offsetIn(b))
+        buffer.bytes = 0;
   }
   for (const FlatLaunch &launch : program.launches)
     if (launch.copy != Copy::None && (launch.results[0].kind != Place::Buffer ||

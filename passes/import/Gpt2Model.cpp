@@ -33,7 +33,7 @@ static void buildLayer(ModelBuilder &m) {
   Value down =
       m.linear("down", "mlp_c_proj", "mlp.c_proj", m.activation(up), true);
   down = m.dropout("down", down, c.residualDropout, mlpSite);
-  m.endLayer(m.add("residual", x, down));
+  m.endLayer(m.add("residual", x, down), k, v);
 }
 
 void buildGpt2(ModelBuilder &m) {

@@ -18,6 +18,10 @@
 //   infer  any head      tokens (attention_mask)     logits
 //   infer  bare model    tokens (attention_mask)     hidden_states
 //
+// With `kvCache` inference also returns what later tokens attend to: keys
+// (after rope) and values of all layers, [L, b, s, k, d] each. Where only some
+// layers have a window, these are window_keys and window_values.
+//
 // Labels stand at the position that predicts them: whoever feeds a causal model
 // has shifted them. -100 is ignored. Where the config asks for dropout,
 // training takes two more scalars, seed and step. A packed model takes
@@ -48,6 +52,7 @@ struct ImportOptions {
   std::optional<int64_t> maxSequences;  // packed; else one per token
   std::optional<artifact::DType> dtype; // else the config's
   bool train = true;
+  bool kvCache = false; // inference of causal models
   std::optional<int64_t> loraRank;
   std::optional<double> loraAlpha;      // else 2 * rank
   std::vector<std::string> loraTargets; // else those of query and value

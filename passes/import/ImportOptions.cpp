@@ -210,6 +210,12 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
                     llvm::Twine(std::string(hf::name(c.family))) +
                     ", which has no loss to train; expected infer, or a "
                     "config of a model with a head");
+  if (o.kvCache && o.train)
+    return fail("kv-cache", "needs --mode infer: a training step attends to "
+                            "whole sequences");
+  if (o.kvCache && c.family == hf::Family::Bert)
+    return fail("kv-cache", "a bert sees all tokens at once and keeps none for "
+                            "later ones");
   if (o.train && o.nf4 && !o.loraRank)
     return fail("quantize", "nf4 weights are frozen: training the rest alone "
                             "is not supported; expected --lora-rank, or "

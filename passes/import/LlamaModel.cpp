@@ -58,7 +58,7 @@ static void buildLayer(ModelBuilder &m, StringRef name,
   Value up = m.linear("up", "up_proj", "mlp.up_proj", normed, c.mlpBias);
   Value down = m.linear("down", "down_proj", "mlp.down_proj", m.gated(gate, up),
                         c.mlpBias);
-  m.endLayer(m.add("residual", x, down));
+  m.endLayer(m.add("residual", x, down), k, v);
 }
 
 void buildLlama(ModelBuilder &m) {

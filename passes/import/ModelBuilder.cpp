@@ -41,7 +41,8 @@ ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
     open.set(letter, b.getI64IntegerAttr(size));
   }
   if (!open.empty())
-    module->getOperation()->setAttr(openSizesAttr, open.getDictionary(b.getContext()));
+    module->getOperation()->setAttr(openSizesAttr,
+                                    open.getDictionary(b.getContext()));
 }
 
 Location ModelBuilder::at(StringRef name) {
@@ -137,10 +138,15 @@ void ModelBuilder::beginForward() {
 }
 
 void ModelBuilder::endForward(StringRef name, Value result) {
-  func::ReturnOp::create(b, b.getUnknownLoc(), result);
-  forward.setType(
-      b.getFunctionType(forward.getArgumentTypes(), result.getType()));
+  SmallVector<Value> results{result};
+  for (const Named &named : kept)
+    results.push_back(named.value);
+  func::ReturnOp::create(b, b.getUnknownLoc(), results);
+  forward.setType(b.getFunctionType(forward.getArgumentTypes(),
+                                    ValueRange(results).getTypes()));
   forward.setResultAttr(0, "act.name", b.getStringAttr(name));
+  for (auto [i, named] : llvm::enumerate(kept))
+    forward.setResultAttr(i + 1, "act.name", b.getStringAttr(named.name));
 }
 
 void ModelBuilder::share(StringRef name, Value value) {
@@ -178,9 +184,16 @@ Value ModelBuilder::beginLayer(StringRef name) {
   return layer.getArgument(indexed);
 }
 
-void ModelBuilder::endLayer(Value result) {
-  func::ReturnOp::create(b, b.getUnknownLoc(), result);
-  layer.setType(b.getFunctionType(layer.getArgumentTypes(), result.getType()));
+void ModelBuilder::endLayer(Value result, Value key, Value value) {
+  SmallVector<Value> results{result};
+  if (options.kvCache)
+    for (Value v : {key, value}) {
+      results.push_back(v);
+      cached[layer.getName()].push_back(v.getType());
+    }
+  func::ReturnOp::create(b, b.getUnknownLoc(), results);
+  layer.setType(b.getFunctionType(layer.getArgumentTypes(),
+                                  ValueRange(results).getTypes()));
   layer = {};
   layerIndex = {};
   b.restoreInsertionPoint(resume);
@@ -191,9 +204,15 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
   SmallVector<Value> values;
   for (const Named &named : outer)
     values.push_back(named.value);
-  auto op =
-      RepeatOp::create(b, at("hidden"), TypeRange(x.getType()), callee, letter,
-                       count, from, /*reverse=*/false, x, values, ValueRange());
+  SmallVector<Type> types{x.getType()};
+  for (Type t : cached.lookup(callee))
+    types.push_back(prepend(cast<RankedTensorType>(t), count, letter));
+  auto op = RepeatOp::create(b, at("hidden"), types, callee, letter, count,
+                             from, /*reverse=*/false, x, values, ValueRange());
+  StringRef kind = letter == "W" ? "window_" : "";
+  for (auto [name, stack] :
+       llvm::zip(ArrayRef<StringRef>{"keys", "values"}, op.getStacks()))
+    kept.push_back({(kind + name).str(), stack});
   return op.getResults()[0];
 }
 

@@ -53,13 +53,16 @@ public:
   // Functions.
   /// Starts @forward; its arguments are named inputs.
   void beginForward();
-  /// Ends it with its one result.
+  /// Ends it with its result, and what its layers have kept.
   void endForward(llvm::StringRef name, mlir::Value result);
   /// Starts a layer's function after those that exist, with x and the shared
   /// values as arguments; `shared` then holds the arguments.
   mlir::Value beginLayer(llvm::StringRef name);
-  void endLayer(mlir::Value result);
-  /// Runs layers `from` to `from + count - 1`.
+  /// With a cache of keys and values the layer also returns these.
+  void endLayer(mlir::Value result, mlir::Value key = {},
+                mlir::Value value = {});
+  /// Runs layers `from` to `from + count - 1`. What they return beside x is a
+  /// result of @forward, stacked.
   mlir::Value repeat(llvm::StringRef callee, llvm::StringRef letter,
                      int64_t from, int64_t count, mlir::Value x);
   /// A value of @forward that layers see; inside a layer, the argument.
@@ -138,7 +141,9 @@ private:
   mlir::func::FuncOp forward, layer;
   mlir::OpBuilder::InsertPoint resume; // in @forward, while a layer is built
   std::vector<Named> outer, inner;     // shared values there and here
-  mlir::Value seed, step;              // of @forward
+  std::vector<Named> kept;             // stacks that @forward returns
+  llvm::StringMap<std::vector<mlir::Type>> cached; // by layer: its key, value
+  mlir::Value seed, step;                          // of @forward
   mlir::Value layerIndex;
 };
 

@@ -18,6 +18,8 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --dtype TYPE         bf16, f16 or f32 (the config's, else f32)
   --mode MODE          train: returns the loss; infer: logits or hidden states
                        (train)
+  --kv-cache           infer: also returns the keys and values of all layers,
+                       which later tokens attend to
   --lora-rank R        low-rank adapters on a frozen model
   --lora-alpha A       their scale times R (2 R)
   --lora-targets q,..  the linear ops that get one (query and value)
@@ -57,13 +59,17 @@ static std::vector<std::string> list(llvm::StringRef text) {
   return out;
 }
 
-// `value` is there for every option but --packed.
+// `value` is there for every option but --packed and --kv-cache.
 Status Parser::option(const std::string &name,
                       std::optional<std::string> value) {
   ImportOptions &o = command.options;
   if (name == "--packed") {
     o.packed = true;
     return value ? number(name, *value, o.maxSequences) : ok();
+  }
+  if (name == "--kv-cache") {
+    o.kvCache = true;
+    return ok();
   }
   const std::string &v = *value;
   if (name == "--batch") {
@@ -113,7 +119,7 @@ parseImportCommand(const std::vector<std::string> &words) {
   static const std::set<std::string> known = {
       "--batch",        "--seq",      "--symbolic",  "--packed",
       "--dtype",        "--mode",     "--lora-rank", "--lora-alpha",
-      "--lora-targets", "--quantize", "-o"};
+      "--lora-targets", "--quantize", "--kv-cache",  "-o"};
   Parser parser;
   ImportCommand &command = parser.command;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -138,11 +144,14 @@ parseImportCommand(const std::vector<std::string> &words) {
     if (!parser.seen.insert(name).second)
       return Error{"is given twice", name};
     std::optional<std::string> value;
+    const bool flag = name == "--kv-cache";
+    if (flag && word.contains('='))
+      return Error{"takes no value", name};
     if (word.contains('='))
       value = text.str();
-    else if (name != "--packed" && i + 1 < words.size())
+    else if (!flag && name != "--packed" && i + 1 < words.size())
       value = words[++i];
-    if ((!value && name != "--packed") || (value && value->empty()))
+    if ((!value && !flag && name != "--packed") || (value && value->empty()))
       return Error{"expected a value", name};
     if (auto s = parser.option(name, value); !s)
       return s.error();
