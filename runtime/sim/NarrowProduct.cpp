@@ -321,7 +321,7 @@ template <bool Value> ACT_INLINE void takeApart(const Work &w) {
 }
 
 template <Accumulation::Result R> ACT_INLINE bool plainKernel(const Work &w) {
-  bool isShort = (4 * w.how.block + 2) << w.how.fraction <= 1 << 30;
+  bool isShort = int64_t(4 * w.how.block + 2) << w.how.fraction <= 1 << 30;
   if (w.extent.n % 16)
     return isShort ? plainKernel<R, true, 8>(w) : plainKernel<R, false, 8>(w);
   return isShort ? plainKernel<R, true, 16>(w) : plainKernel<R, false, 16>(w);
