@@ -241,7 +241,8 @@ uint32_t literal(const Accumulation &how, Element type,
       // significand · 2^(exponent − places) / 2^(largest − F), towards zero
       int shift = t.exponent - t.places - largest + how.fraction;
       __int128 v = t.significand < 0 ? -t.significand : t.significand;
-      v = shift >= 0 ? v << shift : shift > -100 ? v >> -shift : 0;
+      if (v != 0) // the exponents of zeros are anything
+        v = shift >= 0 ? v << shift : shift > -100 ? v >> -shift : 0;
       sum += t.significand < 0 ? -v : v;
     }
     bool negative = sum < 0;
