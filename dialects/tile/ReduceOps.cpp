@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions and scans: assembly, builders, verifiers.
+#include "dialects/tile/Combine.h"
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
@@ -225,3 +226,27 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
 
 LogicalResult ReduceOp::verify() { return verifyCombine(*this); }
 LogicalResult ScanOp::verify() { return verifyCombine(*this); }
+
+Value act::tile::createCombine(OpBuilder &b, Location loc, CombineKind kind,
+                               Value a, Value c) {
+  bool isFloat = isa<FloatType>(a.getType());
+  switch (kind) {
+  case CombineKind::Add:
+    return isFloat ? Value(arith::AddFOp::create(b, loc, a, c))
+                   : arith::AddIOp::create(b, loc, a, c);
+  case CombineKind::Mul:
+    return isFloat ? Value(arith::MulFOp::create(b, loc, a, c))
+                   : arith::MulIOp::create(b, loc, a, c);
+  case CombineKind::Max:
+    return isFloat ? Value(arith::MaximumFOp::create(b, loc, a, c))
+                   : arith::MaxSIOp::create(b, loc, a, c);
+  case CombineKind::Min:
+    return isFloat ? Value(arith::MinimumFOp::create(b, loc, a, c))
+                   : arith::MinSIOp::create(b, loc, a, c);
+  case CombineKind::And:
+    return arith::AndIOp::create(b, loc, a, c);
+  case CombineKind::Or:
+    return arith::OrIOp::create(b, loc, a, c);
+  }
+  llvm_unreachable("a kind of combination");
+}

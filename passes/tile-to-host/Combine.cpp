@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reductions and scans: one element after the other, in the order of the axis.
+#include "dialects/tile/Combine.h"
 #include "passes/tile-to-host/HostBuilder.h"
 
 using namespace mlir;
@@ -10,35 +11,11 @@ namespace {
 
 using Tuple = SmallVector<Value>; // one value per operand
 
-Value byKind(CombineKind kind, Value a, Value c, HostBuilder &h) {
-  bool isFloat = isa<FloatType>(a.getType());
-  OpBuilder &b = h.b;
-  switch (kind) {
-  case CombineKind::Add:
-    return isFloat ? Value(arith::AddFOp::create(b, h.loc, a, c))
-                   : arith::AddIOp::create(b, h.loc, a, c);
-  case CombineKind::Mul:
-    return isFloat ? Value(arith::MulFOp::create(b, h.loc, a, c))
-                   : arith::MulIOp::create(b, h.loc, a, c);
-  case CombineKind::Max:
-    return isFloat ? Value(arith::MaximumFOp::create(b, h.loc, a, c))
-                   : arith::MaxSIOp::create(b, h.loc, a, c);
-  case CombineKind::Min:
-    return isFloat ? Value(arith::MinimumFOp::create(b, h.loc, a, c))
-                   : arith::MinSIOp::create(b, h.loc, a, c);
-  case CombineKind::And:
-    return arith::AndIOp::create(b, h.loc, a, c);
-  case CombineKind::Or:
-    return arith::OrIOp::create(b, h.loc, a, c);
-  }
-  llvm_unreachable("a kind of combination");
-}
-
 template <typename Op>
 FailureOr<Tuple> combine(Op op, const Tuple &a, const Tuple &c,
                          HostBuilder &h) {
   if (auto kind = op.getKind())
-    return Tuple{byKind(*kind, a[0], c[0], h)};
+    return Tuple{createCombine(h.b, h.loc, *kind, a[0], c[0])};
   Block &body = op.getCombiner().front();
   for (size_t i = 0; i < a.size(); ++i) {
     h.scalars.map(body.getArgument(i), a[i]);

@@ -84,12 +84,10 @@ Status place(Argument &a, Host &host) {
 
 Status checkArguments(const NativeKernel &kernel,
                       const std::vector<Argument> &given) {
-  if (given.size() != kernel.parameters.size())
-    return Error{"kernel '" + kernel.name + "' has " +
-                     std::to_string(kernel.parameters.size()) +
-                     " parameters, given " + std::to_string(given.size()) +
-                     " --arg",
-                 ""};
+  if (auto s =
+          simtool::checkCount(kernel.name, kernel.parameters.size(), given);
+      !s)
+    return s;
   std::vector<simtool::Extent> extents;
   for (size_t i = 0; i < given.size(); ++i) {
     const NativeKernel::Parameter &p = kernel.parameters[i];
@@ -105,12 +103,8 @@ Status checkArguments(const NativeKernel &kernel,
                                   : "a number for parameter ") +
                        std::to_string(i) + " of '" + kernel.name + "'",
                    ""};
-    if (given[i].value.size() != p.bytes)
-      return Error{"--arg " + given[i].text + ": the value has " +
-                       std::to_string(given[i].value.size()) +
-                       " bytes, parameter " + std::to_string(i) + " of '" +
-                       kernel.name + "' has " + std::to_string(p.bytes),
-                   ""};
+    if (auto s = simtool::checkSize(kernel.name, i, p.bytes, given[i]); !s)
+      return s;
   }
   return simtool::checkExtents(extents, given);
 }

@@ -44,6 +44,13 @@ Result<Argument> parseArgument(const std::string &text);
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
 
+/// Whether there is an argument for each of the kernel's parameters.
+Status checkCount(const std::string &kernel, size_t parameters,
+                  const std::vector<Argument> &given);
+/// Whether the argument's value is as long as parameter `number` is.
+Status checkSize(const std::string &kernel, size_t number, size_t bytes,
+                 const Argument &given);
+
 /// Whether the arrays hold what the kernel may read and write.
 Status checkExtents(const std::vector<Extent> &extents,
                     const std::vector<Argument> &given);

@@ -47,24 +47,39 @@ static Result<KernelInfo> chooseKernel(const CommandLine &o,
                o.file};
 }
 
+Status simtool::checkCount(const std::string &kernel, size_t parameters,
+                           const std::vector<Argument> &given) {
+  if (given.size() == parameters)
+    return ok();
+  return Error{"kernel '" + kernel + "' has " + std::to_string(parameters) +
+                   " parameters, given " + std::to_string(given.size()) +
+                   " --arg",
+               ""};
+}
+
+Status simtool::checkSize(const std::string &kernel, size_t number,
+                          size_t bytes, const Argument &given) {
+  if (given.value.size() == bytes)
+    return ok();
+  return Error{"--arg " + given.text + ": the value has " +
+                   std::to_string(given.value.size()) + " bytes, parameter " +
+                   std::to_string(number) + " of '" + kernel + "' has " +
+                   std::to_string(bytes),
+               ""};
+}
+
 // The values of the arguments behind one another, as the kernel declares them.
 static Result<std::vector<uint8_t>>
 parameterBlock(const KernelInfo &kernel, const std::vector<Argument> &given) {
-  if (given.size() != kernel.parameters.size())
-    return Error{"kernel '" + kernel.name + "' has " +
-                     std::to_string(kernel.parameters.size()) +
-                     " parameters, given " + std::to_string(given.size()) +
-                     " --arg",
-                 ""};
+  if (auto s =
+          simtool::checkCount(kernel.name, kernel.parameters.size(), given);
+      !s)
+    return s.error();
   std::vector<uint8_t> block(kernel.parameterBytes);
   for (size_t i = 0; i < given.size(); ++i) {
     const auto &p = kernel.parameters[i];
-    if (given[i].value.size() != p.bytes)
-      return Error{"--arg " + given[i].text + ": the value has " +
-                       std::to_string(given[i].value.size()) +
-                       " bytes, parameter " + std::to_string(i) + " of '" +
-                       kernel.name + "' has " + std::to_string(p.bytes),
-                   ""};
+    if (auto s = simtool::checkSize(kernel.name, i, p.bytes, given[i]); !s)
+      return s.error();
     std::copy(given[i].value.begin(), given[i].value.end(),
               block.begin() + static_cast<ptrdiff_t>(p.offset));
   }

@@ -3,6 +3,7 @@
 // Reductions: first the registers of a thread, as a balanced tree in the order
 // of their coordinates; then lanes, by exchanges; then warps, through shared
 // memory. The order depends on the shape and the layout alone.
+#include "dialects/tile/Combine.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -23,7 +24,6 @@ public:
 private:
   using Tuple = SmallVector<Value>; // one value per operand
   Tuple combine(const Tuple &a, const Tuple &c);
-  Value combineByKind(CombineKind kind, Value a, Value c);
   Tuple tree(ArrayRef<Tuple> values);
   Value exchange(Value v, int64_t lanes);
   void overLanes(Tuple &values);
@@ -35,33 +35,9 @@ private:
   const act::layout::Distributed &in;
 };
 
-Value Reduction::combineByKind(CombineKind kind, Value a, Value c) {
-  bool isFloat = isa<FloatType>(a.getType());
-  OpBuilder &b = t.b;
-  switch (kind) {
-  case CombineKind::Add:
-    return isFloat ? Value(arith::AddFOp::create(b, t.loc, a, c))
-                   : arith::AddIOp::create(b, t.loc, a, c);
-  case CombineKind::Mul:
-    return isFloat ? Value(arith::MulFOp::create(b, t.loc, a, c))
-                   : arith::MulIOp::create(b, t.loc, a, c);
-  case CombineKind::Max:
-    return isFloat ? Value(arith::MaximumFOp::create(b, t.loc, a, c))
-                   : arith::MaxSIOp::create(b, t.loc, a, c);
-  case CombineKind::Min:
-    return isFloat ? Value(arith::MinimumFOp::create(b, t.loc, a, c))
-                   : arith::MinSIOp::create(b, t.loc, a, c);
-  case CombineKind::And:
-    return arith::AndIOp::create(b, t.loc, a, c);
-  case CombineKind::Or:
-    return arith::OrIOp::create(b, t.loc, a, c);
-  }
-  llvm_unreachable("a kind of combination");
-}
-
 Reduction::Tuple Reduction::combine(const Tuple &a, const Tuple &c) {
   if (auto kind = op.getKind())
-    return {combineByKind(*kind, a[0], c[0])};
+    return {createCombine(t.b, t.loc, *kind, a[0], c[0])};
   Block &body = op.getCombiner().front();
   IRMapping map;
   for (size_t i = 0; i < a.size(); ++i) {
