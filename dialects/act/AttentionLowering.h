@@ -31,18 +31,35 @@ mlir::LogicalResult lowerAttentionGradBias(mlir::OpBuilder &b,
                                            mlir::ValueRange operands,
                                            mlir::Value &dbias);
 
-/// The parts of lowerToSums of act.attention_grad, each a kernel for blocks.
-mlir::LogicalResult attentionGradQ(mlir::OpBuilder &b, AttentionGradOp op,
-                                   mlir::ValueRange operands, mlir::Value &dq);
-mlir::LogicalResult attentionGradKV(mlir::OpBuilder &b, AttentionGradOp op,
-                                    mlir::ValueRange operands, mlir::Value &dk,
-                                    mlir::Value &dv);
+// The parts of lowerToSums of act.attention_grad, each a kernel for blocks, in
+// this order. Scores are made once, block by block of keys: dk and dv are sums
+// in a program, and dq is one over programs, which take turns to add to it.
+
+/// What the parts hand each other, of the op's workspace types in this order.
+struct AttentionGradWorkspace {
+  mlir::Value sum;           ///< like q, in f32: dq without its factor
+  mlir::Value delta;         ///< like lse: sum(o * grad) of each row
+  mlir::Value turns, ticket; ///< like lse, and one number; both i32
+};
+
+/// delta, and zeros for the others; in other shapes, as memory has none.
+void attentionGradBegin(mlir::OpBuilder &b, AttentionGradOp op,
+                        mlir::ValueRange operands,
+                        AttentionGradWorkspace &begun);
+/// `delta` may be null, here and below: then it is computed.
+mlir::LogicalResult attentionGradKeys(mlir::OpBuilder &b, AttentionGradOp op,
+                                      mlir::ValueRange operands,
+                                      mlir::Value delta, mlir::Value &dk,
+                                      mlir::Value &dv, mlir::Value &sum);
 mlir::LogicalResult attentionGradSinks(mlir::OpBuilder &b, AttentionGradOp op,
                                        mlir::ValueRange operands,
-                                       mlir::Value &dsinks);
+                                       mlir::Value delta, mlir::Value &dsinks);
 mlir::LogicalResult attentionGradBias(mlir::OpBuilder &b, AttentionGradOp op,
                                       mlir::ValueRange operands,
-                                      mlir::Value &dbias);
+                                      mlir::Value delta, mlir::Value &dbias);
+void attentionGradEnd(mlir::OpBuilder &b, AttentionGradOp op,
+                      mlir::ValueRange operands, mlir::Value sum,
+                      mlir::Value &dq);
 
 } // namespace act
 #endif

@@ -203,7 +203,7 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
 }
 
 def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, NamesResults, Costed,
-    LowerableToSums]> {
+    LowerableWithWorkspace]> {
   let summary = "gradient of attention";
   let description = [{
     Recomputes the probabilities from q, k and the log-sum-exp, tile by tile

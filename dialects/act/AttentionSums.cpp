@@ -45,6 +45,12 @@ public:
     return l.sum(ranges, {5}, {l.at(x, {0, 1, 2, 3, 5}), l.at(y, {0, 5, 1, 4})},
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
   }
+  /// The same in the order that q has: [b, query, kv head, member, e].
+  Value overKeysByRow(Value x, Value y) {
+    return l.sum({t.batch, t.s, t.kvHeads, members, shapeOf(y)[3], t.kv}, {5},
+                 {l.at(x, {0, 2, 3, 1, 5}), l.at(y, {0, 5, 2, 4})},
+                 [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+  }
   /// sum over queries and members of x[scores] y[b, query, kv head, member, e],
   /// times `factor`, rounded: [b, key, kv head, e].
   Value overQueries(Value x, Value y, Type element, double factor = 1) {
@@ -126,19 +132,25 @@ Value orOne(Scalars &s, Value total) {
   return s.select(none, s.f(1), total);
 }
 
-/// What both halves of the gradient are made of.
+/// What the gradients are made of. `delta`, sum(o * grad) of each row, is
+/// computed where it is not given.
 struct GradSums : AttentionSums {
-  GradSums(OpBuilder &b, AttentionGradOp op, AttentionGradOp::Adaptor in)
+  GradSums(OpBuilder &b, AttentionGradOp op, AttentionGradOp::Adaptor in,
+           Value delta = {})
       : AttentionSums(b, op.getLoc(), in.getQ(), in.getK(), in.getV(),
                       attentionOptions(op, in)),
         grad(grouped(t.dense(in.getGrad()))),
         lse(groupedStatistic(t.denseStatistic(in.getLse()))) {
+    if (delta) {
+      this->delta = groupedStatistic(t.denseStatistic(delta));
+      return;
+    }
     Value out = grouped(t.dense(in.getOut()));
     SmallVector<int64_t> ranges(rows);
     ranges.push_back(t.dv);
-    delta = l.sum(ranges, {4},
-                  {l.at(grad, {0, 3, 1, 2, 4}), l.at(out, {0, 3, 1, 2, 4})},
-                  [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
+    this->delta = l.sum(
+        ranges, {4}, {l.at(grad, {0, 3, 1, 2, 4}), l.at(out, {0, 3, 1, 2, 4})},
+        [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
   }
 
   /// Whether d score / d (q k^T) is the scale everywhere: then it is left to
@@ -240,27 +252,35 @@ LogicalResult AttentionOp::lowerToSums(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-LogicalResult act::attentionGradQ(OpBuilder &b, AttentionGradOp op,
-                                  ValueRange operands, Value &dq) {
-  if (failed(check(op)))
-    return failure();
-  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
-  AttentionTiles &t = g.t;
-  auto type = plainTensor(op.getDq().getType());
-  Value sum = g.overKeys(g.scoreGrads(false)[0], t.k);
-  dq = g.l.map(
-      {t.batch, t.s, t.kvHeads, g.members, t.d}, {g.l.at(sum, {0, 2, 3, 1, 4})},
-      type.getElementType(),
-      [&](Scalars &s, ValueRange x) { return s.mul(x[0], s.f(g.factor())); });
-  dq = g.l.reshape(dq, type.getShape());
-  return success();
+SmallVector<RankedTensorType> AttentionGradOp::getWorkspaceTypes() {
+  auto q = cast<RankedTensorType>(getQ().getType());
+  auto lse = cast<RankedTensorType>(getLse().getType());
+  Builder b(getContext());
+  return {withElement(q, computeType(q.getElementType())), lse,
+          withElement(lse, b.getI32Type()),
+          RankedTensorType::get({1}, b.getI32Type())};
 }
 
-LogicalResult act::attentionGradKV(OpBuilder &b, AttentionGradOp op,
-                                   ValueRange operands, Value &dk, Value &dv) {
+void act::attentionGradBegin(OpBuilder &b, AttentionGradOp op,
+                             ValueRange operands,
+                             AttentionGradWorkspace &begun) {
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  // All by rows: memory is dense, and zeros are in any order.
+  SmallVector<int64_t> wide(g.rows);
+  wide.push_back(g.t.d);
+  Type i32 = b.getI32Type();
+  begun.sum = g.l.zeros(wide, g.l.compute);
+  begun.delta = g.l.rounded(g.delta, elementOf(op.getLse()));
+  begun.turns = g.l.zeros(g.rows, i32);
+  begun.ticket = g.l.zeros({1}, i32);
+}
+
+LogicalResult act::attentionGradKeys(OpBuilder &b, AttentionGradOp op,
+                                     ValueRange operands, Value delta,
+                                     Value &dk, Value &dv, Value &sum) {
   if (failed(check(op)))
     return failure();
-  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op), delta);
   SmallVector<Value> of = g.scoreGrads(true);
   auto k = plainTensor(op.getDk().getType());
   auto v = plainTensor(op.getDv().getType());
@@ -268,14 +288,25 @@ LogicalResult act::attentionGradKV(OpBuilder &b, AttentionGradOp op,
                    k.getShape());
   dv = g.l.reshape(g.overQueries(of[1], g.grad, v.getElementType()),
                    v.getShape());
+  sum = g.l.reshape(g.overKeysByRow(of[0], g.t.k), shapeOf(op.getDq()));
   return success();
+}
+
+void act::attentionGradEnd(OpBuilder &b, AttentionGradOp op,
+                           ValueRange operands, Value sum, Value &dq) {
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  auto type = plainTensor(op.getDq().getType());
+  dq = g.l.map(
+      type.getShape(), {g.l.whole(sum)}, type.getElementType(),
+      [&](Scalars &s, ValueRange x) { return s.mul(x[0], s.f(g.factor())); });
 }
 
 // dsinks[h] = - sum over rows of exp(sink - lse) * delta.
 LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
-                                      ValueRange operands, Value &dsinks) {
+                                      ValueRange operands, Value delta,
+                                      Value &dsinks) {
   AttentionGradOp::Adaptor in(operands, op);
-  GradSums g(b, op, in);
+  GradSums g(b, op, in, delta);
   auto type = plainTensor(cast<RankedTensorType>(op.getDsinks().getType()));
   Value sum = g.l.sum(g.rows, {0, 3},
                       {g.l.at(g.groupedHeads(in.getSinks()), {1, 2}),
@@ -293,10 +324,11 @@ LogicalResult act::attentionGradSinks(OpBuilder &b, AttentionGradOp op,
 }
 
 LogicalResult act::attentionGradBias(OpBuilder &b, AttentionGradOp op,
-                                     ValueRange operands, Value &dbias) {
+                                     ValueRange operands, Value delta,
+                                     Value &dbias) {
   if (failed(check(op)))
     return failure();
-  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op), delta);
   auto type = plainTensor(cast<RankedTensorType>(op.getDbias().getType()));
   SmallVector<int64_t> kept = g.biasLoops(), summed;
   for (int64_t loop = 0; loop < 5; ++loop)
@@ -312,12 +344,13 @@ LogicalResult act::attentionGradBias(OpBuilder &b, AttentionGradOp op,
 
 LogicalResult AttentionGradOp::lowerToSums(OpBuilder &b, ValueRange operands,
                                            SmallVectorImpl<Value> &results) {
-  Value dq, dk, dv, dsinks, dbias;
-  if (failed(attentionGradQ(b, *this, operands, dq)) ||
-      failed(attentionGradKV(b, *this, operands, dk, dv)) ||
-      (getDsinks() && failed(attentionGradSinks(b, *this, operands, dsinks))) ||
-      (getDbias() && failed(attentionGradBias(b, *this, operands, dbias))))
+  Value sum, dq, dk, dv, dsinks, dbias;
+  if (failed(attentionGradKeys(b, *this, operands, {}, dk, dv, sum)) ||
+      (getDsinks() &&
+       failed(attentionGradSinks(b, *this, operands, {}, dsinks))) ||
+      (getDbias() && failed(attentionGradBias(b, *this, operands, {}, dbias))))
     return failure();
+  attentionGradEnd(b, *this, operands, sum, dq);
   results.append({dq, dk, dv});
   for (Value other : {dsinks, dbias})
     if (other)

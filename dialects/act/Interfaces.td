@@ -70,6 +70,11 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$results), [{}], [{
         return $_op.lowerToLinalg(builder, operands, results);
+      }]>,
+    InterfaceMethod<[{
+      Memory that kernels made of this form need beside operands and results.
+    }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getWorkspaceTypes", (ins), [{}], [{
+        return {};
       }]>
   ];
 }

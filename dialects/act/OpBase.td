@@ -42,6 +42,8 @@ def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
 def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
 /// An op whose linalg form has loops, and which has one without, too.
 def LowerableToSums : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums"]>;
+def LowerableWithWorkspace
+    : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums", "getWorkspaceTypes"]>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
 

@@ -119,7 +119,7 @@ static void printConstantValue(OpAsmPrinter &p, Operation *, ElementsAttr value,
 #define GET_OP_CLASSES
 #include "dialects/act/Ops.cpp.inc"
 
-// act.group "name" (%a = %x : type, ...) workspace(N) inplace [0, -1]
+// act.group "name" (%a = %x : type, ...) workspace(types) inplace [0, -1]
 //     -> types attributes {...} { body }
 ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
   Builder &b = p.getBuilder();
@@ -138,11 +138,11 @@ ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
   };
   if (p.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, binding))
     return failure();
-  int64_t workspace = 0;
+  SmallVector<Type> workspace;
   if (succeeded(p.parseOptionalKeyword("workspace")) &&
-      (p.parseLParen() || p.parseInteger(workspace) || p.parseRParen()))
+      (p.parseLParen() || p.parseTypeList(workspace) || p.parseRParen()))
     return failure();
-  properties.workspace = b.getI64IntegerAttr(workspace);
+  properties.workspace = b.getTypeArrayAttr(workspace);
   properties.inplace = b.getDenseI64ArrayAttr({});
   if (succeeded(p.parseOptionalKeyword("inplace"))) {
     properties.inplace = dyn_cast_or_null<DenseI64ArrayAttr>(
@@ -181,8 +181,11 @@ void GroupOp::print(OpAsmPrinter &p) {
                           p << " = " << input << " : " << input.getType();
                         });
   p << ")";
-  if (getWorkspace())
-    p << " workspace(" << getWorkspace() << ")";
+  if (!getWorkspace().empty()) {
+    p << " workspace(";
+    llvm::interleaveComma(getWorkspaceTypes(), p);
+    p << ")";
+  }
   if (!getInplace().empty()) {
     p << " inplace ";
     p.printStrippedAttrOrType(getInplaceAttr());

@@ -98,11 +98,11 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that run as one kernel";
   let description = [{
     One group is one kernel: what it yields is materialised, what is inside is
-    not. `name` says what it is in reports. `workspace` is the number of bytes
-    that it needs in the arena while it runs, undefined at its start, at an
-    address that is a multiple of 64; kernels of the host need none. `inplace`
-    has one entry per result: the operand whose memory the result may take over
-    when that operand dies here, or -1.
+    not. `name` says what it is in reports. `workspace` has the types of what it
+    needs in the arena while it runs, undefined at its start, each at an address
+    that is a multiple of 64. They are the same for every target, also one whose
+    kernels do without. `inplace` has one entry per result: the operand whose
+    memory the result may take over when that operand dies here, or -1.
 
     Example:
     ```mlir
@@ -113,12 +113,18 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, Variadic<AnyType>:$inputs,
-    DefaultValuedAttr<I64Attr, "0">:$workspace,
+    DefaultValuedAttr<TypeArrayAttr, "{}">:$workspace,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$inplace);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What the workspaces are, in order.
+    auto getWorkspaceTypes() {
+      return getWorkspace().getAsValueRange<::mlir::TypeAttr>();
+    }
+  }];
 }
 
 def Act_YieldOp : Act_Op<"yield", [Pure, Terminator, ReturnLike,

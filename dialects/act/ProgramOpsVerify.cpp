@@ -251,7 +251,7 @@ LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Verifies that
 // - the body's arguments are the operands, and it ends in an act.yield of the
 //   results;
-// - workspace is not negative;
+// - workspaces are tensors;
 // - inplace has one entry per result, or none: -1, or an operand of as many
 //   bytes, which no other result takes.
 LogicalResult GroupOp::verify() {
@@ -266,9 +266,10 @@ LogicalResult GroupOp::verify() {
   if (yield.getValues().getTypes() != getResultTypes())
     return emitOpError() << "yields (" << yield.getValues().getTypes()
                          << "), expected (" << getResultTypes() << ")";
-  if (int64_t(getWorkspace()) < 0)
-    return emitOpError() << "workspace is " << int64_t(getWorkspace())
-                         << ", expected 0 or more";
+  for (Type type : getWorkspaceTypes())
+    if (!isa<RankedTensorType>(type))
+      return emitOpError() << "has a workspace of type " << type
+                           << ", expected a tensor";
   ArrayRef<int64_t> inplace = getInplace();
   if (inplace.empty())
     return success();

@@ -8,4 +8,5 @@ include "dialects/tile/ShapeOps.td"
 include "dialects/tile/DotOps.td"
 include "dialects/tile/ReduceOps.td"
 include "dialects/tile/SharedOps.td"
+include "dialects/tile/TurnOps.td"
 #endif

@@ -195,36 +195,32 @@ Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
 
 FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
                                            const Place &place) {
-  Value view = viewOf(type, pointer);
-  SmallVector<Value> indices;
-  SmallVector<int64_t> extents;
-  BlockValue out;
+  Access from = accessOf(type, pointer, place);
+  for (auto [i, axis] : llvm::enumerate(from.axes))
+    if (llvm::is_contained(ArrayRef(from.axes).take_front(i), axis))
+      return emitError(loc) << "a diagonal of a tensor is no block";
+  Value v = LoadOp::create(b, loc, from.view, from.indices, from.extents);
+  return BlockValue{v, from.axes};
+}
+
+BlockEvaluator::Access BlockEvaluator::accessOf(RankedTensorType type,
+                                                Value pointer,
+                                                const Place &place) {
+  Access a{viewOf(type, pointer), {}, {}, {}};
   for (const Coordinate &c : place) {
-    indices.push_back(indexOf(c));
-    extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
-    if (c.axis >= 0) {
-      if (llvm::is_contained(out.axes, c.axis))
-        return emitError(loc) << "a diagonal of a tensor is no block";
-      out.axes.push_back(c.axis);
-    }
+    a.indices.push_back(indexOf(c));
+    a.extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
+    if (c.axis >= 0)
+      a.axes.push_back(c.axis);
   }
-  out.value = LoadOp::create(b, loc, view, indices, extents);
-  return out;
+  return a;
 }
 
 LogicalResult BlockEvaluator::store(BlockValue block, RankedTensorType type,
                                     Value pointer, const Place &place) {
-  Value view = viewOf(type, pointer);
-  SmallVector<Value> indices;
-  SmallVector<int64_t> extents;
-  SmallVector<int> onto;
-  for (const Coordinate &c : place) {
-    indices.push_back(indexOf(c));
-    extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
-    if (c.axis >= 0)
-      onto.push_back(c.axis);
-  }
-  StoreOp::create(b, loc, spread(block, onto), view, indices, extents);
+  Access to = accessOf(type, pointer, place);
+  StoreOp::create(b, loc, spread(block, to.axes), to.view, to.indices,
+                  to.extents);
   return success();
 }
 

@@ -97,6 +97,20 @@ public:
   /// Writes a block of `tensor`, whose memory is at `pointer`.
   mlir::LogicalResult store(BlockValue block, mlir::RankedTensorType type,
                             mlir::Value pointer, const Place &place);
+  /// Adds to `memory` what the blocks of `op`'s operands along its summed loop
+  /// give, for all that `swept` loops over; `loops` has the coordinates of the
+  /// others. With `turns`, when it is the program's turn.
+  struct Turns {
+    mlir::Value numbers; // pointer to as many as the result has rows; or null
+    mlir::Value turn;
+  };
+  mlir::LogicalResult addInTurns(mlir::linalg::GenericOp op, Place loops,
+                                 llvm::ArrayRef<unsigned> swept,
+                                 mlir::Value memory, Turns turns);
+  /// outer * count + inner.
+  mlir::Value counted(mlir::Value outer, int64_t count, mlir::Value inner) {
+    return sum(scaled<mlir::arith::MulIOp>(outer, count), inner);
+  }
   /// `block` with these axes, in this order, all of which it has or repeats.
   mlir::Value spread(BlockValue block, llvm::ArrayRef<int> onto);
 
@@ -105,6 +119,15 @@ private:
     llvm::SmallVector<BlockValue> blocks;
     llvm::SmallVector<int> axes;
   };
+  /// Where in memory a block lies, and which axes it has there.
+  struct Access {
+    mlir::Value view;
+    llvm::SmallVector<mlir::Value> indices;
+    llvm::SmallVector<int64_t> extents;
+    llvm::SmallVector<int> axes;
+  };
+  Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
+                  const Place &place);
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
   mlir::Value loadedInOrder(LoadOp load, llvm::ArrayRef<int> have,
                             llvm::ArrayRef<int> wanted);
@@ -116,6 +139,7 @@ private:
   /// coordinates in `loops`.
   mlir::FailureOr<BlockValue> reduce(mlir::linalg::GenericOp op, Place loops,
                                      llvm::ArrayRef<unsigned> dims);
+  /// A loop of `dims` that has a coordinate already is along its block alone.
   mlir::FailureOr<BlockValue> product(mlir::linalg::GenericOp op, Place loops,
                                       llvm::ArrayRef<unsigned> dims);
   /// One loop of a reduction: numbers 0 to `extent`, `step` at a time.
@@ -124,7 +148,7 @@ private:
     int64_t extent, step; // one step of 1: a number, else an axis
   };
   /// `acc` after all steps of `sweeps`, outermost first: body(place, acc) is
-  /// the next one. One step is no loop.
+  /// the next one; null where nothing is carried. One step is no loop.
   mlir::FailureOr<mlir::Value>
   sweep(llvm::ArrayRef<Sweep> sweeps, Place loops, mlir::Value acc,
         llvm::function_ref<mlir::FailureOr<mlir::Value>(const Place &,

@@ -123,7 +123,8 @@ FailureOr<Value> BlockEvaluator::sweep(
     return sweep(sweeps.drop_front(), loops, acc, body);
   }
   auto loop = scf::ForOp::create(b, loc, constant(0), constant(s.extent),
-                                 constant(s.step), ValueRange{acc});
+                                 constant(s.step),
+                                 acc ? ValueRange(acc) : ValueRange());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   nest.push_back(loop);
@@ -131,11 +132,13 @@ FailureOr<Value> BlockEvaluator::sweep(
     loops[s.dim].scalar = loop.getInductionVar();
   else
     loops[s.dim].axis = addAxis(loop.getInductionVar(), s.step);
-  auto next =
-      sweep(sweeps.drop_front(), loops, loop.getRegionIterArgs()[0], body);
+  auto next = sweep(sweeps.drop_front(), loops,
+                    acc ? Value(loop.getRegionIterArgs()[0]) : Value(), body);
   nest.pop_back();
   if (failed(next))
     return failure();
+  if (!acc)
+    return Value();
   scf::YieldOp::create(b, loc, *next);
   return loop.getResult(0);
 }
@@ -197,8 +200,8 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
     int64_t step = 1;
     // A product has rows and columns: those that the result has not are here.
     if (ofProducts &&
-        (d == order.back() || (outer.empty() && order.size() > 1 &&
-                               d == order[order.size() - 2])))
+        (d == order.back() ||
+         (outer.empty() && order.size() > 1 && d == order[order.size() - 2])))
       step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], unit)));
     else if (!ofProducts && elements <= wholeBlock)
       step = ranges[d];
@@ -281,7 +284,9 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
     sweeps.push_back({d, ranges[d], 1});
   int64_t padded = llvm::alignTo(ranges[depth], 16);
   Sweep &inner = sweeps.back();
-  inner.step = !nest.empty() && padded <= innerDepth
+  bool isGiven = loops[depth].axis >= 0;
+  inner.step = isGiven ? axes[loops[depth].axis].extent
+               : !nest.empty() && padded <= innerDepth
                    ? padded
                    : std::min(productStep, padded);
   Place at = placeOfInit(op, 0, loops);
@@ -325,8 +330,53 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
             sides[i]);
     return Value(DotOp::create(b, loc, sides[0], sides[1], acc, precision));
   };
-  auto total = sweep(sweeps, loops, spread(*first, wanted), step);
+  Value start = spread(*first, wanted);
+  auto total = isGiven ? step(loops, start) : sweep(sweeps, loops, start, step);
   if (failed(total))
     return failure();
   return BlockValue{*total, wanted};
+}
+
+LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
+                                         ArrayRef<unsigned> swept, Value memory,
+                                         Turns turns) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<unsigned> order(swept), summed;
+  op.getReductionDims(summed);
+  llvm::stable_sort(
+      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  SmallVector<Sweep> sweeps;
+  for (unsigned d : order)
+    sweeps.push_back({d, ranges[d], 1});
+  if (!sweeps.empty())
+    sweeps.back().step =
+        std::min(productStep, int64_t(llvm::alignTo(sweeps.back().extent, 16)));
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  auto step = [&](const Place &at, Value) -> FailureOr<Value> {
+    auto part = product(op, at, summed);
+    if (failed(part))
+      return failure();
+    Place to = placeOfInit(op, 0, at);
+    Access sum = accessOf(type, memory, to);
+    // Rows that are added to together have one number, that of their first.
+    SmallVector<int64_t> rows;
+    SmallVector<Value> first;
+    for (auto [c, size, index] : llvm::zip(to, type.getShape(), sum.indices))
+      if (c.axis < 0 || c.axis == at[order.back()].axis) {
+        rows.push_back(size);
+        first.push_back(index);
+      }
+    Value numbers;
+    if (turns.numbers) {
+      numbers =
+          viewOf(RankedTensorType::get(rows, b.getI32Type()), turns.numbers);
+      WaitTurnOp::create(b, loc, numbers, first, turns.turn);
+    }
+    AtomicAddOp::create(b, loc, spread(*part, sum.axes), sum.view, sum.indices,
+                        sum.extents);
+    if (numbers)
+      PassTurnOp::create(b, loc, numbers, first);
+    return Value();
+  };
+  return sweep(sweeps, loops, Value(), step);
 }

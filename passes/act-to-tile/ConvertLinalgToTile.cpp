@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
 #include "passes/act-to-tile/KernelGrid.h"
@@ -97,6 +98,55 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   return out;
 }
 
+/// Adds to `memory` what a program's block along the grid gives of a sum that
+/// goes over the grid. The programs that add to one place differ in dimensions
+/// that the sum has not; their number, counted along these, is whose turn it
+/// is.
+LogicalResult addUp(Value result, Value memory, Value turns,
+                    const KernelGrid &grid, const Place &place,
+                    ArrayRef<Value> numbers, BlockEvaluator &blocks) {
+  Value u = unshaped(result);
+  auto sum = u.getDefiningOp<linalg::GenericOp>();
+  SmallVector<unsigned> over;
+  if (sum)
+    sum.getReductionDims(over);
+  if (!sum || over.size() != 1 || !factorsOf(sum))
+    return emitError(result.getLoc(), "is added to, and is no sum of products");
+  SmallVector<int> along = loopsAlong(sum, grid);
+  int d = along[over[0]];
+  if (d < 0 || place[d].axis < 0)
+    return sum.emitOpError("is no sum over blocks of the grid");
+  SmallVector<int64_t> ranges = sum.getStaticLoopRanges();
+  Place loops(ranges.size());
+  SmallVector<bool> used(numbers.size());
+  for (auto [loop, to] : llvm::enumerate(along))
+    if (to >= 0) {
+      loops[loop] = place[to];
+      used[to] = loop != over[0];
+    }
+  // Rows of the first factor are gone through, those of the second are whole.
+  AffineMap first = sum.getIndexingMapsArray()[0];
+  SmallVector<unsigned> swept;
+  int64_t rows = 16;
+  for (unsigned loop = 0; loop < ranges.size(); ++loop)
+    if (along[loop] < 0 && first.isFunctionOfDim(loop)) {
+      swept.push_back(loop);
+      rows = std::max(
+          rows, int64_t(llvm::alignTo(std::min(ranges[loop], grid.step), 16)));
+    }
+  for (unsigned loop = 0; loop < ranges.size(); ++loop)
+    if (along[loop] < 0 && !first.isFunctionOfDim(loop))
+      loops[loop].axis =
+          blocks.wholeAxis(grid.columnsOfProduct(rows, ranges[loop]), loops);
+  Value turn;
+  for (size_t g = 0; g < numbers.size(); ++g)
+    if (!used[g] && numbers[g])
+      turn =
+          turn ? blocks.counted(turn, grid.countOf(g), numbers[g]) : numbers[g];
+  return blocks.addInTurns(sum, loops, swept, memory,
+                           {turn ? turns : Value(), turn});
+}
+
 LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   Location loc = f.getLoc();
   auto results = f.getBody().front().getTerminator()->getOperands();
@@ -104,6 +154,10 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   // is an argument already.
   SmallVector<Type> types;
   llvm::DenseMap<unsigned, unsigned> inPlace;
+  struct Summed { // arguments
+    unsigned sum, turns, ticket;
+  };
+  std::map<unsigned, Summed> summed;
   for (unsigned i = 0; i < f.getNumArguments(); ++i) {
     Type t = f.getArgumentTypes()[i];
     auto tensor = dyn_cast<RankedTensorType>(t);
@@ -112,9 +166,23 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
                : t);
     if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.inplace"))
       inPlace[r.getInt()] = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.summed"))
+      summed[r.getInt()].sum = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.turns"))
+      summed[r.getInt()].turns = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.ticket"))
+      summed[r.getInt()].ticket = i;
   }
   SmallVector<unsigned> where;
+  // Those that a program has blocks of, and those that it adds to.
+  SmallVector<Value> stored, added;
   for (auto [r, v] : llvm::enumerate(results)) {
+    if (auto it = summed.find(r); it != summed.end()) {
+      where.push_back(it->second.sum);
+      added.push_back(v);
+      continue;
+    }
+    stored.push_back(v);
     if (auto it = inPlace.find(r); it != inPlace.end()) {
       where.push_back(it->second);
       continue;
@@ -129,7 +197,7 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   Block &entry = kernel.getBody().front();
   b.setInsertionPointToStart(&entry);
 
-  KernelGrid grid = planGrid(results, tightness);
+  KernelGrid grid = planGrid(stored, added, tightness);
   BlockEvaluator blocks(b, loc, entry, precision, grid.step);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
@@ -144,7 +212,17 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   size_t rank = grid.blocks.size();
   Place place(rank);
   SmallVector<Value> numbers(rank); // of the block along each dimension
-  Value rest = ProgramIdOp::create(b, loc, GridAxis::X);
+  // Programs that wait for others count themselves as they begin.
+  Value rest;
+  if (summed.empty()) {
+    rest = ProgramIdOp::create(b, loc, GridAxis::X);
+  } else {
+    Value memory = entry.getArgument(summed.begin()->second.ticket);
+    auto one = ViewType::get({1}, b.getI32Type());
+    Value counter =
+        ViewOp::create(b, loc, one, memory, OpFoldResult(b.getIndexAttr(1)));
+    rest = TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
+  }
   bool outermost = true;
   for (size_t d = rank; d-- > 0;) {
     int64_t count = grid.countOf(d);
@@ -180,7 +258,11 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
   SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, where.size()));
   SmallVector<ResultPlace> places;
-  for (Value v : results) {
+  for (auto [r, v] : llvm::enumerate(results)) {
+    if (summed.count(r)) {
+      places.emplace_back();
+      continue;
+    }
     auto at = placeOf(unshaped(v), grid, place, blocks);
     if (failed(at))
       return f.emitError() << "has results of unlike shapes: " << v.getType()
@@ -191,6 +273,8 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
     return places[x].repeated > places[y].repeated;
   });
   for (unsigned r : order) {
+    if (summed.count(r))
+      continue;
     const ResultPlace &p = places[r];
     Value u = unshaped(results[r]), pointer = entry.getArgument(where[r]),
           first;
@@ -216,6 +300,15 @@ LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
     else if (failed(blocks.store(*block, p.type, pointer, p.stored)))
       return failure();
   }
+  for (auto [r, at] : summed)
+    if (failed(addUp(results[r], entry.getArgument(at.sum),
+                     entry.getArgument(at.turns), grid, place, numbers,
+                     blocks)))
+      return failure();
+  for (auto [r, at] : summed)
+    for (unsigned i : {at.sum, at.turns, at.ticket})
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        b.getUnitAttr());
   // Threads that hold copies of an element read it, one writes it.
   if (!inPlace.empty())
     BarrierOp::create(b, loc);

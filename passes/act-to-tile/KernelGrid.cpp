@@ -168,12 +168,9 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   struct Choice {
     int64_t rows, step, stages, warps;
   };
-  static constexpr Choice choices[tightest] = {{128, 64, 1, 8},
-                                               {64, 64, 1, 4},
-                                               {64, 32, 1, 4},
-                                               {32, 32, 1, 4},
-                                               {32, 16, 1, 2},
-                                               {16, 16, 1, 1}};
+  static constexpr Choice choices[tightest] = {{128, 64, 1, 8}, {64, 64, 1, 4},
+                                               {64, 32, 1, 4},  {32, 32, 1, 4},
+                                               {32, 16, 1, 2},  {16, 16, 1, 1}};
   if (tightness == 0)
     return;
   const Choice &c = choices[tightness - 1];
@@ -185,8 +182,10 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
 
 /// Fewer columns at once, or more warps, where a thread would keep more numbers
 /// of accumulators than its 255 registers leave room for: those of the results'
-/// products, and of the products that these are made of, block by block.
-void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results) {
+/// products, and of the products that these are made of, block by block. What
+/// is added to memory is a product whose numbers are needed once.
+void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
+                  ValueRange summed) {
   constexpr int64_t most = 160;
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
@@ -202,8 +201,10 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results) {
     kept += own && own->computed;
   }
   int64_t inner = int64_t(products.size()) - kept, rows = grid.blocks[p.rows];
+  int64_t columns = grid.blocks[p.columns],
+          adds = columns * int64_t(summed.size());
   auto fits = [&](int64_t warps, int64_t step) {
-    return rows * (kept * grid.blocks[p.columns] + inner * step) <=
+    return rows * kept * columns + std::max(rows * inner, adds) * step <=
            most * 32 * warps;
   };
   const int64_t warps = grid.warps, step = grid.step;
@@ -217,7 +218,7 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results) {
 }
 
 void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
-                 int64_t tightness) {
+                 ValueRange summed, int64_t tightness) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
@@ -227,7 +228,7 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
     grid.blocks[p.rows] = block(rows, width <= 128 ? 128 : 64, 64);
     grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
     tighten(grid, p.rows, tightness);
-    fitRegisters(grid, p, results);
+    fitRegisters(grid, p, results, summed);
     return;
   }
   int64_t others = 1;
@@ -256,6 +257,13 @@ int64_t KernelGrid::programs() const {
   return n;
 }
 
+int64_t KernelGrid::columnsOfProduct(int64_t rows, int64_t columns) const {
+  for (int64_t n = llvm::alignTo(columns, 16);; n += 16)
+    for (int64_t m = warps; m >= 1; m /= 2)
+      if (rows % (16 * m) == 0 && n % (8 * warps / m) == 0)
+        return n;
+}
+
 Value act::tile::unshaped(Value v) {
   while (Operation *op = v.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
@@ -265,7 +273,23 @@ Value act::tile::unshaped(Value v) {
   return v;
 }
 
-KernelGrid act::tile::planGrid(ValueRange results, int64_t tightness) {
+SmallVector<int> act::tile::loopsAlong(linalg::GenericOp op,
+                                       const KernelGrid &grid) {
+  llvm::DenseMap<Value, Dims> ofRoot;
+  visitBehind(grid.root, identity(grid.root), ofRoot,
+              [](linalg::GenericOp, const Dims &) { return true; });
+  Dims loops(op.getNumLoops(), -1);
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (auto it = ofRoot.find(input->get()); it != ofRoot.end())
+      for (auto [e, d] :
+           llvm::zip(op.getMatchingIndexingMap(input).getResults(), it->second))
+        if (auto dim = dyn_cast<AffineDimExpr>(e); dim && d >= 0)
+          loops[dim.getPosition()] = d;
+  return loops;
+}
+
+KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
+                               int64_t tightness) {
   KernelGrid grid;
   // The largest; among equals the one with most dimensions, whose numbers make
   // those of the others.
@@ -283,7 +307,7 @@ KernelGrid act::tile::planGrid(ValueRange results, int64_t tightness) {
   if (shape.empty())
     return grid;
   if (auto p = productBehind(grid.root)) {
-    planProduct(grid, *p, results, tightness);
+    planProduct(grid, *p, results, summed, tightness);
     return grid;
   }
   if (auto p = anyProductBehind(grid.root)) {

@@ -9,6 +9,7 @@
 // has, for each of its dimensions, the one of the first that counts the same.
 #ifndef ACT_PASSES_ACTTOTILE_KERNELGRID_H
 #define ACT_PASSES_ACTTOTILE_KERNELGRID_H
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
 
@@ -22,6 +23,8 @@ struct KernelGrid {
 
   int64_t countOf(size_t dim) const;
   int64_t programs() const;
+  /// As many columns, or a few more, that the warps can share with `rows`.
+  int64_t columnsOfProduct(int64_t rows, int64_t columns) const;
 };
 
 /// A result that only gives another shape to what is computed is stored in that
@@ -30,12 +33,19 @@ mlir::Value unshaped(mlir::Value v);
 
 /// The last tightness: of an option of --convert-linalg-to-tile.
 constexpr int64_t tightest = 6;
-KernelGrid planGrid(mlir::ValueRange results, int64_t tightness = 0);
+/// `summed`: results that programs add to, which have no part in the grid.
+KernelGrid planGrid(mlir::ValueRange results, mlir::ValueRange summed = {},
+                    int64_t tightness = 0);
 
 /// For each dimension of `v`, the dimension of the grid's root that counts the
 /// same, or -1: one that each program has whole.
 mlir::FailureOr<llvm::SmallVector<int>> dimensionsOf(mlir::Value v,
                                                      const KernelGrid &grid);
+
+/// For each loop of `op` the dimension of the grid's root that it is along, by
+/// the operands that both are made of, or -1.
+llvm::SmallVector<int> loopsAlong(mlir::linalg::GenericOp op,
+                                  const KernelGrid &grid);
 
 } // namespace act::tile
 #endif

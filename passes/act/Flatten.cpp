@@ -230,12 +230,15 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
     launch.results.push_back(place);
     env[v] = Slot{place, {}, false, 0};
   }
-  if (int64_t bytes = op.getWorkspace()) {
-    auto type = RankedTensorType::get({bytes}, IntegerType::get(op.getContext(), 8));
+  for (auto [i, t] : llvm::enumerate(op.getWorkspaceTypes())) {
+    auto type = cast<RankedTensorType>(t);
+    if (!type.hasStaticShape())
+      return op.emitOpError("has a workspace without a static shape; give its letters sizes");
     unsigned b = newBuffer(Value(), type, "workspace", layer);
     program.buffers[b].recomputed = launch.recomputed;
     program.buffers[b].workspaceOf = op;
-    launch.workspace = Place{Place::Buffer, b, 0, bytes, 0};
+    program.buffers[b].workspace = i;
+    launch.workspaces.push_back({Place::Buffer, b, 0, program.buffers[b].bytes, 0});
   }
   LogicalResult ok = success();
   op.getBody().walk([&](Operation *inner) {

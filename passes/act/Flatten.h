@@ -45,11 +45,12 @@ struct FlatBuffer {
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
   mlir::Value origin; // the result of a group, or the stack, that it holds, or
-  mlir::Operation *workspaceOf = nullptr; // the group whose workspace it is
+  mlir::Operation *workspaceOf = nullptr; // the group whose workspace it is,
+  unsigned workspace = 0;                 // and which of them
   FlatBuffer(mlir::Value origin) : origin(origin) {}
   /// The same for all that one part of the IR makes.
-  const void *source() const {
-    return workspaceOf ? workspaceOf : origin.getAsOpaquePointer();
+  std::pair<const void *, unsigned> source() const {
+    return {workspaceOf ? workspaceOf : origin.getAsOpaquePointer(), workspace};
   }
 };
 
@@ -83,8 +84,7 @@ struct FlatLaunch {
   int layer = -1;
   int run = -1; // into Program::runs, and which of that run's layers, from 0
   int64_t slice = 0;
-  std::vector<Place> inputs, results;
-  std::optional<Place> workspace;
+  std::vector<Place> inputs, results, workspaces;
   /// Parameters whose persistent buffers the group's effects touch, in the
   /// order of its AccumulateOp, AdamWOp, ... .
   std::vector<unsigned> effects;

@@ -350,9 +350,13 @@ void KernelFormer::emit() {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(replaced.lookupOrDefault(v));
+    SmallVector<Type> workspace;
+    for (Operation *op : k->ops)
+      if (auto lowerable = dyn_cast<LinalgOpInterface>(op))
+        llvm::append_range(workspace, lowerable.getWorkspaceTypes());
     auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
-                                 b.getStringAttr(nameOf(*k)), operands, b.getI64IntegerAttr(0),
-                                 DenseI64ArrayAttr());
+                                 b.getStringAttr(nameOf(*k)), operands,
+                                 b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
     Block *body = b.createBlock(&group.getBody());
     IRMapping inside;
     for (Value v : inputs)

@@ -78,7 +78,8 @@ private:
     Indices slices;
     bool crosses = false;
   };
-  using Kind = std::pair<const void *, int>; // source, run
+  using Source = std::pair<const void *, unsigned>;
+  using Kind = std::pair<Source, int>; // and run
   using AliveKinds = std::map<Kind, Alive>;
 
   void findSegments();
@@ -203,7 +204,7 @@ Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice, Weight 
   Polynomial total;
   // Of a value that every segment before this one has left: how many, at which
   // segments.
-  std::map<std::pair<const void *, std::string>, std::pair<Polynomial, Indices>> left;
+  std::map<std::pair<Source, std::string>, std::pair<Polynomial, Indices>> left;
   for (auto &[key, kind] : alive) {
     Polynomial bytes = times(kind, run, slice) * weight(kind.sample->type);
     int of = key.second;

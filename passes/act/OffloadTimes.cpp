@@ -85,8 +85,7 @@ private:
             start = std::max(start, left[other]);
     };
     llvm::for_each(launch.results, writes);
-    if (launch.workspace)
-      writes(*launch.workspace);
+    llvm::for_each(launch.workspaces, writes);
     out.waitSeconds += start - now;
     double seconds = costOf(launch);
     out.computeSeconds += seconds;

@@ -47,8 +47,7 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
   llvm::for_each(launch.inputs, touch);
   read.emplace_back(values.begin(), values.end());
   llvm::for_each(launch.results, touch);
-  if (launch.workspace)
-    touch(*launch.workspace);
+  llvm::for_each(launch.workspaces, touch);
   touched.emplace_back(values.begin(), values.end());
   touchedBytes.push_back(0);
   for (unsigned r : roots)

@@ -29,38 +29,28 @@ static int64_t bytesOf(Type type) {
              tensor.getElementType().getIntOrFloatBitWidth(), 8));
 }
 
-/// The gradient of attention is done in parts, which make the scores again. The
-/// operation has five products, of which dq's part is credited with the scores,
-/// dp and dq, and that of keys with dk and dv.
-static int64_t flopsOf(CostOpInterface op, unsigned part, unsigned parts) {
-  int64_t flops = op.getFlops();
-  auto grad = dyn_cast<AttentionGradOp>(op.getOperation());
-  if (!grad || parts == 1)
-    return flops;
-  int64_t d = grad.getQ().getType().getShape().back();
-  int64_t dv = grad.getV().getType().getShape().back();
-  int64_t unit = flops / (3 * d + 2 * dv);
-  return part == 0 ? unit * (2 * d + dv) : part == 1 ? unit * (d + dv) : 0;
-}
-
-llvm::json::Object act::aboutKernel(GroupOp group, const LoweredKernel &kernel,
-                                    unsigned part, unsigned parts) {
+llvm::json::Object act::aboutKernel(GroupOp group,
+                                    const LoweredKernel &kernel) {
   llvm::json::Array ops, shapes;
   int64_t flops = 0, bytes = 0;
   for (Operation &op : group.getBody().front().without_terminator()) {
     ops.push_back(op.getName().stripDialect());
-    if (auto cost = dyn_cast<CostOpInterface>(op))
-      flops = flopsSum({flops, flopsOf(cost, part, parts)});
+    if (auto cost = dyn_cast<CostOpInterface>(op); cost && kernel.isMain)
+      flops = flopsSum({flops, cost.getFlops()});
   }
   // The function's types: its arguments, and the results that are not in place.
   func::FuncOp function = kernel.function;
   FunctionType type = function.getFunctionType();
   llvm::SmallDenseSet<int64_t> inPlace;
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
+    auto result = function.getArgAttrOfType<IntegerAttr>(i, "act.inplace");
+    if (!result)
+      result = function.getArgAttrOfType<IntegerAttr>(i, "act.summed");
+    if (!result && function.getArgument(i).use_empty())
+      continue;
     shapes.push_back(shapeOf(t));
     bytes = flopsSum({bytes, bytesOf(t)});
-    if (auto result =
-            function.getArgAttrOfType<IntegerAttr>(i, "act.inplace")) {
+    if (result) { // read and written
       inPlace.insert(result.getInt());
       bytes = flopsSum({bytes, bytesOf(t)});
     }

@@ -160,7 +160,7 @@ FailureOr<const Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<i
   auto lowered = lowerGroup(group, inPlace, *kernels, form);
   if (failed(lowered))
     return failure();
-  for (auto [part, k] : llvm::enumerate(*lowered)) {
+  for (LoweredKernel &k : *lowered) {
     // Groups that lower to the same text are one kernel.
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -173,7 +173,7 @@ FailureOr<const Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<i
       k.function.setName(symbol);
       step.kernels.push_back({symbol, 1, 0});
       groupKernels.push_back(
-          {k.function, text, group, aboutKernel(group, k, part, lowered->size())});
+          {k.function, text, group, aboutKernel(group, k)});
     } else {
       k.function.erase();
     }
@@ -307,6 +307,8 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
           o = place(launch.inputs[k.index], *plan, *program);
         else if (k.kind == KernelOperand::Result)
           o = place(launch.results[k.index], *plan, *program);
+        else if (k.kind == KernelOperand::Workspace)
+          o = place(launch.workspaces[k.index], *plan, *program);
         else
           o = persistent(k, program->parameters[launch.effects[k.index]]);
         o.written = k.written;

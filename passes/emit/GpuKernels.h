@@ -23,10 +23,9 @@ struct GroupKernel {
   llvm::json::Object about;    ///< for the index of kernels
 };
 
-/// What the index of kernels says of part `part` of `parts` of `group`: ops,
-/// shapes, useful_flops, least_bytes.
-llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel,
-                               unsigned part, unsigned parts);
+/// What the index of kernels says of one of `group`: ops, shapes, useful_flops,
+/// least_bytes.
+llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel);
 
 /// Compiles them all, in their order. What has no form for the GPU is an error
 /// that names the act operation and its place.

@@ -21,10 +21,12 @@ public:
 
 private:
   /// The gradient of attention is as many kernels as there are orders to sum in.
-  enum class Part { Whole, Queries, Keys, Sinks, Bias };
+  /// On blocks keys come first, between what begins and what ends their sums.
+  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias };
   FailureOr<LoweredKernel> lower(Part part);
   LogicalResult body(Part part);
   LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
+  LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult effect(Operation *op, unsigned number);
 
   Value argument(Type type, KernelOperand operand) {
@@ -35,6 +37,13 @@ private:
   /// A persistent buffer that is read and replaced.
   Value state(Type type, KernelOperand::Kind kind, unsigned number) {
     return argument(type, {kind, number, true});
+  }
+  /// Workspace `number`, and where another part has written it.
+  Value workspace(unsigned number, bool written) {
+    return argument(workspaceType(number), {KernelOperand::Workspace, number, written});
+  }
+  RankedTensorType workspaceType(unsigned number) {
+    return plainTensor(*std::next(group.getWorkspaceTypes().begin(), number));
   }
   void produce(Value value, KernelOperand operand) {
     results.push_back(value);
@@ -52,7 +61,7 @@ private:
   SmallVector<KernelOperand> outputs;
   DenseMap<Value, Value> lowered;
   // Argument attributes can be set only when the function has its type.
-  SmallVector<std::pair<unsigned, unsigned>> marks;
+  SmallVector<std::tuple<unsigned, StringRef, unsigned>> marks;
 };
 
 RankedTensorType parameterType(Operation *op) {
@@ -73,7 +82,8 @@ RankedTensorType gradientType(Operation *op) {
 LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
   Location loc = op->getLoc();
   auto mark = [&](Value argument, Value value) {
-    marks.push_back({cast<BlockArgument>(argument).getArgNumber(), unsigned(results.size())});
+    marks.push_back({cast<BlockArgument>(argument).getArgNumber(), "act.inplace",
+                     unsigned(results.size())});
     results.push_back(value);
   };
   if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
@@ -125,51 +135,67 @@ LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
 }
 
 LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operands, Part part) {
-  bool sums = form == LinalgForm::Sums;
-  SmallVector<Value> values(2);
+  if (form == LinalgForm::Sums)
+    return attentionGradSums(op, operands, part);
+  SmallVector<Value> values;
+  if (part == Part::Queries) {
+    if (failed(lowerAttentionGradQ(b, op, operands, values)))
+      return failure();
+    lowered[op.getDq()] = values[0];
+    if (op.getDsinks())
+      lowered[op.getDsinks()] = values[1];
+  } else if (part == Part::Keys) {
+    if (failed(lowerAttentionGradKV(b, op, operands, values)))
+      return failure();
+    lowered[op.getDk()] = values[0];
+    lowered[op.getDv()] = values[1];
+  } else if (part == Part::Bias && op.getDbias()) {
+    return lowerAttentionGradBias(b, op, operands, lowered[op.getDbias()]);
+  }
+  return success();
+}
+
+LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange operands,
+                                               Part part) {
+  enum { sum, delta, turns, ticket }; // as the op's workspaces are
+  auto summed = [&](unsigned number, StringRef mark, unsigned result) {
+    Value v = workspace(number, true);
+    marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
+  };
   switch (part) {
   case Part::Whole:
     llvm_unreachable("a part is asked for");
-  case Part::Queries:
-    if (sums) {
-      if (failed(attentionGradQ(b, op, operands, values[0])))
-        return failure();
-    } else {
-      values.clear();
-      if (failed(lowerAttentionGradQ(b, op, operands, values)))
-        return failure();
-      if (op.getDsinks())
-        lowered[op.getDsinks()] = values[1];
-    }
-    lowered[op.getDq()] = values[0];
+  case Part::Begin: {
+    AttentionGradWorkspace begun;
+    attentionGradBegin(b, op, operands, begun);
+    Value made[] = {begun.sum, begun.delta, begun.turns, begun.ticket};
+    for (auto [number, v] : llvm::enumerate(made))
+      produce(v, {KernelOperand::Workspace, unsigned(number), true});
     return success();
-  case Part::Keys:
-    if (sums) {
-      if (failed(attentionGradKV(b, op, operands, values[0], values[1])))
-        return failure();
-    } else {
-      values.clear();
-      if (failed(lowerAttentionGradKV(b, op, operands, values)))
-        return failure();
-    }
-    lowered[op.getDk()] = values[0];
-    lowered[op.getDv()] = values[1];
+  }
+  case Part::Keys: {
+    Value dk, dv, added;
+    if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk, dv, added)))
+      return failure();
+    lowered[op.getDk()] = dk;
+    lowered[op.getDv()] = dv;
+    summed(sum, "act.summed", results.size());
+    summed(turns, "act.turns", results.size());
+    summed(ticket, "act.ticket", results.size());
+    results.push_back(added);
+    return success();
+  }
+  case Part::Queries:
+    attentionGradEnd(b, op, operands, workspace(sum, false), lowered[op.getDq()]);
     return success();
   case Part::Sinks:
-    if (!sums || !op.getDsinks())
-      return success();
-    if (failed(attentionGradSinks(b, op, operands, values[0])))
-      return failure();
-    lowered[op.getDsinks()] = values[0];
-    return success();
+    return op.getDsinks() ? attentionGradSinks(b, op, operands, workspace(delta, false),
+                                               lowered[op.getDsinks()])
+                          : success();
   case Part::Bias:
-    if (!op.getDbias())
-      return success();
-    if (failed(sums ? attentionGradBias(b, op, operands, values[0])
-                    : lowerAttentionGradBias(b, op, operands, values[0])))
-      return failure();
-    lowered[op.getDbias()] = values[0];
-    return success();
+    return op.getDbias() ? attentionGradBias(b, op, operands, workspace(delta, false),
+                                             lowered[op.getDbias()])
+                         : success();
   }
   return failure();
 }
@@ -226,7 +252,7 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part) {
     if (!value)
       continue; // another part makes it
     if (inPlace[r] >= 0) {
-      marks.push_back({unsigned(inPlace[r]), unsigned(results.size())});
+      marks.push_back({unsigned(inPlace[r]), "act.inplace", unsigned(results.size())});
       made.operands[inPlace[r]].written = true;
       results.push_back(value);
     } else {
@@ -236,8 +262,8 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part) {
   func::ReturnOp::create(b, group.getLoc(), results);
   function.setType(FunctionType::get(b.getContext(), entry->getArgumentTypes(),
                                      ValueRange(results).getTypes()));
-  for (auto [argument, result] : marks)
-    function.setArgAttr(argument, "act.inplace", b.getI64IntegerAttr(result));
+  for (auto [argument, mark, result] : marks)
+    function.setArgAttr(argument, mark, b.getI64IntegerAttr(result));
   llvm::append_range(made.operands, outputs);
   return made;
 }
@@ -253,10 +279,12 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     list.push_back(*one);
     return list;
   }
-  for (Part part : {Part::Queries, Part::Keys, Part::Sinks, Part::Bias}) {
+  // dq may lie where q does, which nobody reads once it is written.
+  for (Part part : {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries}) {
     auto made = lower(part);
     if (failed(made))
       return failure();
+    made->isMain = part == Part::Keys;
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else

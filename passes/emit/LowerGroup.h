@@ -13,6 +13,7 @@ struct KernelOperand {
   enum Kind {
     Input,     ///< operand `index` of the group
     Result,    ///< result `index` of the group
+    Workspace, ///< workspace `index` of the group
     Parameter, ///< the parameter of effect `index`, or what belongs to it:
     Gradient,
     Master,
@@ -28,6 +29,7 @@ struct KernelOperand {
 struct LoweredKernel {
   mlir::func::FuncOp function; // in the module of kernels, without a name yet
   llvm::SmallVector<KernelOperand> operands;
+  bool isMain = true; ///< of a group's kernels, the one that its FLOPs are in
 };
 
 /// Which of its linalg forms an op is lowered to.
@@ -37,7 +39,12 @@ enum class LinalgForm {
 };
 
 /// Lowers `group` into `kernels`. Usually to one function; the gradient of
-/// attention is two, or three with sinks. `inPlace[r]` is the operand whose
+/// attention is several, which hand each other what is in workspaces.
+/// Attributes of a function's arguments say what results are where: the result
+/// with the number `act.inplace` replaces the argument; what programs make of
+/// the one with the number `act.summed` is added to it, in the order that the
+/// arguments with `act.turns` and `act.ticket` keep, i32 numbers that begin as
+/// zeros. `inPlace[r]` is the operand whose
 /// memory result r has in this launch, or -1.
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
 lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels,

@@ -35,6 +35,8 @@ LogicalResult act::tile::lowerOp(Operation *op, HostBuilder &h) {
     return lowerControl(op, h);
   if (isa<LoadOp, StoreOp, AtomicAddOp>(op))
     return lowerMemory(op, h);
+  if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
+    return lowerTurn(op, h);
   if (isa<IotaOp, TransOp, ReshapeOp, ExpandDimsOp, BroadcastOp, JoinOp,
           SplitOp, ConvertLayoutOp>(op)) {
     return lowerShape(op, h);

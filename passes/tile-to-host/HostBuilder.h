@@ -71,6 +71,7 @@ mlir::LogicalResult lowerOp(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerBlockOp(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerShape(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerMemory(mlir::Operation *op, HostBuilder &h);
+mlir::LogicalResult lowerTurn(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerCombine(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerDot(DotOp op, HostBuilder &h);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, HostBuilder &h);

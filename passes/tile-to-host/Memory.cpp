@@ -78,22 +78,22 @@ struct Place {
   Value inside, address;
 };
 
-/// Where the element `at` of an access lies.
-Place placeOf(BlockAccessOpInterface op, const View &view, Type element,
-              ValueRange at, HostBuilder &h) {
+/// Where the element `at` of an access lies; without extents it has one.
+Place placeOf(Operation *op, ValueRange indices, ArrayRef<int64_t> extents,
+              const View &view, Type element, ValueRange at, HostBuilder &h) {
   OpBuilder &b = h.b;
   Value inside, offset = h.index(0);
   auto also = [&](Value c) {
     inside = inside ? Value(arith::AndIOp::create(b, h.loc, inside, c)) : c;
   };
   size_t next = 0;
-  for (auto [d, given] : llvm::enumerate(op.getIndices())) {
+  for (auto [d, given] : llvm::enumerate(indices)) {
     Value position;
     if (HostBuilder::isBlock(given)) {
       position = h.asIndex(h.element(given, at[next++]));
     } else {
       position = h.asIndex(h.scalar(given));
-      if (op.getExtents()[d] >= 0)
+      if (!extents.empty() && extents[d] >= 0)
         position = arith::AddIOp::create(b, h.loc, position, at[next++]);
     }
     also(arith::CmpIOp::create(b, h.loc, arith::CmpIPredicate::sge, position,
@@ -132,6 +132,11 @@ Place placeOf(BlockAccessOpInterface op, const View &view, Type element,
   Value address = LLVM::GEPOp::create(b, h.loc, view.pointer.getType(),
                                       b.getI8Type(), view.pointer, offset);
   return {inside, address};
+}
+
+Place placeOf(BlockAccessOpInterface op, const View &view, Type element,
+              ValueRange at, HostBuilder &h) {
+  return placeOf(op, op.getIndices(), op.getExtents(), view, element, at, h);
 }
 
 /// In memory an i1 is a byte, 0 or not.
@@ -230,6 +235,47 @@ LogicalResult lowerWrite(BlockAccessOpInterface op, Value value,
 }
 
 } // namespace
+
+LogicalResult act::tile::lowerTurn(Operation *op, HostBuilder &h) {
+  Value v = op->getOperand(0);
+  auto view = viewOf(v, op, h);
+  if (failed(view))
+    return failure();
+  auto type = cast<ViewType>(v.getType());
+  Type element = type.getElementType();
+  Place place = placeOf(op, op->getOperands().slice(1, type.getRank()), {},
+                        *view, element, {}, h);
+  bool counts = op->getNumResults();
+  auto branch =
+      scf::IfOp::create(h.b, h.loc, counts ? TypeRange(element) : TypeRange(),
+                        place.inside, counts);
+  {
+    OpBuilder::InsertionGuard guard(h.b);
+    h.b.setInsertionPointToStart(&branch.getThenRegion().front());
+    Value now = loadFrom(place.address, element, h);
+    if (auto wait = dyn_cast<WaitTurnOp>(op)) {
+      Value turn = arith::IndexCastOp::create(h.b, h.loc, element,
+                                              h.scalar(wait.getTurn()));
+      h.check(arith::CmpIOp::create(h.b, h.loc, arith::CmpIPredicate::ne, now,
+                                    turn),
+              "waits for a turn that no program before has passed");
+      return success();
+    }
+    Value one =
+        arith::ConstantOp::create(h.b, h.loc, h.b.getIntegerAttr(element, 1));
+    storeTo(added(now, one, h), place.address, h);
+    if (counts) {
+      scf::YieldOp::create(h.b, h.loc, now);
+      h.b.setInsertionPointToStart(&branch.getElseRegion().front());
+      scf::YieldOp::create(h.b, h.loc,
+                           ValueRange{arith::ConstantOp::create(
+                               h.b, h.loc, h.b.getIntegerAttr(element, 0))});
+    }
+  }
+  if (counts)
+    h.scalars.map(op->getResult(0), h.asIndex(branch.getResult(0)));
+  return success();
+}
 
 LogicalResult act::tile::lowerMemory(Operation *op, HostBuilder &h) {
   if (auto load = dyn_cast<LoadOp>(op))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/FuseLoops.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -29,17 +31,58 @@ bool runTogether(scf::ForOp a, scf::ForOp b) {
          a.getUnsignedCmp() == b.getUnsignedCmp();
 }
 
-/// From `first` to `last` memory is only read, and nothing is printed.
-bool onlyReads(Operation *first, Operation *last) {
-  for (Operation *op = first;; op = op->getNextNode()) {
-    auto effects = getEffectsRecursively(op);
-    if (!effects || !llvm::all_of(*effects, [](auto &e) {
-          return isa<MemoryEffects::Read>(e.getEffect());
-        }))
+/// Memory is only read, and nothing is printed.
+bool onlyReads(Operation *op) {
+  auto effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](auto &e) {
+           return isa<MemoryEffects::Read>(e.getEffect());
+         });
+}
+
+/// The argument behind a view, if its memory has no other name.
+Value ownMemory(Value view) {
+  while (auto made = view.getDefiningOp<TransposedViewOp>())
+    view = made.getView();
+  if (auto made = view.getDefiningOp<ViewOp>())
+    view = made.getPointer();
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel =
+      argument ? dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())
+               : gpu::GPUFuncOp();
+  bool own =
+      kernel && kernel.getArgAttr(argument.getArgNumber(),
+                                  LLVM::LLVMDialect::getNoAliasAttrName());
+  return own ? view : Value();
+}
+
+/// No iteration of `b` changes what the ops from `a` to `b` read: what it
+/// writes has arguments of its own.
+bool canBeMixed(scf::ForOp a, scf::ForOp b) {
+  for (Operation *op = a; op != b; op = op->getNextNode())
+    if (!onlyReads(op))
       return false;
-    if (op == last)
-      return true;
-  }
+  if (onlyReads(b))
+    return true;
+  llvm::SmallPtrSet<Value, 4> written;
+  bool known = true;
+  b.walk([&](Operation *op) {
+    if (op->getNumRegions() || isMemoryEffectFree(op) || isa<LoadOp>(op))
+      return;
+    Value memory = isa<AtomicAddOp>(op) ? ownMemory(op->getOperand(1))
+                   : isa<WaitTurnOp, PassTurnOp>(op)
+                       ? ownMemory(op->getOperand(0))
+                       : Value();
+    known &= memory != nullptr;
+    written.insert(memory);
+  });
+  auto kernel = b->getParentOfType<gpu::GPUFuncOp>();
+  return known && !kernel
+                       .walk([&](LoadOp load) {
+                         return written.contains(ownMemory(load.getView()))
+                                    ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+                       })
+                       .wasInterrupted();
 }
 
 /// Both read blocks of one tensor. Loops that do not would only hold each
@@ -88,7 +131,7 @@ struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
     SmallVector<scf::ForOp> loops(block.getOps<scf::ForOp>());
     for (auto [i, a] : llvm::enumerate(loops))
       for (scf::ForOp b : ArrayRef(loops).drop_front(i + 1))
-        if (runTogether(a, b) && onlyReads(a, b) && fusePair(a, b)) {
+        if (runTogether(a, b) && canBeMixed(a, b) && fusePair(a, b)) {
           clean(block.getParentOp());
           return true;
         }

@@ -45,6 +45,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
           LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp>(op))
     return lowerShared(op, t);
+  if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
+    return lowerTurn(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {

@@ -19,6 +19,17 @@
 //     start              full            rest             end
 //       |  all masks      |  no mask      |  masks of ends  |
 //
+// Iterations in which programs take turns (tile.wait_turn) can be left out,
+// too, if nobody waits for them. That is so where an iteration that is hidden
+// by a mask's start is hidden from all programs behind, and one that is hidden
+// by its end from all before: then the first kind has no turn, and the second
+// passes its turn at once, as those that come after have it still to come:
+//
+//     turn 0    full  end   pass  pass      a window of two blocks: rows are
+//     the turn 1          full  end   pass      programs, columns the
+//     iterations, of turn 2                full  end       which each waits for
+//     0, 1, 2 ...
+//
 // If nothing can be left out, the three are the iterations in which all
 // comparisons are constant, mixed, and constant again.
 #include "passes/tile/AffineBlocks.h"
@@ -58,6 +69,8 @@ struct Piece {
   SmallVector<First> after;
   /// `to` is the latest of these, if that is earlier.
   SmallVector<First> until;
+  /// Of the body only this is left: that the turn is passed.
+  bool onlyPasses = false;
 };
 
 /// x < y or x <= y as x - y + constant < 0.
@@ -123,7 +136,11 @@ public:
 
 private:
   bool planParts();
+  /// Whether iterations may be left out for such a mask: as above.
+  bool leavesTurns(const First &hidden);
   bool planThirds();
+  /// Behind the earliest of `ends` the turn is passed.
+  void planPasses(ArrayRef<First> ends);
   /// Whether `x` surely has all iterations that `y` has; and those of the loop.
   bool covers(const First &x, const First &y);
   bool isWhole(const First &x);
@@ -142,6 +159,7 @@ private:
   SmallVector<Mask> begins, ends; // what leaves out the first, the last blocks
   Facts always;
   std::vector<Piece> pieces;
+  SmallVector<WaitTurnOp> waits;
 };
 
 bool Splitting::covers(const First &x, const First &y) {
@@ -189,6 +207,7 @@ bool Splitting::plan() {
   auto step = getConstantIntValue(loop.getStep());
   if (loop.getUnsignedCmp() || (step && (*step <= 0 || *step > INT32_MAX)))
     return false;
+  loop.walk([&](WaitTurnOp wait) { waits.push_back(wait); });
   loop.getBody()->walk([&](arith::CmpIOp op) {
     auto mask = maskOf(op, loop, sums);
     if (!mask || !overStart(mask->mixed) || !overStart(mask->same))
@@ -206,9 +225,11 @@ bool Splitting::plan() {
   // empty, whatever it is itself.
   for (const Mask &mask : masks) {
     for (bool alone : {true, false}) {
-      if (doesNothing(loop, factsWhere(mask, /*after=*/true, alone)))
+      if (leavesTurns(mask.mixed) &&
+          doesNothing(loop, factsWhere(mask, /*after=*/true, alone)))
         ends.push_back(mask);
-      else if (doesNothing(loop, factsWhere(mask, /*after=*/false, alone)))
+      else if (leavesTurns(mask.same) &&
+               doesNothing(loop, factsWhere(mask, /*after=*/false, alone)))
         begins.push_back(mask);
       else
         continue;
@@ -221,6 +242,19 @@ bool Splitting::plan() {
     return false;
   pieces.assign(1, Piece{always, {}, {}, {}, {}});
   return true;
+}
+
+bool Splitting::leavesTurns(const First &hidden) {
+  return llvm::all_of(waits, [&](WaitTurnOp wait) {
+    auto turn = sums.of(wait.getTurn());
+    if (!turn || turn->number.symbols.size() != 1)
+      return false;
+    auto [program, factor] = *turn->number.symbols.begin();
+    return llvm::all_of(hidden.most.symbols,
+                        [&, p = program, f = factor](auto symbol) {
+                          return symbol.first == p && symbol.second * f > 0;
+                        });
+  });
 }
 
 bool Splitting::planParts() {
@@ -246,7 +280,10 @@ bool Splitting::planParts() {
   if (!someFull) {
     left.to = rest.to;
     pieces = {left};
-    return !left.from.empty() || !left.to.empty();
+    if (left.from.empty() && left.to.empty())
+      return false;
+    planPasses(rest.to);
+    return true;
   }
   if (!begins.empty()) {
     left.until = full.from;
@@ -259,7 +296,17 @@ bool Splitting::planParts() {
     rest.after = full.to;
     pieces.push_back(rest);
   }
+  planPasses(rest.to);
   return true;
+}
+
+void Splitting::planPasses(ArrayRef<First> ends) {
+  if (waits.empty() || ends.empty())
+    return;
+  Piece passes;
+  passes.after.assign(ends.begin(), ends.end());
+  passes.onlyPasses = true;
+  pieces.push_back(passes);
 }
 
 bool Splitting::planThirds() {
@@ -348,6 +395,15 @@ Value Splitting::extreme(ArrayRef<First> points, bool latest, OpBuilder &b) {
   return all;
 }
 
+/// What is left is of no use without them, and folded away.
+static void keepPasses(scf::ForOp loop) {
+  loop.getBody()->getTerminator()->setOperands(loop.getRegionIterArgs());
+  loop.walk([](Operation *op) {
+    if (isa<WaitTurnOp, AtomicAddOp>(op))
+      op->erase();
+  });
+}
+
 void Splitting::apply() {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -372,6 +428,8 @@ void Splitting::apply() {
     if (to)
       part.setUpperBound(to);
     part.getInitArgsMutable().assign(carried);
+    if (piece.onlyPasses)
+      keepPasses(part);
     for (auto [v, holds] : piece.facts) {
       Operation *op = map.lookup(v).getDefiningOp();
       OpBuilder before(op);

@@ -313,6 +313,9 @@ bool Numbering::isWithoutEffect(Operation &op) {
   }
   if (auto atomic = dyn_cast<AtomicAddOp>(op))
     return isZero(of(atomic.getValue()));
+  // Whose turn it is has no part in what is computed.
+  if (isa<WaitTurnOp, PassTurnOp>(op))
+    return true;
   return isa<LoadOp>(op) || isMemoryEffectFree(&op);
 }
 

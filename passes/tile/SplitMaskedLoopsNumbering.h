@@ -39,7 +39,8 @@ public:
   bool isZero(mlir::Value v) { return isZero(of(v)); }
   mlir::TypedAttr constantOf(mlir::Value v) { return entries[of(v)].constant; }
   /// Whether an iteration leaves the carried values as they are and writes
-  /// nothing, where the named values are true or false.
+  /// nothing, where the named values are true or false. Turns count as nothing:
+  /// whoever leaves out an iteration sees to it that others get theirs.
   bool proves(mlir::scf::ForOp loop,
               llvm::ArrayRef<std::pair<mlir::Value, bool>> facts);
 

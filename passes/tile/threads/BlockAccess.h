@@ -21,6 +21,10 @@ struct ViewParts {
 };
 ViewParts viewParts(mlir::Value view, ThreadBuilder &t);
 
+/// A block as it is. A scalar is a block of one element, of which every thread
+/// has a copy.
+mlir::RankedTensorType accessedBlock(mlir::Type type, ThreadBuilder &t);
+
 class BlockAccess {
 public:
   /// `block`: the tensor type, with its layout. `indices`, `extents`: as in

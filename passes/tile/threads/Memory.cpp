@@ -171,17 +171,8 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w,
   return out;
 }
 
-/// A scalar is a block of one element, of which every thread has a copy.
-RankedTensorType blockOf(Type type, ThreadBuilder &t) {
-  if (auto block = dyn_cast<RankedTensorType>(type))
-    return block;
-  auto everywhere =
-      act::layout::Tower({1}).copiesInLanes(32).copiesInWarps(t.warps).get();
-  return with(RankedTensorType::get({1}, type), *everywhere);
-}
-
 LogicalResult lowerLoad(LoadOp op, ThreadBuilder &t) {
-  RankedTensorType type = blockOf(op.getType(), t);
+  RankedTensorType type = accessedBlock(op.getType(), t);
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
   Type element = type.getElementType();
   int64_t bytes = access.vector * bytesOf(element);
@@ -208,7 +199,7 @@ Value andAlso(Value a, Value c, ThreadBuilder &t) {
 }
 
 LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
-  RankedTensorType type = blockOf(op.getValue().getType(), t);
+  RankedTensorType type = accessedBlock(op.getValue().getType(), t);
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
   Type element = type.getElementType();
   int64_t bytes = access.vector * bytesOf(element);
@@ -269,7 +260,7 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
 }
 
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
-  RankedTensorType type = blockOf(op.getValue().getType(), t);
+  RankedTensorType type = accessedBlock(op.getValue().getType(), t);
   Type element = type.getElementType();
   const char *ptx = element.isF32()         ? "f32"
                     : element.isF64()       ? "f64"
@@ -318,6 +309,14 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
 }
 
 } // namespace
+
+RankedTensorType act::tile::accessedBlock(Type type, ThreadBuilder &t) {
+  if (auto block = dyn_cast<RankedTensorType>(type))
+    return block;
+  auto everywhere =
+      act::layout::Tower({1}).copiesInLanes(32).copiesInWarps(t.warps).get();
+  return with(RankedTensorType::get({1}, type), *everywhere);
+}
 
 LogicalResult act::tile::lowerMemory(Operation *op, ThreadBuilder &t) {
   if (auto load = dyn_cast<LoadOp>(op))

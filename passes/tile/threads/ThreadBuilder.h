@@ -130,6 +130,7 @@ mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);
 
 /// Registers of a block of type `from` as the layout of `to` wants them, by way
 /// of shared memory where other threads have them.

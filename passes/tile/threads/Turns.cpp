@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns, by one thread for all: it waits and a barrier tells the others, or a
+// barrier tells it that the others are done and it passes the turn. Its release
+// and its acquire stand for all of them, as a barrier orders what is before and
+// after it (PTX ISA, memory consistency model: causality order).
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/threads/BlockAccess.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// Does `body` in the first thread; outside of the view nothing is done.
+void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
+  Value when = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
+                                     t.thread, t.i32(0));
+  if (inside)
+    when = arith::AndIOp::create(t.b, t.loc, when, inside);
+  OpBuilder::InsertionGuard guard(t.b);
+  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), when, false);
+  t.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  body();
+}
+
+} // namespace
+
+LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
+  Value view = op->getOperand(0);
+  size_t rank = cast<ViewType>(view.getType()).getRank();
+  ValueRange indices = op->getOperands().slice(1, rank);
+  SmallVector<int64_t> extents(rank, -1);
+  BlockAccess access(view, indices, extents, accessedBlock(t.b.getI32Type(), t),
+                     t);
+  Value pointer = access.pointer(0), inside = access.inside(0);
+  auto at = [&](int64_t operand) {
+    return "[$" + std::to_string(operand) + " + " +
+           std::to_string(access.offset(0)) + "]";
+  };
+  if (auto wait = dyn_cast<WaitTurnOp>(op)) {
+    Value turn = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
+                                            t.scalar(wait.getTurn()));
+    once(inside, t, [&] {
+      t.inlinePtx(Type(),
+                  "{ .reg .pred %wait; .reg .b32 %now; again_${:uid}: "
+                  "ld.acquire.gpu.global.b32 %now, " +
+                      at(0) +
+                      "; setp.ne.s32 %wait, %now, $1; "
+                      "@%wait bra again_${:uid}; }",
+                  "l,r,~{memory}", {pointer, turn});
+    });
+    t.barrier();
+    return success();
+  }
+  if (isa<PassTurnOp>(op)) {
+    t.barrier();
+    once(inside, t, [&] {
+      t.inlinePtx(Type(), "red.release.gpu.global.add.u32 " + at(0) + ", 1;",
+                  "l,~{memory}", {pointer});
+    });
+    return success();
+  }
+  Value aside = t.scratch(4);
+  once(inside, t, [&] {
+    Value ticket =
+        t.inlinePtx(t.b.getI32Type(),
+                    "atom.relaxed.gpu.global.add.u32 $0, " + at(1) + ", 1;",
+                    "=r,l,~{memory}", {pointer});
+    LLVM::StoreOp::create(t.b, t.loc, ticket, aside);
+  });
+  t.barrier();
+  Value ticket = LLVM::LoadOp::create(t.b, t.loc, t.b.getI32Type(), aside);
+  t.scalars.map(op->getResult(0), arith::IndexCastUIOp::create(
+                                      t.b, t.loc, t.b.getIndexType(), ticket));
+  return success();
+}
