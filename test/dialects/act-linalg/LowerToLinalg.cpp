@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-lower-linalg FILE [--sums | --host=LIBRARY]: prints FILE with every act
-// op of its functions replaced by its linalg form; with --sums, by the one
-// without loops. The functions' arguments and results lose their encodings;
-// everything else stays. run.py compiles what this prints and compares values.
-// With --host, the functions are compiled as host kernels instead, and their
-// names, grids and scratch are printed.
+// act-lower-linalg FILE [--sums | --groups | --host=LIBRARY]: prints FILE with
+// every act op of its functions replaced by its linalg form; with --sums, by
+// the one without loops. The functions' arguments and results lose their
+// encodings; everything else stays. run.py compiles what this prints and
+// compares values. With --groups, the function's ops are one group, and what is
+// printed are the kernels that a GPU has for it, in order; test.operands says
+// what is bound to each: input 0, result 1, workspace 2 of i32[96]. With
+// --host, the functions are compiled as host kernels instead, and their names,
+// grids and scratch are printed.
 //
 // The update ops act on buffers that belong to a parameter. Here they take them
 // from the function's first arguments, in the order of OptimizerLowering.h, and
@@ -19,6 +22,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/act/FormKernels.h"
+#include "passes/emit/LowerGroup.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
@@ -123,6 +128,49 @@ static LogicalResult lower(func::FuncOp func, bool sums) {
   return success();
 }
 
+// What a kernel's pointer is bound to.
+static std::string nameOf(const KernelOperand &operand, GroupOp group) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (operand.kind == KernelOperand::Workspace) {
+    auto type = cast<RankedTensorType>(
+        *std::next(group.getWorkspaceTypes().begin(), operand.index));
+    os << "workspace " << operand.index << " of " << type.getElementType()
+       << "[" << type.getNumElements() << "]";
+  } else {
+    os << (operand.kind == KernelOperand::Input ? "input " : "result ")
+       << operand.index;
+  }
+  if (operand.written)
+    os << ", written";
+  return text;
+}
+
+// Prints the kernels of the one group that the functions' ops are.
+static int printGroups(ModuleOp module) {
+  if (failed(formKernels(module)))
+    return 1;
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  Builder b(module.getContext());
+  WalkResult walked = module.walk([&](GroupOp group) -> WalkResult {
+    auto lowered = lowerGroup(group, {}, *kernels, LinalgForm::Sums);
+    if (failed(lowered))
+      return WalkResult::interrupt();
+    for (auto [i, k] : llvm::enumerate(*lowered)) {
+      k.function.setName("kernel" + std::to_string(i));
+      SmallVector<Attribute> names;
+      for (const KernelOperand &operand : k.operands)
+        names.push_back(b.getStringAttr(nameOf(operand, group)));
+      k.function->setAttr("test.operands", b.getArrayAttr(names));
+    }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted() || failed(verify(*kernels)))
+    return 1;
+  kernels->print(llvm::outs());
+  return 0;
+}
+
 // Compiles the functions as host kernels into a shared object and prints
 // `symbol grid scratch` for each.
 static int emitHostKernels(ModuleOp module, StringRef path) {
@@ -145,9 +193,11 @@ static int emitHostKernels(ModuleOp module, StringRef path) {
 
 int main(int argc, char **argv) {
   StringRef option = argc > 2 ? argv[2] : "";
-  bool sums = option == "--sums", host = option.consume_front("--host=");
-  if (argc < 2 || argc > 3 || (argc == 3 && !sums && !host)) {
-    llvm::errs() << "usage: act-lower-linalg FILE [--sums | --host=LIBRARY]\n";
+  bool sums = option == "--sums", groups = option == "--groups",
+       host = option.consume_front("--host=");
+  if (argc < 2 || argc > 3 || (argc == 3 && !sums && !groups && !host)) {
+    llvm::errs() << "usage: act-lower-linalg FILE [--sums | --groups | "
+                    "--host=LIBRARY]\n";
     return 1;
   }
   DialectRegistry registry;
@@ -161,6 +211,8 @@ int main(int argc, char **argv) {
   auto module = parseSourceFile<ModuleOp>(argv[1], &context);
   if (!module)
     return 1;
+  if (groups)
+    return printGroups(*module);
   for (auto func : module->getOps<func::FuncOp>())
     if (failed(lower(func, sums)))
       return 1;

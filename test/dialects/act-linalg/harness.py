@@ -10,6 +10,7 @@ import ctypes
 import dataclasses
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -181,17 +182,18 @@ class BlockKernels:
         self.lower, self.folder, self.options = pathlib.Path(lower), folder, list(options)
         self.opt, self.run = (self.lower.parent / n for n in ("act-opt", "act-run"))
 
-    def kernel(self, case, stem, tightness=0):
+    def kernel(self, case, stem, form, tightness=0):
+        """(errors, the kernels as a file, its functions' headers)"""
         text = self.folder / f"{stem}.mlir"
         text.write_text(case.preamble + "\n" + case.function())
-        sums = subprocess.run([self.lower, text, "--sums"], capture_output=True, text=True)
+        sums = subprocess.run([self.lower, text, form], capture_output=True, text=True)
         if sums.returncode:
-            return sums.stderr, None
+            return sums.stderr, None, []
         linalg, tile = self.folder / f"{stem}.linalg.mlir", self.folder / f"{stem}.tile.mlir"
         linalg.write_text(sums.stdout)
         done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile=tightness={tightness}", "-o", tile],
                               capture_output=True, text=True)
-        return done.stderr, tile
+        return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
 
     def parts(self, case):
         outputs = []
@@ -200,42 +202,72 @@ class BlockKernels:
             outputs += self.call(one)
         return outputs
 
+    def launch(self, case, stem, form, tile, entry, args):
+        # As compileGpuKernels does: smaller blocks until there is room.
+        for tightness in range(1, 8):
+            done = subprocess.run([self.run, "kernel", tile, "--entry", entry, "--threads=1",
+                                   *self.options, *args], capture_output=True, text=True)
+            if tightness > 6 or "bytes of shared memory; a block has" not in done.stderr:
+                break
+            tile = self.kernel(case, stem, form, tightness)[1]
+        if done.returncode:
+            raise Refused(done.stderr[:600])
+
+    def inputs(self, case):
+        for i, (value, kind) in enumerate(zip(case.inputs, case.types)):
+            if kind.startswith("tensor"):
+                file = self.folder / f"{case.name}.{i}.npy"
+                np.save(file, bits(np.ascontiguousarray(value)))
+                yield f"in:{file}"
+            else:
+                yield f"{kind}:{value}"
+
+    def outputs(self, case):
+        for i, kind in enumerate(case.results):
+            dtype = DTYPES[element(kind)]
+            stored = bits(np.zeros(1, dtype)).dtype
+            size = ",".join(map(str, shape(kind))) or "1"
+            file = self.folder / f"{case.name}.out{i}.npy"
+            yield f"out:{stored.kind}{8 * stored.itemsize}[{size}]:{file}", file, dtype, shape(kind)
+
     def call(self, case):
-        # As lowerGroup does: a kernel for each order of sums.
+        # What lowerGroup makes several kernels of is run as these.
         if "act.attention_grad" in case.text and len(case.results) > 1:
-            return self.parts(case)
-        stem = case.name
-        error, tile = self.kernel(case, stem)
+            return self.group(case)
+        error, tile, _ = self.kernel(case, case.name, "--sums")
         if "unlike shapes" in error and len(case.results) > 1:
             return self.parts(case)
         if error:
             raise Refused(error.splitlines()[0])
-        args = []
-        for i, (value, kind) in enumerate(zip(case.inputs, case.types)):
-            if kind.startswith("tensor"):
-                file = self.folder / f"{stem}.{i}.npy"
-                np.save(file, bits(np.ascontiguousarray(value)))
-                args += ["--arg", f"in:{file}"]
-            else:
-                args += ["--arg", f"{kind}:{value}"]
-        outputs = []
-        for i, kind in enumerate(case.results):
-            file, dtype = self.folder / f"{stem}.out{i}.npy", DTYPES[element(kind)]
-            stored = bits(np.zeros(1, dtype)).dtype
-            size = ",".join(map(str, shape(kind))) or "1"
-            name = f"{stored.kind}{8 * stored.itemsize}"
-            args += ["--arg", f"out:{name}[{size}]:{file}"]
-            outputs.append((file, dtype, shape(kind)))
-        # As compileGpuKernels does: smaller blocks until there is room.
-        for tightness in range(1, 8):
-            done = subprocess.run([self.run, "kernel", tile, "--threads=1", *self.options, *args],
-                                  capture_output=True, text=True)
-            if tightness > 6 or "bytes of shared memory; a block has" not in done.stderr:
-                break
-            _, tile = self.kernel(case, stem, tightness)
-        if done.returncode:
-            raise Refused(done.stderr[:600])
-        return [np.load(file).view(dtype).reshape(size) for file, dtype, size in outputs]
+        outputs = list(self.outputs(case))
+        args = [*self.inputs(case), *(o[0] for o in outputs)]
+        self.launch(case, case.name, "--sums", tile, case.name,
+                    [x for a in args for x in ("--arg", a)])
+        return [np.load(file).view(dtype).reshape(size) for _, file, dtype, size in outputs]
+
+    def group(self, case):
+        error, tile, headers = self.kernel(case, case.name, "--groups")
+        if error:
+            raise Refused(error.splitlines()[0])
+        inputs, outputs = list(self.inputs(case)), list(self.outputs(case))
+        written = set()
+        for n, header in enumerate(headers):
+            args = []
+            for what in re.findall(r'"([^"]*)"', header.split("test.operands")[1]):
+                kind, index = what.split()[:2]
+                index = int(index.rstrip(","))
+                if kind == "input":
+                    args.append(inputs[index])
+                elif kind == "result":
+                    args.append(outputs[index][0])
+                else:
+                    file = self.folder / f"{case.name}.workspace{index}.npy"
+                    fresh, written = file not in written, written | {file}
+                    args.append(f"out:{what.split()[3].rstrip(',')}:{file}" if fresh else
+                                f"{'inout' if 'written' in what else 'in'}:{file}")
+            self.launch(case, case.name, "--groups", tile, f"kernel{n}",
+                        [x for a in args for x in ("--arg", a)])
+        return [np.load(file).view(dtype).reshape(size) for _, file, dtype, size in outputs]
 
 
 class Refused(Exception):
