@@ -303,15 +303,26 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
     if (failed(in))
       return failure();
     Value sides[2];
+    Type elements[2];
+    for (int i : {0, 1})
+      elements[i] = getElementTypeOrSelf(in->blocks[i].value.getType());
     for (Value factor : {factors->first, factors->second}) {
       unsigned number = cast<BlockArgument>(factor).getArgNumber();
       BlockValue v = in->blocks[number];
-      Type element = getElementTypeOrSelf(v.value.getType());
+      Type element = elements[number];
       // Memory is zero outside of a tensor; what is computed may be anything.
       if (!argumentBehind(op.getDpsInputs()[number]))
         v = masked(v, inner, place,
                    arith::ConstantOp::create(
                        b, loc, neutralOf(CombineKind::Add, element)));
+      // Of a computed f32 and a tensor of 16 bits: in 16 bits.
+      if (Type other = elements[1 - number];
+          element.isF32() && isNarrow(other)) {
+        Type narrow = other;
+        if (auto block = dyn_cast<RankedTensorType>(v.value.getType()))
+          narrow = block.clone(other);
+        v.value = arith::TruncFOp::create(b, loc, narrow, v.value);
+      }
       // Rows first or last, the side says it.
       bool rows = llvm::is_contained(v.axes, wanted[0]);
       sides[!rows] =
@@ -319,15 +330,6 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
     }
     if (!sides[0] || !sides[1])
       return op.emitOpError("multiplies two blocks of the same axis");
-    Type types[2] = {getElementTypeOrSelf(sides[0].getType()),
-                     getElementTypeOrSelf(sides[1].getType())};
-    // Of a computed f32 and a tensor of 16 bits: in 16 bits.
-    for (int i : {0, 1})
-      if (types[i].isF32() && isNarrow(types[1 - i]))
-        sides[i] = arith::TruncFOp::create(
-            b, loc,
-            cast<RankedTensorType>(sides[i].getType()).clone(types[1 - i]),
-            sides[i]);
     return Value(DotOp::create(b, loc, sides[0], sides[1], acc, precision));
   };
   Value start = spread(*first, wanted);

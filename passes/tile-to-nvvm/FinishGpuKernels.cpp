@@ -24,6 +24,10 @@ struct FinishGpuKernels
         continue;
       kernel->removeAttr(most);
       kernel->setAttr(required, block);
+      // All registers to a block that needs them: without a word ptxas may take
+      // half as many and spill.
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      Builder(kernel).getI32IntegerAttr(1));
     }
   }
 };

@@ -131,6 +131,7 @@ private:
   gpu::GPUFuncOp kernel;
   int64_t warps;
   llvm::DenseMap<Value, Distributed> layouts;
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> dotWarps;
   std::deque<Value> work;
 };
 
@@ -300,7 +301,7 @@ std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
 
 LogicalResult Assignment::seedDots() {
   WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
-    auto [m, n] = warpsOf(dot);
+    auto [m, n] = dotWarps[dot] = warpsOf(dot);
     if (!m)
       return dot.emitOpError()
              << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
@@ -412,7 +413,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   };
   if (auto dot = dyn_cast<DotOp>(op)) {
     Distributed acc = layoutOf(dot.getResult());
-    auto [m, n] = warpsOf(dot);
+    auto [m, n] = dotWarps.at(dot);
     int64_t bits = blockType(dot.getA()).getElementTypeBitWidth();
     auto a =
         layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);

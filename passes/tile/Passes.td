@@ -125,6 +125,27 @@ def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lets conversions of computed blocks share memory and barriers";
+  let description = [{
+    A conversion of a layout that moves elements between threads goes through
+    shared memory: a barrier, stores, a barrier, loads. Where a block of two
+    dimensions is converted several times, also transposed, it is stored once,
+    and what is converted at about the same time waits at one barrier.
+
+    Example: with %ds and %p as the operands of three dots, before and after
+    ```mlir
+    %a = tile.convert_layout %ds ...         %s = tile.alloc_shared ...
+    %t = tile.trans %p                       %r = tile.alloc_shared ...
+    %b = tile.convert_layout %t ...          tile.store_shared %ds, %s ...
+    %u = tile.trans %ds                      tile.store_shared %p, %r ...
+    %c = tile.convert_layout %u ...          tile.barrier
+                                             %a = tile.load_shared %s ...
+    ```
+  }];
+  let dependentDialects = ["::act::tile::TileDialect"];
+}
+
 def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "writes what one thread does";
   let description = [{

@@ -31,11 +31,12 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   // the one use of a load.
   pm.addPass(createCSEPass());
   pm.addPass(createStageLoadsPass());
+  pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass());
   pm.addPass(createCSEPass());
-  // Lanes and registers are known now: what of a row needs no exchange in a loop,
-  // and that a warp can ask whether its own scaling is by 1.
+  // Lanes and registers are known now: what of a row needs no exchange in a
+  // loop, and that a warp can ask whether its own scaling is by 1.
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
 }

@@ -5,6 +5,7 @@
 //     exp(s c - m)   of a block s, a constant c and a row m
 //                    fma, ex2            2 instead of mul, sub and a polynomial
 //     max(s c)       max                 1 instead of mul and max
+//     a b - m        of a product        0 instead of sub: it begins with -m
 //
 // What a row costs is a small part of what its block costs: there the
 // multiplications go.
@@ -25,6 +26,26 @@ using namespace act::tile;
 namespace {
 
 bool isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>(); }
+
+/// What a block repeats, and the ops that repeat it, from the block inwards.
+Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
+  Along none;
+  while (Value inner = behindShape(v, none)) {
+    ops.push_back(v.getDefiningOp());
+    v = inner;
+  }
+  return v;
+}
+
+/// `v` repeated as these ops did it.
+Value repeated(Value v, ArrayRef<Operation *> repeats, OpBuilder &b) {
+  for (Operation *repeat : llvm::reverse(repeats)) {
+    Operation *copy = b.clone(*repeat);
+    copy->setOperand(0, v);
+    v = copy->getResult(0);
+  }
+  return v;
+}
 
 bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
 
@@ -125,15 +146,25 @@ struct NoGuardOfFinite : OpRewritePattern<arith::CmpFOp> {
   }
 };
 
-/// What a block repeats, and the ops that repeat it, from the block inwards.
-Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
-  Along none;
-  while (Value inner = behindShape(v, none)) {
-    ops.push_back(v.getDefiningOp());
-    v = inner;
+/// a b - m of a product that begins with zeros, and a row m: it begins with -m.
+struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SubFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto dot = op.getLhs().getDefiningOp<DotOp>();
+    SmallVector<Operation *> repeats;
+    Value row = behindRepeats(op.getRhs(), repeats);
+    if (!dot || !isInLoop(op) || repeats.empty() || !dot->hasOneUse() ||
+        dot->getBlock() != op->getBlock() || constantOf(dot.getAcc()) != 0.0)
+      return failure();
+    Value less = repeated(arith::NegFOp::create(rewriter, op.getLoc(), row),
+                          repeats, rewriter);
+    auto begun = cast<DotOp>(rewriter.clone(*dot));
+    begun.getAccMutable().assign(less);
+    rewriter.replaceOp(op, begun);
+    return success();
   }
-  return v;
-}
+};
 
 /// exp and exp2 in a kernel's loops.
 class Exponentials {
@@ -193,12 +224,7 @@ private:
     b.setInsertionPoint(op);
     if (isa<math::ExpOp>(op))
       rows.insert(row);
-    Value less = times(row, -baseOf(op));
-    for (Operation *repeat : llvm::reverse(repeats)) {
-      Operation *copy = b.clone(*repeat);
-      copy->setOperand(0, less);
-      less = copy->getResult(0);
-    }
+    Value less = repeated(times(row, -baseOf(op)), repeats, b);
     replace(op, math::FmaOp::create(b, op->getLoc(), x.x,
                                     splat(b, op->getLoc(), x.x.getType(), by),
                                     less));
@@ -229,8 +255,8 @@ private:
 struct SimplifyMath : act::tile::impl::SimplifyMathPassBase<SimplifyMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ScaleAfterMaximum, ScaleAfterSelect, NoGuardOfFinite>(
-        &getContext());
+    patterns.add<BeginWithRow, ScaleAfterMaximum, ScaleAfterSelect,
+                 NoGuardOfFinite>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk(

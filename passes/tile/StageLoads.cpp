@@ -168,21 +168,7 @@ void Staging::read(const Staged &s, Value shared, ValueRange slot) {
   OpBuilder::InsertionGuard guard(b);
   for (ConvertLayoutOp conversion : s.conversions) {
     b.setInsertionPoint(conversion);
-    auto wanted = cast<RankedTensorType>(conversion.getType());
-    Value v;
-    auto trans = conversion.getInput().getDefiningOp<TransOp>();
-    if (trans) {
-      // The wanted layout with its dimensions swapped is the block's.
-      auto type = with(block, swapped(distributed(wanted)));
-      v = LoadSharedOp::create(b, loc, type, shared, slot);
-      v = TransOp::create(b, loc, wanted, v);
-    } else {
-      v = LoadSharedOp::create(b, loc, wanted, shared, slot);
-    }
-    conversion.getResult().replaceAllUsesWith(v);
-    conversion.erase();
-    if (trans && trans->use_empty())
-      trans.erase();
+    readFrom(shared, slot, conversion, b);
   }
   if (!load->use_empty()) {
     b.setInsertionPoint(load);

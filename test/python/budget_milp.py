@@ -153,7 +153,7 @@ class Graph:
         taken = [(r, inputs[int(n)]) for r, n in zip(results, inplace.split(",") if inplace else [])
                  if int(n) >= 0 and inputs[int(n)] is not None]
         self.launches.append((sorted({v for v in inputs if v is not None}), results, taken,
-                              int(group.attribute(r"workspace = (\d+)", "0"))))
+                              sum(group.workspace_bytes())))
 
     def total(self):
         return sum(op.cost for op in self.ops)

@@ -54,6 +54,12 @@ class Op:
         return [tensor_bytes(t) for t in TENSOR.findall(self.rest.rsplit("->", 1)[1])]
 
 
+    def workspace_bytes(self):
+        """What the kernel of a group needs while it runs."""
+        types = self.attribute(r"workspace = \[((?:tensor<[^>]*>(?:, )?)*)\]", "")
+        return [tensor_bytes(t) for t in TENSOR.findall(types)]
+
+
 class Function:
     def __init__(self):
         self.arguments, self.ops = [], []
@@ -166,6 +172,8 @@ class Liveness:
             if value:
                 value.read(time)
         results = [self.new(n) for n in op.result_bytes()]
+        for n in op.workspace_bytes():
+            self.new(n)
         for b in results:
             b.on_host = any(inner.name == "act.offload" for inner in op.body)
         inplace = op.attribute(r"inplace = array<i64: ([-\d, ]+)>", "")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/SharedAddress.h"
 #include "act/Layout/Blocked.h"
+#include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
 
 using namespace mlir;
@@ -140,4 +141,25 @@ Value SharedAddress::at(size_t i) {
   if (!v)
     v = arith::XOrIOp::create(t.b, t.loc, thread, t.i32(d.flip));
   return pointer(v, d.add);
+}
+
+void act::tile::readFrom(Value shared, ValueRange slot,
+                         ConvertLayoutOp conversion, OpBuilder &b) {
+  Location loc = conversion.getLoc();
+  auto wanted = cast<RankedTensorType>(conversion.getType());
+  auto trans = conversion.getInput().getDefiningOp<TransOp>();
+  Value v;
+  if (trans) {
+    // The wanted layout with its dimensions swapped is the block's.
+    auto block = cast<RankedTensorType>(trans.getInput().getType());
+    v = LoadSharedOp::create(b, loc, with(block, swapped(distributed(wanted))),
+                             shared, slot);
+    v = TransOp::create(b, loc, wanted, v);
+  } else {
+    v = LoadSharedOp::create(b, loc, wanted, shared, slot);
+  }
+  conversion.getResult().replaceAllUsesWith(v);
+  conversion.erase();
+  if (trans && trans->use_empty())
+    trans.erase();
 }

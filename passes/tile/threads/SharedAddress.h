@@ -60,5 +60,10 @@ private:
   std::map<int64_t, mlir::Value> flipped;
 };
 
+/// Puts a read of `shared`, which holds the block that is converted, or that is
+/// transposed and then converted, in the place of a conversion.
+void readFrom(mlir::Value shared, mlir::ValueRange slot,
+              ConvertLayoutOp conversion, mlir::OpBuilder &b);
+
 } // namespace act::tile
 #endif

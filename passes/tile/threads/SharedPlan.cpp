@@ -151,6 +151,9 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
     if (auto copy = dyn_cast<CopyAsyncOp>(op);
         copy && isElsewhere(copy.getShared()))
       continue;
+    if (isa<LoadSharedOp, StoreSharedOp>(op) &&
+        isElsewhere(op->getOperand(isa<StoreSharedOp>(op))))
+      continue;
     if (op->getNumRegions() || !isMemoryEffectFree(op) ||
         isa<ConvertLayoutOp, ReshapeOp, ReduceOp>(op))
       return false;

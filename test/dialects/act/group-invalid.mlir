@@ -44,10 +44,10 @@ func.func @f() {
 
 // -----
 
-// a negative workspace
+// a workspace that is no tensor
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'act.group' op workspace is -1, expected 0 or more}}
-  act.group "g" () workspace(-1) {
+  // expected-error@+1 {{'act.group' op has a workspace of type 'i32', expected a tensor}}
+  act.group "g" () workspace(i32) {
     act.yield
   }
   return
@@ -103,7 +103,7 @@ func.func @f(%x: tensor<4xf32>) {
 // an attribute in the wrong place
 func.func @f() {
   // expected-error@+1 {{'workspace' is written before the results}}
-  act.group "g" () attributes {workspace = 4 : i64} {
+  act.group "g" () attributes {workspace = [tensor<4xf32>]} {
     act.yield
   }
   return

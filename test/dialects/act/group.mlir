@@ -16,11 +16,11 @@ func.func @scale(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // CHECK-LABEL: @two_results_in_place
-// CHECK: act.group "both" (%[[A:.+]] = %{{.+}} : tensor<4xf32>, %[[B:.+]] = %{{.+}} : tensor<2x2xf32>) workspace(1024) inplace [1, -1] -> (tensor<4xf32>, tensor<4xf32>) attributes {act.loop = 1 : i64} {
+// CHECK: act.group "both" (%[[A:.+]] = %{{.+}} : tensor<4xf32>, %[[B:.+]] = %{{.+}} : tensor<2x2xf32>) workspace(tensor<1024xi8>, tensor<4xi32>) inplace [1, -1] -> (tensor<4xf32>, tensor<4xf32>) attributes {act.loop = 1 : i64} {
 // CHECK: %[[C:.+]] = act.reshape %[[B]]
 // CHECK: act.yield %[[C]], %[[A]]
 func.func @two_results_in_place(%x: tensor<4xf32>, %z: tensor<2x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0:2 = act.group "both" (%a = %x : tensor<4xf32>, %b = %z : tensor<2x2xf32>) workspace(1024) inplace [1, -1] -> (tensor<4xf32>, tensor<4xf32>) attributes {act.loop = 1 : i64} {
+  %0:2 = act.group "both" (%a = %x : tensor<4xf32>, %b = %z : tensor<2x2xf32>) workspace(tensor<1024xi8>, tensor<4xi32>) inplace [1, -1] -> (tensor<4xf32>, tensor<4xf32>) attributes {act.loop = 1 : i64} {
     %c = act.reshape %b : tensor<2x2xf32> -> tensor<4xf32>
     act.yield %c, %a : tensor<4xf32>, tensor<4xf32>
   }

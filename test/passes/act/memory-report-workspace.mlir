@@ -11,11 +11,11 @@
 // TEXT: peak of activations {{.*}} 3,064
 module {
   func.func @forward(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-    %0 = act.group "split" (%a = %x : tensor<4x4xf32>) workspace(1000) -> tensor<4x4xf32> {
+    %0 = act.group "split" (%a = %x : tensor<4x4xf32>) workspace(tensor<1000xi8>) -> tensor<4x4xf32> {
       %s = act.softmax %a axis 0 : tensor<4x4xf32>
       act.yield %s : tensor<4x4xf32>
     }
-    %1 = act.group "split" (%a = %0 : tensor<4x4xf32>) workspace(3000) -> tensor<4x4xf32> {
+    %1 = act.group "split" (%a = %0 : tensor<4x4xf32>) workspace(tensor<500xi8>, tensor<625xf32>) -> tensor<4x4xf32> {
       %s = act.softmax %a axis 1 : tensor<4x4xf32>
       act.yield %s : tensor<4x4xf32>
     }

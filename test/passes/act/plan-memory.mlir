@@ -67,7 +67,7 @@ module {
       %s = act.softmax %a axis 1 : tensor<4x4xf32>
       act.yield %s : tensor<4x4xf32>
     }
-    %1 = act.group "split" (%a = %0 : tensor<4x4xf32>) workspace(1000) -> tensor<4x4xf32> {
+    %1 = act.group "split" (%a = %0 : tensor<4x4xf32>) workspace(tensor<1000xi8>) -> tensor<4x4xf32> {
       %s = act.softmax %a axis 0 : tensor<4x4xf32>
       act.yield %s : tensor<4x4xf32>
     }

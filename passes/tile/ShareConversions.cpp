@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "act/Layout/Shared.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/threads/BlockAccess.h"
+#include "passes/tile/threads/SharedAddress.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_SHARECONVERSIONSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// The block whose elements a conversion moves, which may be transposed first;
+/// null where threads keep their own.
+Value movedBlock(ConvertLayoutOp conversion) {
+  Value v = conversion.getInput();
+  auto from = cast<RankedTensorType>(v.getType()),
+       to = cast<RankedTensorType>(conversion.getType());
+  auto own = distributed(from), wanted = distributed(to);
+  if (from.getRank() != 2 ||
+      from.getDimSize(1) * bytesOf(from.getElementType()) % 16 ||
+      (own.lanes() == wanted.lanes() && own.warps() == wanted.warps()))
+    return nullptr;
+  if (auto trans = v.getDefiningOp<TransOp>())
+    v = trans.getInput();
+  Operation *op = v.getDefiningOp();
+  return op && op->getBlock() == conversion->getBlock() ? v : Value();
+}
+
+SharedType memoryOf(RankedTensorType block) {
+  int64_t width = act::layout::Shared::evenWidth(
+      block.getDimSize(1) * bytesOf(block.getElementType()));
+  return SharedType::get(block.getShape(), block.getElementType(),
+                         SharedLayoutAttr::get(block.getContext(), width));
+}
+
+/// Whether a thread carries so many numbers from iteration to iteration that
+/// addresses of further memory would have no registers.
+bool isFull(Block &block) {
+  auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+  int64_t carried = 0;
+  for (Value v : loop ? ValueRange(loop.getRegionIterArgs()) : ValueRange())
+    if (auto type = dyn_cast<RankedTensorType>(v.getType()))
+      carried += distributed(type).registerCount();
+  return carried > 96;
+}
+
+/// Conversions behind one barrier, by what they convert.
+using Group = llvm::MapVector<Value, SmallVector<ConvertLayoutOp>>;
+
+/// Whether `v` is there before `first`, or can be.
+bool comesBefore(Value v, Operation *first, const DominanceInfo &dominance) {
+  Operation *op = v.getDefiningOp();
+  if (op->isBeforeInBlock(first))
+    return true;
+  if (!isMemoryEffectFree(op) || op->getNumRegions() ||
+      !llvm::all_of(op->getOperands(), [&](Value operand) {
+        return dominance.properlyDominates(operand, first);
+      }))
+    return false;
+  op->moveBefore(first);
+  return true;
+}
+
+void share(Group &group, Operation *first) {
+  OpBuilder b(first);
+  SmallVector<Value> memory;
+  for (auto &[v, conversions] : group) {
+    SharedType type = memoryOf(cast<RankedTensorType>(v.getType()));
+    memory.push_back(AllocSharedOp::create(b, v.getLoc(), type, IntegerAttr()));
+  }
+  for (auto [of, shared] : llvm::zip_equal(group, memory))
+    StoreSharedOp::create(b, of.first.getLoc(), of.first, shared, ValueRange());
+  BarrierOp::create(b, first->getLoc());
+  for (auto [of, shared] : llvm::zip_equal(group, memory))
+    for (ConvertLayoutOp conversion : of.second) {
+      b.setInsertionPoint(conversion);
+      readFrom(shared, {}, conversion, b);
+    }
+}
+
+struct ShareConversions
+    : act::tile::impl::ShareConversionsPassBase<ShareConversions> {
+  void runOnOperation() override {
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      kernel.walk([&](Block *block) { run(*block); });
+    });
+  }
+
+  void run(Block &block) {
+    if (isFull(block))
+      return;
+    DominanceInfo dominance(block.getParentOp());
+    Group group;
+    Operation *first = nullptr;
+    auto close = [&] {
+      size_t conversions = 0;
+      for (auto &[v, of] : group)
+        conversions += of.size();
+      if (conversions > 1)
+        share(group, first);
+      group.clear();
+    };
+    for (auto conversion :
+         llvm::make_early_inc_range(block.getOps<ConvertLayoutOp>())) {
+      Value v = movedBlock(conversion);
+      if (!v)
+        continue;
+      if (!group.empty() && !comesBefore(v, first, dominance))
+        close();
+      if (group.empty())
+        first = conversion;
+      group[v].push_back(conversion);
+    }
+    close();
+  }
+};
+
+} // namespace
