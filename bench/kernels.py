@@ -13,8 +13,8 @@ Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the 
 loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
 "always" executed in every iteration of the loop without masks, and "total" with
 those under a condition, such as a rescaling that is skipped when nothing grew.
-Backward are two kernels, one for dq and one for dk and dv, which do seven products
-where five are useful; their sum is the last line of each.
+Backward is the kernel that has the five products; what is before and after it, row
+sums, zeros and a conversion, has none.
 
 Needs the package triton.
 """
@@ -71,9 +71,9 @@ def model(d, folder):
     return file
 
 
-def row(name, threads, kernel, shared, scale=1.0):
+def row(name, threads, kernel, shared):
     print(ROW.format(name, threads, kernel.registers, kernel.spilled, shared,
-                     f"{kernel.always * scale:.0f}", f"{kernel.total * scale:.0f}"))
+                     f"{kernel.always:.0f}", f"{kernel.total:.0f}"))
 
 
 def of_act(build, target, d, causal, folder):
@@ -93,8 +93,8 @@ def of_act(build, target, d, causal, folder):
         name = entry["name"].split("_", 1)[1]
         if name == "attention":
             kind = "forward"
-        elif name == "attention_grad":  # dq first
-            kind = "dk, dv" if "dq" in found else "dq"
+        elif name == "attention_grad" and entry["useful_flops"]:
+            kind = "backward"
         elif name == "linear_q_proj":
             kind = "product"
         else:
@@ -133,14 +133,9 @@ def main():
                 for causal in (False, True):
                     found = of_act(options.build, target, d, causal, folder)
                     label = f"D {d} {'causal' if causal else 'full'}"
-                    for kind in ("forward", "dq", "dk, dv"):
+                    for kind in ("forward", "backward"):
                         entry, kernel = found[kind]
                         row(f"act {kind} {label}", entry["block"][0], kernel, entry["shared_bytes"])
-                    parts = [(found["dq"][1], 3), (found["dk, dv"][1], 4)]
-                    always, total = (sum(getattr(k, n) * w for k, w in parts) / 5
-                                     for n in ("always", "total"))
-                    print(ROW.format(f"act backward {label}", "", "", "", "",
-                                     f"{always:.0f}", f"{total:.0f}"))
             entry, kernel = found["product"]
             row("act product", entry["block"][0], kernel, entry["shared_bytes"])
             for name, threads, kernel, shared in of_triton(target, folder):

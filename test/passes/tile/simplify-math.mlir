@@ -146,4 +146,33 @@ gpu.module @kernels {
     tile.store %sum, %y[%c0 : 16] : !tile.view<16xf32>
     gpu.return
   }
+
+  // A row that is taken off a product is what the product begins with.
+  // CHECK-LABEL: gpu.func @product
+  // CHECK: scf.for
+  // CHECK: %[[LESS:.*]] = arith.negf %{{.*}} : tensor<16xf32>
+  // CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[LESS]]
+  // CHECK: %[[BLOCK:.*]] = tile.broadcast %[[COLUMN]]
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %[[BLOCK]]
+  // CHECK-NOT: arith.subf
+  // CHECK: gpu.return
+  gpu.func @product(%x: !tile.view<16x96xbf16>, %d: !tile.view<16xf32>, %y: !tile.view<16x16xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c96 = arith.constant 96 : index
+    %zeros = arith.constant dense<0.0> : tensor<16x16xf32>
+    %s = scf.for %j = %c0 to %c96 step %c16 iter_args(%a = %zeros) -> (tensor<16x16xf32>) {
+      %X = tile.load %x[%c0 : 16, %j : 16] : !tile.view<16x96xbf16>
+      %D = tile.load %d[%c0 : 16] : !tile.view<16xf32>
+      %p = tile.dot %X, %X, %zeros : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+      %e = tile.expand_dims %D axis 1 : tensor<16xf32>
+      %r = tile.broadcast %e : tensor<16x1xf32> -> tensor<16x16xf32>
+      %q = arith.subf %p, %r : tensor<16x16xf32>
+      %b = arith.mulf %q, %q : tensor<16x16xf32>
+      %next = arith.addf %a, %b : tensor<16x16xf32>
+      scf.yield %next : tensor<16x16xf32>
+    }
+    tile.store %s, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
+    gpu.return
+  }
 }

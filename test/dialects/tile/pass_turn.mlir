@@ -1,0 +1,9 @@
+// RUN: act-opt %s | act-opt | FileCheck %s
+// RUN: act-opt %s --emit-bytecode | act-opt | FileCheck %s
+
+// CHECK-LABEL: @rows
+// CHECK: tile.pass_turn %{{.+}}[%{{.+}}, %{{.+}}] : !tile.view<2x8xi32>
+func.func @rows(%t: !tile.view<2x8xi32>, %h: index, %i: index) {
+  tile.pass_turn %t[%h, %i] : !tile.view<2x8xi32>
+  return
+}
