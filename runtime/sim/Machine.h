@@ -28,6 +28,7 @@
 #define ACT_RUNTIME_SIM_MACHINE_H
 #include "runtime/sim/Clock.h"
 #include "runtime/sim/CtaOrder.h"
+#include "runtime/sim/Definedness.h"
 #include "runtime/sim/Memory.h"
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Random.h"
@@ -62,8 +63,8 @@ struct Frame {
   uint64_t localBase = 0; // of the function's .local variables
   std::unique_ptr<std::byte[]> storage;
   std::byte *registers = nullptr; // 64-byte aligned
-  std::vector<uint32_t> defined;  // by slot / 64: a bit per lane
-  uint32_t carry = 0;             // CC.CF of each lane (add.cc, addc ...)
+  Definedness defined;
+  uint32_t carry = 0; // CC.CF of each lane (add.cc, addc ...)
   /// By slot / 64: the group of the wgmma that uses the register meanwhile, 0
   /// for none. Empty as long as there never was one.
   std::vector<uint64_t> inflight;
@@ -259,7 +260,7 @@ private:
   };
   std::vector<Met> met;
   std::vector<std::byte> saved; // the frame's operands before they joined
-  std::vector<uint32_t> savedDefined;
+  Definedness savedDefined;
 };
 
 struct SharedStateBase {
@@ -459,14 +460,19 @@ struct Context {
     return lanes<T>(slot)[__builtin_ctz(mask)];
   }
 
-  /// Marks lanes of a result as defined or not.
-  void define(uint32_t slot, uint32_t lanes, bool value = true) const {
-    uint32_t &d = frame.defined[slot / 64];
-    d = value ? d | lanes : d & ~lanes;
+  /// Lanes of a result are defined, or are not because those of another slot
+  /// are not.
+  void define(uint32_t slot, uint32_t lanes) const {
+    frame.defined.define(slot, lanes);
+  }
+  void undefine(uint32_t slot, uint32_t lanes, uint32_t origin) const {
+    frame.defined.undefine(slot, lanes, origin);
   }
   uint32_t definedLanes(uint32_t slot) const {
-    return frame.defined[slot / 64];
+    return frame.defined.lanes(slot);
   }
+  /// "%r3, which was never written"
+  std::string neverWritten(uint32_t slot) const;
 
   /// For .sync instructions with a member mask: true when all of `members` that
   /// live are here (perhaps at another instruction with the same `signature`);

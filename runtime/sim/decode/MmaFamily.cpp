@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc}{.rnd} d, a, b, c
+#include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
 
@@ -40,9 +41,10 @@ void defineResults(Context &c, const Instruction &at, const Mma &m) {
         all |= 0x11111111u << (lane / 4 / 2);
     }
   }
+  uint32_t origin = all ? undefinedSource(c, at) : noSlot;
   for (unsigned i = 0; i < m.countD; ++i) {
     c.define(slots[m.ofD + i], c.mask & ~all);
-    c.define(slots[m.ofD + i], c.mask & all, false);
+    c.undefine(slots[m.ofD + i], c.mask & all, origin);
   }
 }
 
