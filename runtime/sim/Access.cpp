@@ -58,6 +58,13 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
     p.add(epoch(kind, lane, proxiedOwn[kind][lane]));
 }
 
+void Warp::initialised(unsigned lane, Epoch init) {
+  Gathering one;
+  one.add(init);
+  inits[lane] = joiner(inits[lane], one.freeze());
+  seen[lane] = joiner(seen[lane], one.freeze());
+}
+
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
   const std::vector<uint64_t> &a = copyArrivals[lane];
   return uint32_t(
@@ -110,7 +117,9 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   t.cta[2] = linear / gridDim[0] / gridDim[1];
   uint32_t n = warpsPerCta * 32, thread = agent;
   if (agent >= 4 * n + warpsPerCta) {
-    t.agent = "a copy that an mbarrier counts";
+    t.agent = (agent - 4 * n - warpsPerCta) % 2
+                  ? "an mbarrier.init"
+                  : "a copy that an mbarrier counts";
     return t;
   }
   if (agent >= 4 * n) {
@@ -429,11 +438,14 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
 } // namespace
 
 void Context::judge(const Instruction &at, unsigned lane, const Target &where,
-                    uint64_t address, uint64_t bytes, Manner manner) const {
+                    uint64_t address, uint64_t bytes, Manner manner,
+                    const Epoch *self) const {
   if (!checks || !where.region || !where.region->shadow)
     return;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, manner);
+  if (self)
+    by.self = *self;
   // What a copy does to an mbarrier is not its thread's doing: see arriveOn().
   if (!manner.object)
     touch(*this, at, lane, where, address, by.self);

@@ -189,6 +189,9 @@ public:
   };
   static constexpr unsigned distances = 3;
   std::array<std::array<Told, 32>, distances> fenced, pendingAcquire;
+  /// Its own mbarrier.init.
+  std::array<KnowledgeRef, 32> inits;
+  void initialised(unsigned lane, Epoch init);
   Joiner joiner;
   /// What `of` knows for certain of groups of 32 agents, the last asked for.
   struct Certain {
@@ -507,9 +510,11 @@ struct Context {
   Target resolve(const Instruction &at, unsigned lane, ptx::Space space,
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
-  /// Judges an access by the lane itself that happens now.
+  /// Judges an access by the lane itself that happens now; recorded as its own,
+  /// or as `self`.
   void judge(const Instruction &at, unsigned lane, const Target &where,
-             uint64_t address, uint64_t bytes, Manner manner) const;
+             uint64_t address, uint64_t bytes, Manner manner,
+             const Epoch *self = nullptr) const;
 
   /// Lanes of a weak access that are all well: in one allocation (of this CTA,
   /// when it is shared memory), in bounds and aligned.
