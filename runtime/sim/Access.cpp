@@ -324,9 +324,10 @@ struct LaneObserver : Observer {
 struct LanesObserver : WarpObserver {
   Warp &warp;
   bool uniform = true; // all lanes hold the same knowledge
-  LanesObserver(const Context &c, const Instruction &at, Manner how)
+  LanesObserver(const Context &c, const Instruction &at, Manner how,
+                Epoch ofLane0)
       : warp(c.warp) {
-    self = warp.epoch(OwnThread, 0, warp.tick);
+    self = ofLane0;
     site = at.site;
     manner = how;
     const KnowledgeRef &k = warp.seen[__builtin_ctz(c.mask)];
@@ -414,6 +415,31 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
                           : "reads the bytes of an mbarrier");
 }
 
+// Judges lanes as far as it is plain that nothing is wrong; the others.
+uint32_t judgePlainly(const Context &c, const Instruction &at,
+                      const Context::Lanes &where, unsigned bytes,
+                      Manner manner, Epoch ofLane0) {
+  // Mbarriers are watched by judge().
+  uint32_t unsure = where.aligned ? 0 : c.mask;
+  if (where.region->isShared && !c.cta.mbarriers.empty())
+    for (uint32_t left = c.mask & ~unsure; left; left &= left - 1) {
+      unsigned lane = unsigned(__builtin_ctz(left));
+      if (c.cta.holdsMbarrier(where.offsets[lane], bytes))
+        unsure |= 1u << lane;
+    }
+  if (!(c.mask & ~unsure))
+    return unsure;
+  LanesObserver by(c, at, manner, ofLane0);
+  return unsure | where.region->shadow->accessLanes(by, where.offsets,
+                                                    c.mask & ~unsure, bytes);
+}
+
+Context::Target targetOf(const Context &c, const Context::Lanes &where,
+                         unsigned lane) {
+  return {where.data + where.offsets[lane], where.region, where.offsets[lane],
+          where.region->isShared ? &c.cta : nullptr};
+}
+
 // Shared memory that others than the CTA's own threads reach.
 void touch(const Context &c, const Instruction &at, unsigned lane,
            const Context::Target &where, uint64_t address, Epoch by) {
@@ -459,19 +485,8 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
                          Manner manner, Value value) const {
   if (!checks || !where.region->shadow)
     return;
-  // Mbarriers are watched by judge().
-  uint32_t unsure = where.aligned ? 0 : mask;
-  if (where.region->isShared && !cta.mbarriers.empty())
-    for (uint32_t left = mask & ~unsure; left; left &= left - 1) {
-      unsigned lane = unsigned(__builtin_ctz(left));
-      if (cta.holdsMbarrier(where.offsets[lane], bytes))
-        unsure |= 1u << lane;
-    }
-  if (mask & ~unsure) {
-    LanesObserver by(*this, at, manner);
-    unsure |= where.region->shadow->accessLanes(by, where.offsets,
-                                                mask & ~unsure, bytes);
-  }
+  uint32_t unsure = judgePlainly(*this, at, where, bytes, manner,
+                                 warp.epoch(OwnThread, 0, warp.tick));
   std::byte mine[64], other[64];
   auto repeats = [&](unsigned lane) {
     for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
@@ -486,8 +501,7 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
   };
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
-    Target t{where.data + where.offsets[lane], where.region,
-             where.offsets[lane], where.region->isShared ? &cta : nullptr};
+    Target t = targetOf(*this, where, lane);
     if (value) {
       value(*this, at, lane, mine);
       if (repeats(lane))
@@ -519,6 +533,22 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
       return;
   }
   reportConflict(c, at, lane, where, address, conflict, by);
+}
+
+void judgeLanesAsync(Context &c, const Instruction &at,
+                     const Context::Lanes &where,
+                     const uint64_t (&addresses)[32], unsigned bytes,
+                     Manner manner, Own kind, uint32_t tick) {
+  if (!c.checks || !where.region->shadow)
+    return;
+  manner.deferred = true;
+  uint32_t unsure =
+      judgePlainly(c, at, where, bytes, manner, c.warp.epoch(kind, 0, tick));
+  for (; unsure; unsure &= unsure - 1) {
+    unsigned lane = unsigned(__builtin_ctz(unsure));
+    judgeAsync(c, at, lane, targetOf(c, where, lane), addresses[lane], bytes,
+               manner, c.warp.epoch(kind, lane, tick));
+  }
 }
 
 } // namespace act::runtime::sim

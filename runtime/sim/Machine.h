@@ -469,7 +469,8 @@ struct Context {
     frame.defined.define(slot, lanes);
   }
   void undefine(uint32_t slot, uint32_t lanes, uint32_t origin) const {
-    frame.defined.undefine(slot, lanes, origin);
+    if (checks)
+      frame.defined.undefine(slot, lanes, origin);
   }
   uint32_t definedLanes(uint32_t slot) const {
     return frame.defined.lanes(slot);
@@ -564,6 +565,12 @@ struct Context {
 void judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);
+/// The same for all lanes that execute, each by its own agent of `kind`, one
+/// per thread, at the same tick.
+void judgeLanesAsync(Context &context, const Instruction &at,
+                     const Context::Lanes &where,
+                     const uint64_t (&addresses)[32], unsigned bytes,
+                     Manner manner, Own kind, uint32_t tick);
 
 } // namespace act::runtime::sim
 #endif
