@@ -362,20 +362,26 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
 // What all of some lanes are sure of without looking further: most accesses
 // need no more.
 struct Shadow::Sure {
+  explicit Sure(WarpObserver &by)
+      : by(by), self(pack(by.self)), manner(encode(by.manner)) {}
   WarpObserver &by;
   uint64_t self; // of lane 0
   uint8_t manner;
   // Of an agent that is no thread, one access does not come before the next.
   bool ownFirst = !by.manner.deferred;
-  uint64_t group = ~uint64_t(0); // the last one asked for
-  uint32_t tick = 0;             // that is known of all its agents
+  // The last groups asked for, and the tick that is known of all their agents.
+  struct {
+    uint64_t group = ~uint64_t(0);
+    uint32_t tick = 0;
+  } known[8] = {};
 
   bool knows(uint64_t epoch) {
-    if (groupOf(epoch) != group) {
-      group = groupOf(epoch);
-      tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
+    auto &of = known[groupOf(epoch) % 8];
+    if (groupOf(epoch) != of.group) {
+      of.group = groupOf(epoch);
+      of.tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
     }
-    return tickOf(epoch) <= tick;
+    return tickOf(epoch) <= of.tick;
   }
   // `lanes`: those that access the cell.
   bool afterWrite(const Cell &cell, uint32_t lanes) {
@@ -456,14 +462,20 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
   if (lanes & (lanes - 1) || !sure.afterAll(table, cell, lanes))
     return false;
   bits |= all;
+  // Read and written in turn: it keeps its list.
+  const uint32_t kept = cell.list;
+  if (kept)
+    table.list(kept).clear();
+  cell.list = 0;
   table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
               sure.by.site, sure.manner);
+  cell.list = kept;
   return true;
 }
 
 uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
                              uint32_t lanes, unsigned bytes) {
-  Sure sure{by, pack(by.self), encode(by.manner)};
+  Sure sure(by);
   uint32_t unsure = 0;
   uint64_t held = ~uint64_t(0);
   std::unique_lock<std::mutex> lock;
