@@ -19,10 +19,10 @@
 // An Instruction is a handler, its operands as slots in an order that the
 // handler's family defines, and numbers that the family defines. `reads` and
 // `writes` say which slots it uses: the machine propagates from them which
-// lanes of a register were ever defined, and merges lanes at .sync
-// instructions; of those that move bits, which bits (UndefinedBits.h). An
-// instruction whose operand matters only sometimes (selp)
-// leaves it out of `reads` and calls Context::define() itself.
+// lanes of a register were ever defined (of what moves bits, which bits:
+// UndefinedBits.h), and merges lanes at .sync instructions. An instruction whose
+// operand matters only sometimes (selp) leaves it out of `reads` and calls
+// Context::define() itself.
 #ifndef ACT_RUNTIME_SIM_PROGRAM_H
 #define ACT_RUNTIME_SIM_PROGRAM_H
 #include "runtime/sim/Counters.h"
