@@ -58,6 +58,13 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
     p.add(epoch(kind, lane, proxiedOwn[kind][lane]));
 }
 
+void Warp::initialised(unsigned lane, Epoch init) {
+  Gathering one;
+  one.add(init);
+  inits[lane] = joiner(inits[lane], one.freeze());
+  seen[lane] = joiner(seen[lane], one.freeze());
+}
+
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
   const std::vector<uint64_t> &a = copyArrivals[lane];
   return uint32_t(
@@ -110,7 +117,9 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   t.cta[2] = linear / gridDim[0] / gridDim[1];
   uint32_t n = warpsPerCta * 32, thread = agent;
   if (agent >= 4 * n + warpsPerCta) {
-    t.agent = "a copy that an mbarrier counts";
+    t.agent = (agent - 4 * n - warpsPerCta) % 2
+                  ? "an mbarrier.init"
+                  : "a copy that an mbarrier counts";
     return t;
   }
   if (agent >= 4 * n) {
@@ -315,9 +324,10 @@ struct LaneObserver : Observer {
 struct LanesObserver : WarpObserver {
   Warp &warp;
   bool uniform = true; // all lanes hold the same knowledge
-  LanesObserver(const Context &c, const Instruction &at, Manner how)
+  LanesObserver(const Context &c, const Instruction &at, Manner how,
+                Epoch ofLane0)
       : warp(c.warp) {
-    self = warp.epoch(OwnThread, 0, warp.tick);
+    self = ofLane0;
     site = at.site;
     manner = how;
     const KnowledgeRef &k = warp.seen[__builtin_ctz(c.mask)];
@@ -405,6 +415,31 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
                           : "reads the bytes of an mbarrier");
 }
 
+// Judges lanes as far as it is plain that nothing is wrong; the others.
+uint32_t judgePlainly(const Context &c, const Instruction &at,
+                      const Context::Lanes &where, unsigned bytes,
+                      Manner manner, Epoch ofLane0) {
+  // Mbarriers are watched by judge().
+  uint32_t unsure = where.aligned ? 0 : c.mask;
+  if (where.region->isShared && !c.cta.mbarriers.empty())
+    for (uint32_t left = c.mask & ~unsure; left; left &= left - 1) {
+      unsigned lane = unsigned(__builtin_ctz(left));
+      if (c.cta.holdsMbarrier(where.offsets[lane], bytes))
+        unsure |= 1u << lane;
+    }
+  if (!(c.mask & ~unsure))
+    return unsure;
+  LanesObserver by(c, at, manner, ofLane0);
+  return unsure | where.region->shadow->accessLanes(by, where.offsets,
+                                                    c.mask & ~unsure, bytes);
+}
+
+Context::Target targetOf(const Context &c, const Context::Lanes &where,
+                         unsigned lane) {
+  return {where.data + where.offsets[lane], where.region, where.offsets[lane],
+          where.region->isShared ? &c.cta : nullptr};
+}
+
 // Shared memory that others than the CTA's own threads reach.
 void touch(const Context &c, const Instruction &at, unsigned lane,
            const Context::Target &where, uint64_t address, Epoch by) {
@@ -429,11 +464,14 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
 } // namespace
 
 void Context::judge(const Instruction &at, unsigned lane, const Target &where,
-                    uint64_t address, uint64_t bytes, Manner manner) const {
+                    uint64_t address, uint64_t bytes, Manner manner,
+                    const Epoch *self) const {
   if (!checks || !where.region || !where.region->shadow)
     return;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, manner);
+  if (self)
+    by.self = *self;
   // What a copy does to an mbarrier is not its thread's doing: see arriveOn().
   if (!manner.object)
     touch(*this, at, lane, where, address, by.self);
@@ -447,19 +485,8 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
                          Manner manner, Value value) const {
   if (!checks || !where.region->shadow)
     return;
-  // Mbarriers are watched by judge().
-  uint32_t unsure = where.aligned ? 0 : mask;
-  if (where.region->isShared && !cta.mbarriers.empty())
-    for (uint32_t left = mask & ~unsure; left; left &= left - 1) {
-      unsigned lane = unsigned(__builtin_ctz(left));
-      if (cta.holdsMbarrier(where.offsets[lane], bytes))
-        unsure |= 1u << lane;
-    }
-  if (mask & ~unsure) {
-    LanesObserver by(*this, at, manner);
-    unsure |= where.region->shadow->accessLanes(by, where.offsets,
-                                                mask & ~unsure, bytes);
-  }
+  uint32_t unsure = judgePlainly(*this, at, where, bytes, manner,
+                                 warp.epoch(OwnThread, 0, warp.tick));
   std::byte mine[64], other[64];
   auto repeats = [&](unsigned lane) {
     for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
@@ -474,8 +501,7 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
   };
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
-    Target t{where.data + where.offsets[lane], where.region,
-             where.offsets[lane], where.region->isShared ? &cta : nullptr};
+    Target t = targetOf(*this, where, lane);
     if (value) {
       value(*this, at, lane, mine);
       if (repeats(lane))
@@ -507,6 +533,22 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
       return;
   }
   reportConflict(c, at, lane, where, address, conflict, by);
+}
+
+void judgeLanesAsync(Context &c, const Instruction &at,
+                     const Context::Lanes &where,
+                     const uint64_t (&addresses)[32], unsigned bytes,
+                     Manner manner, Own kind, uint32_t tick) {
+  if (!c.checks || !where.region->shadow)
+    return;
+  manner.deferred = true;
+  uint32_t unsure =
+      judgePlainly(c, at, where, bytes, manner, c.warp.epoch(kind, 0, tick));
+  for (; unsure; unsure &= unsure - 1) {
+    unsigned lane = unsigned(__builtin_ctz(unsure));
+    judgeAsync(c, at, lane, targetOf(c, where, lane), addresses[lane], bytes,
+               manner, c.warp.epoch(kind, lane, tick));
+  }
 }
 
 } // namespace act::runtime::sim

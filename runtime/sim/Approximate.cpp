@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Approximate.h"
+#include "runtime/sim/Wide.h"
 #include <cmath>
 #include <cstring>
 
@@ -115,6 +116,59 @@ double exactValue(Approximation function, double x) {
     return std::tanh(x);
   default:
     return x;
+  }
+}
+
+namespace {
+
+// 2^x to within 2^-48 of it or so, for -126 <= x < 128: the polynomial is the
+// series of 2^r, |r| <= 1/2. `near`: lanes that lie elsewhere, or so near to
+// the middle of two f32 that this does not say which is nearest.
+ACT_WIDE uint32_t exp2Series(const float *x, float *results) {
+  constexpr double ln2 = 0.693147180559945309417232;
+  // ln2^k / k!
+  constexpr double series[] = {1,
+                               ln2,
+                               0.240226506959100712333551,
+                               0.0555041086648215799531423,
+                               0.00961812910762847716197908,
+                               0.00133335581464284434234122,
+                               0.000154035303933816099544371,
+                               1.52527338040598402800254e-05,
+                               1.32154867901443094884037e-06,
+                               1.01780860092396997274900e-07,
+                               7.05491162080112332987756e-09,
+                               4.44553827187081149759641e-10,
+                               2.56784359934882051419456e-11,
+                               1.36914888539041288808935e-12};
+  constexpr unsigned terms = sizeof series / sizeof *series;
+  uint32_t near[32], bits = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    bool outside = !(x[l] >= -126.0f && x[l] < 128.0f);
+    double a = outside ? 0.0 : double(x[l]);
+    // Adding it leaves the nearest integer in the low bits.
+    constexpr double shift = 0x1.8p52;
+    double shifted = a + shift, r = a - (shifted - shift);
+    double sum = series[terms - 1];
+    for (unsigned k = terms - 1; k-- > 0;)
+      sum = sum * r + series[k];
+    uint64_t value = as<uint64_t>(sum) + (as<uint64_t>(shifted) << 52);
+    int64_t toMiddle = int64_t(value & 0x1fffffff) - 0x10000000;
+    near[l] = outside | (toMiddle > -0x400 && toMiddle < 0x400);
+    results[l] = float(as<double>(value));
+  }
+  for (unsigned l = 0; l < 32; ++l)
+    bits |= near[l] << l;
+  return bits;
+}
+
+} // namespace
+
+void exp2Lanes(const float *x, uint32_t active, float *results) {
+  for (uint32_t left = exp2Series(x, results) & active; left;
+       left &= left - 1) {
+    unsigned l = unsigned(__builtin_ctz(left));
+    results[l] = canonical(float(std::exp2(double(x[l]))));
   }
 }
 

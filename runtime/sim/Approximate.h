@@ -44,6 +44,10 @@ Bound boundOf(Approximation function, double input, double exact);
 /// The value before rounding, special cases included (NaN where there is none).
 double exactValue(Approximation function, double input);
 
+/// ex2 of 32 numbers: exactValue(), rounded to f32. Where `active` has no bit,
+/// anything.
+void exp2Lanes(const float *x, uint32_t active, float *results);
+
 /// exact in format F: rounded to nearest when `random` is quiet, else with an
 /// error within the bound. Special values (zero, infinity, NaN) are exact, and
 /// so is ex2 of an integer.

@@ -12,7 +12,8 @@
 //     2n + t         bulk copies of t, their reads          each bulk commit
 //     3n + t         bulk copies of t, their writes         each bulk commit
 //     4n + w         wgmma of warp w                        each wgmma commit
-//     4n + n/32 + m  copies that mbarrier m counts          each copy
+//     4n + n/32 + 2m copies that mbarrier m counts          each copy
+//     the next one   inits of mbarrier m                    each init
 //
 // An Epoch names one access: agent, and the agent's tick when it happened. A
 // thread that knows tick k of an agent knows every access of it up to k.

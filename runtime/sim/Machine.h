@@ -28,6 +28,7 @@
 #define ACT_RUNTIME_SIM_MACHINE_H
 #include "runtime/sim/Clock.h"
 #include "runtime/sim/CtaOrder.h"
+#include "runtime/sim/Definedness.h"
 #include "runtime/sim/Memory.h"
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Random.h"
@@ -62,8 +63,8 @@ struct Frame {
   uint64_t localBase = 0; // of the function's .local variables
   std::unique_ptr<std::byte[]> storage;
   std::byte *registers = nullptr; // 64-byte aligned
-  std::vector<uint32_t> defined;  // by slot / 64: a bit per lane
-  uint32_t carry = 0;             // CC.CF of each lane (add.cc, addc ...)
+  Definedness defined;
+  uint32_t carry = 0; // CC.CF of each lane (add.cc, addc ...)
   /// By slot / 64: the group of the wgmma that uses the register meanwhile, 0
   /// for none. Empty as long as there never was one.
   std::vector<uint64_t> inflight;
@@ -188,6 +189,9 @@ public:
   };
   static constexpr unsigned distances = 3;
   std::array<std::array<Told, 32>, distances> fenced, pendingAcquire;
+  /// Its own mbarrier.init.
+  std::array<KnowledgeRef, 32> inits;
+  void initialised(unsigned lane, Epoch init);
   Joiner joiner;
   /// What `of` knows for certain of groups of 32 agents, the last asked for.
   struct Certain {
@@ -259,7 +263,7 @@ private:
   };
   std::vector<Met> met;
   std::vector<std::byte> saved; // the frame's operands before they joined
-  std::vector<uint32_t> savedDefined;
+  Definedness savedDefined;
 };
 
 struct SharedStateBase {
@@ -459,14 +463,20 @@ struct Context {
     return lanes<T>(slot)[__builtin_ctz(mask)];
   }
 
-  /// Marks lanes of a result as defined or not.
-  void define(uint32_t slot, uint32_t lanes, bool value = true) const {
-    uint32_t &d = frame.defined[slot / 64];
-    d = value ? d | lanes : d & ~lanes;
+  /// Lanes of a result are defined, or are not because those of another slot
+  /// are not.
+  void define(uint32_t slot, uint32_t lanes) const {
+    frame.defined.define(slot, lanes);
+  }
+  void undefine(uint32_t slot, uint32_t lanes, uint32_t origin) const {
+    if (checks)
+      frame.defined.undefine(slot, lanes, origin);
   }
   uint32_t definedLanes(uint32_t slot) const {
-    return frame.defined[slot / 64];
+    return frame.defined.lanes(slot);
   }
+  /// "%r3, which was never written"
+  std::string neverWritten(uint32_t slot) const;
 
   /// For .sync instructions with a member mask: true when all of `members` that
   /// live are here (perhaps at another instruction with the same `signature`);
@@ -501,9 +511,11 @@ struct Context {
   Target resolve(const Instruction &at, unsigned lane, ptx::Space space,
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
-  /// Judges an access by the lane itself that happens now.
+  /// Judges an access by the lane itself that happens now; recorded as its own,
+  /// or as `self`.
   void judge(const Instruction &at, unsigned lane, const Target &where,
-             uint64_t address, uint64_t bytes, Manner manner) const;
+             uint64_t address, uint64_t bytes, Manner manner,
+             const Epoch *self = nullptr) const;
 
   /// Lanes of a weak access that are all well: in one allocation (of this CTA,
   /// when it is shared memory), in bounds and aligned.
@@ -553,6 +565,12 @@ struct Context {
 void judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);
+/// The same for all lanes that execute, each by its own agent of `kind`, one
+/// per thread, at the same tick.
+void judgeLanesAsync(Context &context, const Instruction &at,
+                     const Context::Lanes &where,
+                     const uint64_t (&addresses)[32], unsigned bytes,
+                     Manner manner, Own kind, uint32_t tick);
 
 } // namespace act::runtime::sim
 #endif

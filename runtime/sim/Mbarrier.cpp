@@ -8,10 +8,13 @@ namespace act::runtime::sim {
 Mbarrier::Mbarrier(Cta &cta, uint64_t offset, uint32_t count)
     : cta(cta), offset(offset), expected(count), pending(count) {
   uint32_t warps = cta.grid->warpsPerCta;
-  agent = 4 * warps * 32 + warps + cta.nextMbarrierAgent++;
+  agent = 4 * warps * 32 + warps + cta.nextMbarrierAgent;
+  cta.nextMbarrierAgent += 2;
+  initialised = {cta.linear, agent + 1, 1};
 }
 
 void Mbarrier::revive(uint32_t count) {
+  ++initialised.tick;
   expected = count;
   pending = count;
   transactions = 0;
@@ -189,7 +192,7 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
                           "with nothing to order them");
     f.hasOther = f.hasAddress = true;
     f.otherSite = c.grid.program->site(m.initSite);
-    f.otherThread = c.grid.threadId(m.initialised.cta, m.initialised.agent);
+    f.otherThread = c.grid.threadId(m.initialiser.cta, m.initialiser.agent);
     f.address = address < windowBytes ? sharedWindow + address : address;
     f.where = c.grid.describe(c.cta, f.address);
     c.grid.report(std::move(f));

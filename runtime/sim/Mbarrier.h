@@ -55,7 +55,7 @@ struct Mbarrier {
   Mbarrier(Cta &cta, uint64_t offset, uint32_t count);
   Cta &cta;
   uint64_t offset;
-  uint32_t agent;    // in the CTA
+  uint32_t agent;    // in the CTA; the next one is that of its inits
   uint32_t expected; // arrivals of a phase
   int64_t pending;   // arrivals missing in this phase
   int64_t transactions = 0;
@@ -63,7 +63,8 @@ struct Mbarrier {
   /// What the last end tells whoever waits, and besides those who wait with
   /// the scope of the cluster.
   KnowledgeRef endedSeen, endedProxied, endedRemoteSeen, endedRemoteProxied;
-  Epoch initialised; // by whom and when
+  /// The last init, as others know of it, by which thread, and where.
+  Epoch initialised, initialiser;
   uint32_t initSite = 0;
   bool live = true;     // initialised and not invalidated
   bool used = false;    // since it was initialised

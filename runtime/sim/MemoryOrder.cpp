@@ -214,6 +214,18 @@ void fence(Context &c, Order order, Scope scope) {
   w.ticked();
 }
 
+void fenceInits(Context &c) {
+  if (!c.checks)
+    return;
+  Warp &w = c.warp;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned d = 0; c.active(lane) && d <= unsigned(Scope::Cluster); ++d) {
+      Warp::Told &told = w.fenced[d][lane];
+      told.seen = w.joiner(told.seen, w.inits[lane]);
+      told.proxied = w.joiner(told.proxied, w.inits[lane]);
+    }
+}
+
 void orderLanes(Context &c) {
   if (!c.checks)
     return;

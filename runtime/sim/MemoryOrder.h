@@ -40,6 +40,9 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const std::function<bool(std::byte *)> &change);
 /// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
 void fence(Context &c, Order order, Scope scope);
+/// fence.mbarrier_init.release.cluster for the active lanes: a release of what
+/// they initialised, of nothing else (PTX ISA 9.7.13.4).
+void fenceInits(Context &c);
 /// bar.warp.sync: what the active lanes did comes before what they do next.
 void orderLanes(Context &c);
 /// fence.proxy.async for the active lanes.

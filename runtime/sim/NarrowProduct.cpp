@@ -8,9 +8,10 @@
 // truncation is (plainKernel). The flag `odd` says that somewhere this was not
 // so; all is done again then, with significands and exponents apart
 // (exactKernel): significand product (exact: at most 22 bits) times a power of
-// two that is made by writing the exponent field. Eight products, each below 4 · 2^F, fit in an int32 for F ≤ 26; longer
-// sums are made in double, exactly. Only the second kernel sees infinities, NaN
-// and overflow, and leaves them to a third way, one element at a time.
+// two that is made by writing the exponent field. Eight products, each below 4
+// · 2^F, fit in an int32 for F ≤ 26; longer sums are made in double, exactly.
+// Only the second kernel sees infinities, NaN and overflow, and leaves them to
+// a third way, one element at a time.
 #include "runtime/sim/TensorCore.h"
 #include <algorithm>
 #include <cmath>
@@ -86,15 +87,14 @@ float valueOf(Element type, uint32_t code) {
   }
 }
 
-/// Everything of one product; the kernels' argument. They take the operands
-/// apart into `as` and so on, which are as large as a and b.
+/// Everything of one product; the kernels' argument.
 struct Work {
   Extent extent;
   Accumulation how;
   Element aType, bType;
   const uint32_t *a, *b; // [k][m], [k][n]
-  float *as, *bs;
-  int32_t *ae, *be;
+  const float *as, *bs;  // these taken apart
+  const int32_t *ae, *be;
   uint32_t *c;
   uint8_t *bad; // [m][n]: an operand is not finite, or a sum was not
 };
@@ -117,94 +117,126 @@ template <typename V> ACT_INLINE void load(V &v, const void *p) {
   std::memcpy(&v, p, sizeof v);
 }
 
-/// False: a term was out of the range in which float is exact; c is of no use.
-/// `Short`: a block's sum fits in an int32.
+/// Adds the products of a row of a and W columns of b, one block of K, to c.
+/// `odd`: a term was out of the range in which float is exact. `Short`: the
+/// block's sum fits in an int32.
+template <Accumulation::Result R, bool Short, unsigned W>
+ACT_INLINE void addBlock(typename Vectors<W>::Floats &c,
+                         typename Vectors<W>::Ints &odd, int F, unsigned length,
+                         const float *as, const int32_t *ae, unsigned m,
+                         const float *bs, const int32_t *be, unsigned n) {
+  using V = Vectors<W>;
+  // Products below 2^112 and units of at least 2^−126 (F ≤ 27): every term that
+  // is not truncated to zero is a normal number, and so is the result.
+  constexpr int least = -99, most = 110;
+  typename V::Ints field, e;
+  load(field, &c);
+  field &= 0x7fffffff;
+  e = (field >> 23) - 127;
+  e = field == 0 ? typename V::Ints{} + zeroExponent : e;
+  typename V::Ints largest = e;
+  for (unsigned i = 0; i < length; ++i) {
+    load(e, be + i * n);
+    e += ae[i * m];
+    largest = e > largest ? e : largest;
+  }
+  odd |= (largest > most) | ((largest < least) & (largest > -special));
+  largest = largest < least ? typename V::Ints{} + least : largest;
+  largest = largest > most ? typename V::Ints{} + most : largest;
+  typename V::Ints bits = (F + 127 - largest) << 23;
+  typename V::Floats scale;
+  load(scale, &bits);
+  auto term = [&](unsigned i) __attribute__((always_inline)) {
+    typename V::Floats s;
+    load(s, bs + i * n);
+    return __builtin_convertvector(s * as[i * m] * scale, typename V::Ints);
+  };
+  auto terms = [&](unsigned i, unsigned stop) __attribute__((always_inline)) {
+    typename V::Ints sum = term(i);
+    for (++i; i < stop; ++i)
+      sum += term(i);
+    return sum;
+  };
+  typename V::Ints ofC = __builtin_convertvector(c * scale, typename V::Ints);
+  typename V::Floats total;
+  typename V::Ints larger; // to nearest went away from zero
+  if constexpr (Short) {
+    typename V::Ints sum = ofC + terms(0, length);
+    total = __builtin_convertvector(sum, typename V::Floats);
+    typename V::Ints back = __builtin_convertvector(total, typename V::Ints);
+    larger = sum > 0 ? back > sum : back < sum;
+  } else {
+    typename V::Doubles sum = __builtin_convertvector(ofC, typename V::Doubles);
+    for (unsigned i = 0; i < length; i += 8)
+      sum += __builtin_convertvector(terms(i, std::min(length, i + 8)),
+                                     typename V::Doubles);
+    total = __builtin_convertvector(sum, typename V::Floats);
+    typename V::Doubles back =
+        __builtin_convertvector(total, typename V::Doubles);
+    typename V::Longs wide = sum > 0 ? back > sum : back < sum;
+    larger = __builtin_convertvector(wide, typename V::Ints);
+  }
+  load(bits, &total);
+  if constexpr (R != Accumulation::RnF32)
+    bits += larger; // −1 where true: the next code towards zero
+  if constexpr (R == Accumulation::Rz13)
+    bits &= ~0x3ff;
+  load(total, &bits);
+  bits = (largest - F + 127) << 23;
+  load(scale, &bits);
+  c = total * scale; // a power of two
+}
+
+template <typename V> ACT_INLINE bool none(const V &odd) {
+  int any = 0;
+  for (unsigned i = 0; i < sizeof(V) / 4; ++i)
+    any |= odd[i];
+  return any == 0;
+}
+
+/// False: float was not exact somewhere; c is of no use.
 template <Accumulation::Result R, bool Short, unsigned W>
 ACT_INLINE bool plainKernel(const Work &w) {
   using V = Vectors<W>;
   const unsigned m = w.extent.m, n = w.extent.n, k = w.extent.k;
-  const int F = w.how.fraction;
-  // Products below 2^112 and units of at least 2^−126 (F ≤ 27): every term that
-  // is not truncated to zero is a normal number, and so is the result.
-  constexpr int least = -99, most = 110;
   typename V::Ints odd = {};
-  for (unsigned col = 0; col < n; col += W) {
-    const float *bs = w.bs + col;
-    const int32_t *be = w.be + col;
+  for (unsigned col = 0; col < n; col += W)
     for (unsigned row = 0; row < m; ++row) {
       typename V::Floats c;
       load(c, w.c + row * n + col);
-      for (unsigned first = 0; first < k; first += w.how.block) {
-        unsigned end = std::min(k, first + w.how.block);
-        typename V::Ints field, e;
-        load(field, &c);
-        field &= 0x7fffffff;
-        e = (field >> 23) - 127;
-        e = field == 0 ? typename V::Ints{} + zeroExponent : e;
-        typename V::Ints largest = e;
-        for (unsigned i = first; i < end; ++i) {
-          load(e, be + i * n);
-          e += w.ae[i * m + row];
-          largest = e > largest ? e : largest;
-        }
-        odd |= (largest > most) | ((largest < least) & (largest > -special));
-        largest = largest < least ? typename V::Ints{} + least : largest;
-        largest = largest > most ? typename V::Ints{} + most : largest;
-        typename V::Ints bits = (F + 127 - largest) << 23;
-        typename V::Floats scale;
-        load(scale, &bits);
-        auto term = [&](unsigned i) __attribute__((always_inline)) {
-          typename V::Floats s;
-          load(s, bs + i * n);
-          return __builtin_convertvector(s * w.as[i * m + row] * scale,
-                                         typename V::Ints);
-        };
-        auto terms = [&](unsigned i, unsigned stop)
-                         __attribute__((always_inline)) {
-                           typename V::Ints sum = term(i);
-                           for (++i; i < stop; ++i)
-                             sum += term(i);
-                           return sum;
-                         };
-        typename V::Ints ofC =
-            __builtin_convertvector(c * scale, typename V::Ints);
-        typename V::Floats total;
-        typename V::Ints larger; // to nearest went away from zero
-        if constexpr (Short) {
-          typename V::Ints sum = ofC + terms(first, end);
-          total = __builtin_convertvector(sum, typename V::Floats);
-          typename V::Ints back =
-              __builtin_convertvector(total, typename V::Ints);
-          larger = sum > 0 ? back > sum : back < sum;
-        } else {
-          typename V::Doubles sum =
-              __builtin_convertvector(ofC, typename V::Doubles);
-          for (unsigned i = first; i < end; i += 8)
-            sum += __builtin_convertvector(terms(i, std::min(end, i + 8)),
-                                           typename V::Doubles);
-          total = __builtin_convertvector(sum, typename V::Floats);
-          typename V::Doubles back =
-              __builtin_convertvector(total, typename V::Doubles);
-          typename V::Longs wide = sum > 0 ? back > sum : back < sum;
-          larger = __builtin_convertvector(wide, typename V::Ints);
-        }
-        load(bits, &total);
-        if constexpr (R != Accumulation::RnF32)
-          bits += larger; // −1 where true: the next code towards zero
-        if constexpr (R == Accumulation::Rz13)
-          bits &= ~0x3ff;
-        load(total, &bits);
-        bits = (largest - F + 127) << 23;
-        load(scale, &bits);
-        c = total * scale; // a power of two
-      }
+      for (unsigned first = 0; first < k; first += w.how.block)
+        addBlock<R, Short, W>(
+            c, odd, w.how.fraction, std::min(k - first, unsigned(w.how.block)),
+            w.as + first * m + row, w.ae + first * m + row, m,
+            w.bs + first * n + col, w.be + first * n + col, n);
       std::memcpy(w.c + row * n + col, &c, sizeof c);
     }
+  return none(odd);
+}
+
+/// The same for the shape of mma, 8 rows and 16 columns, in whole blocks of L:
+/// with these known, columns of b stay in registers.
+template <Accumulation::Result R, unsigned L>
+ACT_INLINE bool plainTile(const Work &w) {
+  using V = Vectors<16>;
+  constexpr unsigned m = 8, n = 16;
+  const int F = w.how.fraction;
+  uint32_t *const __restrict to = w.c;
+  const unsigned k = w.extent.k;
+  typename V::Ints odd = {};
+  for (unsigned first = 0; first < k; first += L) {
+    const float *const __restrict as = w.as + first * m;
+    const int32_t *const __restrict ae = w.ae + first * m;
+    const float *const __restrict bs = w.bs + first * n;
+    const int32_t *const __restrict be = w.be + first * n;
+    for (unsigned row = 0; row < m; ++row) {
+      typename V::Floats c;
+      load(c, to + row * n);
+      addBlock<R, true, n>(c, odd, F, L, as + row, ae + row, m, bs, be, n);
+      std::memcpy(to + row * n, &c, sizeof c);
+    }
   }
-  int any = 0;
-  for (unsigned i = 0; i < W; ++i)
-    any |= odd[i];
-  return any == 0;
+  return none(odd);
 }
 
 /// The accumulator as a term.
@@ -314,35 +346,43 @@ template <Accumulation::Result R> ACT_INLINE void exactKernel(const Work &w) {
   }
 }
 
-template <bool Value> ACT_INLINE void takeApart(const Work &w) {
-  const Extent &x = w.extent;
-  takeApart<Value>(w.aType, w.a, size_t(x.k) * x.m, w.as, w.ae);
-  takeApart<Value>(w.bType, w.b, size_t(x.k) * x.n, w.bs, w.be);
-}
-
 template <Accumulation::Result R> ACT_INLINE bool plainKernel(const Work &w) {
   bool isShort = int64_t(4 * w.how.block + 2) << w.how.fraction <= 1 << 30;
+  if (isShort && w.extent.m == 8 && w.extent.n == 16) {
+    if (w.how.block == 8 && w.extent.k % 8 == 0)
+      return plainTile<R, 8>(w);
+    if (w.how.block == 4 && w.extent.k % 4 == 0)
+      return plainTile<R, 4>(w);
+  }
   if (w.extent.n % 16)
     return isShort ? plainKernel<R, true, 8>(w) : plainKernel<R, false, 8>(w);
   return isShort ? plainKernel<R, true, 16>(w) : plainKernel<R, false, 16>(w);
 }
 
 ACT_INLINE bool anyPlainKernel(const Work &w) {
-  if (w.how.result == Accumulation::RnF16)
-    return false;
-  takeApart<true>(w);
   switch (w.how.result) {
   case Accumulation::RzF32:
     return plainKernel<Accumulation::RzF32>(w);
   case Accumulation::Rz13:
     return plainKernel<Accumulation::Rz13>(w);
-  default:
+  case Accumulation::RnF32:
     return plainKernel<Accumulation::RnF32>(w);
+  case Accumulation::RnF16:
+    return false;
   }
+  return false;
 }
 
-ACT_INLINE void anyExactKernel(const Work &w) {
-  takeApart<false>(w);
+/// Takes the operands apart in its own way, into `numbers` and `exponents`.
+ACT_INLINE void anyExactKernel(Work w, float *numbers, int32_t *exponents) {
+  size_t ofA = size_t(w.extent.k) * w.extent.m,
+         ofB = size_t(w.extent.k) * w.extent.n;
+  takeApart<false>(w.aType, w.a, ofA, numbers, exponents);
+  takeApart<false>(w.bType, w.b, ofB, numbers + ofA, exponents + ofA);
+  w.as = numbers;
+  w.bs = numbers + ofA;
+  w.ae = exponents;
+  w.be = exponents + ofA;
   switch (w.how.result) {
   case Accumulation::RzF32:
     return exactKernel<Accumulation::RzF32>(w);
@@ -357,29 +397,53 @@ ACT_INLINE void anyExactKernel(const Work &w) {
 
 /// For what this machine has of vectors.
 struct Kernels {
+  void (*apart)(Element type, const uint32_t *codes, size_t count,
+                float *numbers, int32_t *exponents); // for `plain`
   bool (*plain)(const Work &);
-  void (*exact)(const Work &);
+  void (*exact)(const Work &, float *numbers, int32_t *exponents);
 };
 
+void apart128(Element type, const uint32_t *codes, size_t count, float *numbers,
+              int32_t *exponents) {
+  takeApart<true>(type, codes, count, numbers, exponents);
+}
 bool plain128(const Work &w) { return anyPlainKernel(w); }
-void exact128(const Work &w) { anyExactKernel(w); }
+void exact128(const Work &w, float *numbers, int32_t *exponents) {
+  anyExactKernel(w, numbers, exponents);
+}
 #if defined(__x86_64__)
 #define ACT_AVX2 __attribute__((target("avx2")))
 #define ACT_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq")))
+ACT_AVX2 void apart256(Element type, const uint32_t *codes, size_t count,
+                       float *numbers, int32_t *exponents) {
+  takeApart<true>(type, codes, count, numbers, exponents);
+}
 ACT_AVX2 bool plain256(const Work &w) { return anyPlainKernel(w); }
-ACT_AVX2 void exact256(const Work &w) { anyExactKernel(w); }
+ACT_AVX2 void exact256(const Work &w, float *numbers, int32_t *exponents) {
+  anyExactKernel(w, numbers, exponents);
+}
+ACT_AVX512 void apart512(Element type, const uint32_t *codes, size_t count,
+                         float *numbers, int32_t *exponents) {
+  takeApart<true>(type, codes, count, numbers, exponents);
+}
 ACT_AVX512 bool plain512(const Work &w) { return anyPlainKernel(w); }
-ACT_AVX512 void exact512(const Work &w) { anyExactKernel(w); }
+ACT_AVX512 void exact512(const Work &w, float *numbers, int32_t *exponents) {
+  anyExactKernel(w, numbers, exponents);
+}
 #endif
 
 Kernels chooseKernels() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-    return {plain512, exact512};
+    return {apart512, plain512, exact512};
   if (__builtin_cpu_supports("avx2"))
-    return {plain256, exact256};
+    return {apart256, plain256, exact256};
 #endif
-  return {plain128, exact128};
+  return {apart128, plain128, exact128};
+}
+const Kernels &kernels() {
+  static const Kernels chosen = chooseKernels();
+  return chosen;
 }
 
 /// One element by the same rules, for the rare ones with infinities or NaN: the
@@ -413,8 +477,8 @@ uint32_t slowElement(const Work &w, unsigned row, unsigned col, uint32_t c) {
     uint32_t c8[W];
     uint8_t bad8[W];
     std::vector<uint32_t> a1(length), b8(length * W);
-    std::vector<float> as(length), bs(length * W);
-    std::vector<int32_t> ae(length), be(length * W);
+    std::vector<float> numbers(length * (1 + W));
+    std::vector<int32_t> exponents(length * (1 + W));
     for (unsigned i = 0; i < length; ++i) {
       a1[i] = w.a[(first + i) * m + row];
       std::fill_n(b8.begin() + i * W, W, w.b[(first + i) * n + col]);
@@ -426,28 +490,56 @@ uint32_t slowElement(const Work &w, unsigned row, unsigned col, uint32_t c) {
               w.bType,
               a1.data(),
               b8.data(),
-              as.data(),
-              bs.data(),
-              ae.data(),
-              be.data(),
+              nullptr,
+              nullptr,
+              nullptr,
+              nullptr,
               c8,
-              bad8});
+              bad8},
+             numbers.data(), exponents.data());
     c = c8[0];
   }
   return c;
+}
+
+/// What multiply() needs of memory, kept between calls.
+struct Room {
+  std::vector<float> numbers;
+  std::vector<int32_t> exponents;
+  std::vector<uint8_t> bad;
+  std::vector<uint32_t> before, ordered;
+};
+Room &room() {
+  thread_local Room here;
+  return here;
+}
+
+/// w.as and so on are what kernels().apart makes of the operands.
+void run(Work &w) {
+  Room &r = room();
+  const Extent &x = w.extent;
+  size_t ofC = size_t(x.m) * x.n;
+  r.before.assign(w.c, w.c + ofC);
+  if (kernels().plain(w))
+    return;
+  std::copy_n(r.before.data(), ofC, w.c);
+  r.numbers.resize(size_t(x.k) * (x.m + x.n));
+  r.exponents.resize(r.numbers.size());
+  r.bad.resize(ofC);
+  w.bad = r.bad.data();
+  kernels().exact(w, r.numbers.data(), r.exponents.data());
+  for (size_t i = 0; i < ofC; ++i)
+    if (r.bad[i])
+      w.c[i] =
+          slowElement(w, unsigned(i / x.n), unsigned(i % x.n), r.before[i]);
 }
 
 } // namespace
 
 void multiply(const Accumulation &how, Extent x, Element aType, Element bType,
               const uint32_t *a, const uint32_t *b, uint32_t *c) {
-  static const Kernels kernels = chooseKernels();
-  thread_local std::vector<float> numbers;
-  thread_local std::vector<int32_t> exponents;
-  thread_local std::vector<uint8_t> bad;
-  thread_local std::vector<uint32_t> before, ordered;
+  Room &r = room();
   size_t ofA = size_t(x.k) * x.m, ofB = size_t(x.k) * x.n;
-  size_t ofC = size_t(x.m) * x.n;
   if (how.order) { // the same permutation of K on both sides
     std::vector<unsigned> p(x.k);
     Random random(how.order, 0);
@@ -455,37 +547,36 @@ void multiply(const Accumulation &how, Extent x, Element aType, Element bType,
       p[i] = i;
     for (unsigned i = x.k; i > 1; --i)
       std::swap(p[i - 1], p[random.below(i)]);
-    ordered.resize(ofA + ofB);
+    r.ordered.resize(ofA + ofB);
     for (unsigned j = 0; j < x.k; ++j) {
-      std::copy_n(a + p[j] * x.m, x.m, ordered.begin() + j * x.m);
-      std::copy_n(b + p[j] * x.n, x.n, ordered.begin() + ofA + j * x.n);
+      std::copy_n(a + p[j] * x.m, x.m, r.ordered.begin() + j * x.m);
+      std::copy_n(b + p[j] * x.n, x.n, r.ordered.begin() + ofA + j * x.n);
     }
-    a = ordered.data();
-    b = ordered.data() + ofA;
+    a = r.ordered.data();
+    b = r.ordered.data() + ofA;
   }
-  numbers.resize(ofA + ofB);
-  exponents.resize(ofA + ofB);
-  before.assign(c, c + ofC);
-  bad.resize(ofC);
-  Work w = {x,
-            how,
-            aType,
-            bType,
-            a,
-            b,
-            numbers.data(),
-            numbers.data() + ofA,
-            exponents.data(),
-            exponents.data() + ofA,
-            c,
-            bad.data()};
-  if (kernels.plain(w))
-    return;
-  std::copy_n(before.data(), ofC, c);
-  kernels.exact(w);
-  for (size_t i = 0; i < ofC; ++i)
-    if (bad[i])
-      c[i] = slowElement(w, unsigned(i / x.n), unsigned(i % x.n), before[i]);
+  r.numbers.resize(ofA + ofB);
+  r.exponents.resize(ofA + ofB);
+  float *numbers = r.numbers.data();
+  int32_t *exponents = r.exponents.data();
+  kernels().apart(aType, a, ofA, numbers, exponents);
+  kernels().apart(bType, b, ofB, numbers + ofA, exponents + ofA);
+  Work w = {x,       how,           aType,     bType,           a, b,
+            numbers, numbers + ofA, exponents, exponents + ofA, c, nullptr};
+  run(w);
+}
+
+void takeApart(Factor &o) {
+  kernels().apart(o.type, o.codes, o.count, o.numbers, o.exponents);
+}
+
+void multiply(const Accumulation &how, Extent x, const Factor &a,
+              const Factor &b, uint32_t *c) {
+  if (how.order)
+    return multiply(how, x, a.type, b.type, a.codes, b.codes, c);
+  Work w = {x,         how,       a.type,      b.type,      a.codes, b.codes,
+            a.numbers, b.numbers, a.exponents, b.exponents, c,       nullptr};
+  run(w);
 }
 
 } // namespace act::runtime::sim

@@ -19,9 +19,10 @@
 // An Instruction is a handler, its operands as slots in an order that the
 // handler's family defines, and numbers that the family defines. `reads` and
 // `writes` say which slots it uses: the machine propagates from them which
-// lanes of a register were ever defined, and merges lanes at .sync
-// instructions. An instruction whose operand matters only sometimes (selp)
-// leaves it out of `reads` and calls Context::define() itself.
+// lanes of a register were ever defined (of what moves bits, which bits:
+// UndefinedBits.h), and merges lanes at .sync instructions. An instruction whose
+// operand matters only sometimes (selp) leaves it out of `reads` and calls
+// Context::define() itself.
 #ifndef ACT_RUNTIME_SIM_PROGRAM_H
 #define ACT_RUNTIME_SIM_PROGRAM_H
 #include "runtime/sim/Counters.h"
@@ -52,6 +53,14 @@ constexpr uint32_t noSlot = ~uint32_t(0);
 struct SlotUse {
   uint32_t slot;
   uint16_t bytes; // per lane: 0 (predicate), 2, 4, 8, 16
+  /// Of a source: the instruction looks at so many of its bytes.
+  uint8_t used = 8;
+  /// Of a source of flagByBits: each of its bits matters to the whole result.
+  bool selects = false;
+
+  uint64_t usedBits() const {
+    return used < 8 ? (uint64_t(1) << 8 * used) - 1 : ~uint64_t(0);
+  }
 };
 
 struct Instruction {
@@ -76,6 +85,12 @@ constexpr uint8_t flagStrictReads = 1;
 constexpr uint8_t flagAligned = 2;
 /// The handler defines its results itself (Context::define).
 constexpr uint8_t flagDefinesItself = 4;
+/// Each bit of its results depends on no more than one bit of each source,
+/// apart from those that select (SlotUse): what it makes of undefined bits is
+/// found by running it with others in their place.
+constexpr uint8_t flagByBits = 16;
+/// A bit of its result depends on none that are higher, of its sources.
+constexpr uint8_t flagUpward = 32;
 /// It stands in a loop that does nothing but look (CtaOrder.h).
 constexpr uint8_t flagLooks = 8;
 
@@ -131,6 +146,8 @@ public:
   std::deque<std::vector<SlotUse>> usePool;
   std::deque<std::shared_ptr<void>> dataPool;
   Site site(uint32_t index) const;
+  /// The name of the register in a slot; empty when there is none.
+  std::string registerAt(const FunctionCode &function, uint32_t slot) const;
 };
 
 } // namespace act::runtime::sim

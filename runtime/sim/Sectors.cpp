@@ -5,26 +5,38 @@
 
 namespace act::runtime::sim {
 
+namespace {
+
+// Whether no bank is wanted for two words, as far as that is plain: `bytes`
+// are so many banks, from a multiple of them on.
+bool isOnce(const uint64_t *offsets, unsigned count, unsigned bytes) {
+  const unsigned unit = std::max(4u, bytes), units = 128 / unit;
+  uint64_t wanted[32], odd = 0;
+  uint32_t banks = 0;
+  bool once = true;
+  for (unsigned k = 0; k < count; ++k) {
+    odd |= bytes > 4 ? offsets[k] % unit : 0;
+    uint64_t place = offsets[k] / unit;
+    uint32_t bank = 1u << place % units;
+    once &= !(banks & bank) || wanted[place % units] == place;
+    wanted[place % units] = place;
+    banks |= bank;
+  }
+  return once && !odd;
+}
+
+} // namespace
+
 unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
   // So many lanes fill the 128 bytes of a wavefront at best.
   unsigned group = std::max(1u, bytes <= 4 ? 32 : 128 / bytes);
   unsigned words = std::max(1u, bytes / 4), total = 0;
-  if (words == 1) {
-    // Mostly no bank is wanted for two words.
-    uint64_t wanted[32];
-    uint32_t banks = 0;
-    bool once = true;
-    for (unsigned k = 0; k < count; ++k) {
-      uint64_t word = offsets[k] / 4;
-      uint32_t bank = 1u << word % 32;
-      once &= !(banks & bank) || wanted[word % 32] == word;
-      wanted[word % 32] = word;
-      banks |= bank;
-    }
-    if (once)
-      return 1;
-  }
   for (unsigned first = 0; first < count; first += group) {
+    if (bytes <= 32 &&
+        isOnce(offsets + first, std::min(count - first, group), bytes)) {
+      ++total;
+      continue;
+    }
     uint64_t seen[32][32];
     unsigned seenCount[32] = {}, most = 1;
     for (unsigned k = first; k < std::min(count, first + group); ++k)
@@ -100,7 +112,8 @@ void Sectors::count(Counters &counters, bool isStore) {
   for (unsigned k = 0; k < lanes; ++k)
     for (uint64_t s = at[k] / 32; s <= (at[k] + size - 1) / 32; ++s)
       sectors[n++] = s;
-  std::sort(sectors, sectors + n);
+  if (!std::is_sorted(sectors, sectors + n))
+    std::sort(sectors, sectors + n);
   uint64_t distinct = std::unique(sectors, sectors + n) - sectors;
   (isStore ? counters.globalStoreSectors : counters.globalLoadSectors) +=
       distinct;

@@ -34,10 +34,19 @@ uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 // Agents go by groups of 32, as lanes of a warp do: a group's lanes that read
 // alike at the same tick are one reader.
 struct Shadow::Reader {
-  uint64_t epoch; // packed, of the group's first agent
+  uint64_t key;   // the packed epoch of the group's first agent, whose low five
+                  // bits are 0: there stands the manner, without `write`
   uint32_t lanes; // of the group
   uint32_t site;
-  uint8_t manner;
+  Reader() = default;
+  Reader(uint64_t epoch, uint32_t lanes, uint32_t site, uint8_t manner)
+      : key(epoch | uint64_t((manner & 15) | (manner >> 1 & 16)) << tickBits),
+        lanes(lanes), site(site) {}
+  uint64_t epoch() const { return key & ~(uint64_t(31) << tickBits); }
+  uint8_t manner() const {
+    uint8_t m = key >> tickBits & 31;
+    return uint8_t((m & 15) | (m & 16) << 1);
+  }
 };
 
 struct Shadow::Cell {
@@ -62,10 +71,10 @@ struct Shadow::Table {
   std::vector<uint32_t> freeSplits;
   // Few readers are the rule: those take no memory of their own.
   struct List {
-    static constexpr size_t few = 4;
+    static constexpr unsigned few = 7;
     Reader first[few];
-    std::vector<Reader> more;
-    size_t count = 0, oldest = 0;
+    uint32_t count = 0, oldest = 0;
+    std::unique_ptr<Reader[]> more;
     Reader &at(size_t i) { return i < few ? first[i] : more[i - few]; }
     const Reader &at(size_t i) const {
       return i < few ? first[i] : more[i - few];
@@ -75,28 +84,45 @@ struct Shadow::Table {
         at(oldest++ % maximumReaders) = r;
         return;
       }
-      if (count < few)
-        first[count] = r;
-      else
-        more.push_back(r);
-      ++count;
+      if (count == few || count == 16 || count == 32)
+        grow(count == few ? 16 : count == 16 ? 32 : maximumReaders);
+      at(count++) = r;
     }
     void clear() {
-      more.clear();
+      more.reset();
       count = oldest = 0;
     }
+    void copy(const List &from) {
+      clear();
+      for (size_t i = 0; i < from.count; ++i)
+        add(from.at(i));
+      oldest = from.oldest;
+    }
+
+  private:
+    void grow(size_t readers) {
+      auto larger = std::make_unique<Reader[]>(readers - few);
+      std::copy_n(more.get(), count - few, larger.get());
+      more = std::move(larger);
+    }
   };
-  std::vector<List> lists;
+  std::vector<std::unique_ptr<List[]>> lists; // like splits
+  uint32_t listCount = 0;
   std::vector<uint32_t> freeLists;
 
   Split &split(uint32_t index) {
     return splits[(index - 1) >> blockShift]
                  [(index - 1) & ((1u << blockShift) - 1)];
   }
+  List &list(uint32_t index) const {
+    return lists[(index - 1) >> blockShift]
+                [(index - 1) & ((1u << blockShift) - 1)];
+  }
   uint32_t newList() {
     if (freeLists.empty()) {
-      lists.emplace_back();
-      return lists.size();
+      if (listCount >> blockShift == lists.size())
+        lists.push_back(std::make_unique<List[]>(1u << blockShift));
+      return ++listCount;
     }
     uint32_t index = freeLists.back();
     freeLists.pop_back();
@@ -105,7 +131,7 @@ struct Shadow::Table {
   void dropList(Cell &cell) {
     if (!cell.list)
       return;
-    lists[cell.list - 1].clear();
+    list(cell.list).clear();
     freeLists.push_back(cell.list);
     cell.list = 0;
   }
@@ -122,9 +148,8 @@ struct Shadow::Table {
     for (Cell &part : split(index).parts) {
       part = cell;
       if (cell.list) {
-        uint32_t list = newList();
-        lists[list - 1] = lists[cell.list - 1];
-        part.list = list;
+        part.list = newList();
+        list(part.list).copy(list(cell.list));
       }
     }
     dropList(cell);
@@ -179,53 +204,60 @@ struct Shadow::Table {
     return is(cell);
   }
   void addReader(Cell &cell, const Reader &r);
+  void write(Cell &cell, uint64_t epoch, uint32_t site, uint8_t manner) {
+    dropList(cell);
+    cell.read = 0;
+    cell.write = epoch;
+    cell.writeSite = site;
+    cell.writeManner = manner;
+  }
 };
 
 void Shadow::Table::addReader(Cell &cell, const Reader &r) {
   // The same thread: its later read stands for the earlier, unless that was
   // weak and this one is not.
-  bool anyManner = !isStrong(r.manner);
+  bool anyManner = !isStrong(r.manner());
   if (!cell.list) {
-    if (!cell.read || (groupOf(cell.read) == groupOf(r.epoch) &&
-                       !(cell.readLanes & ~r.lanes) &&
-                       (anyManner || isStrong(cell.readManner)))) {
-      cell.read = r.epoch;
+    if (!cell.read ||
+        (groupOf(cell.read) == groupOf(r.key) && !(cell.readLanes & ~r.lanes) &&
+         (anyManner || isStrong(cell.readManner)))) {
+      cell.read = r.epoch();
       cell.readLanes = r.lanes;
       cell.readSite = r.site;
-      cell.readManner = r.manner;
+      cell.readManner = r.manner();
       return;
     }
-    if (cell.read == r.epoch && cell.readSite == r.site &&
-        cell.readManner == r.manner) {
+    if (cell.read == r.epoch() && cell.readSite == r.site &&
+        cell.readManner == r.manner()) {
       cell.readLanes |= r.lanes;
       return;
     }
     cell.list = newList();
-    lists[cell.list - 1].add(
+    list(cell.list).add(
         {cell.read, cell.readLanes, cell.readSite, cell.readManner});
     cell.read = 0;
   }
-  List &list = lists[cell.list - 1];
+  List &readers = list(cell.list);
   Reader *place = nullptr;
   uint32_t lanes = r.lanes;
-  for (size_t i = 0; i < list.count; ++i) {
-    Reader &other = list.at(i);
-    if (groupOf(other.epoch) != groupOf(r.epoch))
+  for (size_t i = 0; i < readers.count; ++i) {
+    Reader &other = readers.at(i);
+    if (groupOf(other.key) != groupOf(r.key))
       continue;
-    if (anyManner || isStrong(other.manner)) {
-      if (other.epoch == r.epoch && other.site == r.site &&
-          other.manner == r.manner)
+    if (anyManner || isStrong(other.manner())) {
+      if (other.key == r.key && other.site == r.site)
         lanes |= other.lanes;
       other.lanes &= ~lanes;
       if (!other.lanes)
         place = &other;
     }
   }
-  Reader whole = {r.epoch, lanes, r.site, r.manner};
+  Reader whole = r;
+  whole.lanes = lanes;
   if (place)
     *place = whole;
   else
-    list.add(whole);
+    readers.add(whole);
 }
 
 void Shadow::judge(Table &table, Cell &cell, const Observer &by,
@@ -266,15 +298,15 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
   auto raceWithReader = [&](const Reader &r) {
     // The writer's warp read it as one: Triton loads with all lanes and writes
     // back with one. A load is served for all its lanes before what follows.
-    if (groupOf(r.epoch) == groupOf(self) && r.lanes >> laneOf(self) & 1)
+    if (groupOf(r.key) == groupOf(self) && r.lanes >> laneOf(self) & 1)
       return;
     for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
-      race(ofLane(r.epoch, __builtin_ctz(lanes)), r.site, r.manner, false);
+      race(ofLane(r.epoch(), __builtin_ctz(lanes)), r.site, r.manner(), false);
   };
   if (cell.list) {
-    const Table::List &list = table.lists[cell.list - 1];
-    for (size_t i = 0; i < list.count; ++i)
-      raceWithReader(list.at(i));
+    const Table::List &readers = table.list(cell.list);
+    for (size_t i = 0; i < readers.count; ++i)
+      raceWithReader(readers.at(i));
     table.dropList(cell);
   } else if (cell.read) {
     raceWithReader({cell.read, cell.readLanes, cell.readSite, cell.readManner});
@@ -330,29 +362,37 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
 // What all of some lanes are sure of without looking further: most accesses
 // need no more.
 struct Shadow::Sure {
+  explicit Sure(WarpObserver &by)
+      : by(by), self(pack(by.self)), manner(encode(by.manner)) {}
   WarpObserver &by;
   uint64_t self; // of lane 0
   uint8_t manner;
-  uint64_t group = ~uint64_t(0); // the last one asked for
-  uint32_t tick = 0;             // that is known of all its agents
+  // Of an agent that is no thread, one access does not come before the next.
+  bool ownFirst = !by.manner.deferred;
+  // The last groups asked for, and the tick that is known of all their agents.
+  struct {
+    uint64_t group = ~uint64_t(0);
+    uint32_t tick = 0;
+  } known[8] = {};
 
   bool knows(uint64_t epoch) {
-    if (groupOf(epoch) != group) {
-      group = groupOf(epoch);
-      tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
+    auto &of = known[groupOf(epoch) % 8];
+    if (groupOf(epoch) != of.group) {
+      of.group = groupOf(epoch);
+      of.tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
     }
-    return tickOf(epoch) <= tick;
+    return tickOf(epoch) <= of.tick;
   }
   // `lanes`: those that access the cell.
   bool afterWrite(const Cell &cell, uint32_t lanes) {
     if (!cell.write || knows(cell.write))
       return true;
-    return groupOf(cell.write) == groupOf(self) &&
+    return ownFirst && groupOf(cell.write) == groupOf(self) &&
            lanes == 1u << laneOf(cell.write);
   }
   bool afterReader(uint64_t epoch, uint32_t readers, uint32_t lanes) {
     return knows(epoch) ||
-           (groupOf(epoch) == groupOf(self) && !(readers & ~lanes));
+           (ownFirst && groupOf(epoch) == groupOf(self) && !(readers & ~lanes));
   }
   // A single lane may write it.
   bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
@@ -360,10 +400,10 @@ struct Shadow::Sure {
       return false;
     if (!cell.list)
       return !cell.read || afterReader(cell.read, cell.readLanes, lane);
-    const Table::List &list = table.lists[cell.list - 1];
-    for (size_t i = 0; i < list.count; ++i) {
-      const Reader &r = list.at(i);
-      if (r.lanes && !afterReader(r.epoch, r.lanes, lane))
+    const Table::List &readers = table.list(cell.list);
+    for (size_t i = 0; i < readers.count; ++i) {
+      const Reader &r = readers.at(i);
+      if (r.lanes && !afterReader(r.epoch(), r.lanes, lane))
         return false;
     }
     return true;
@@ -385,11 +425,8 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     if (!write)
       return table.addReader(cell,
                              {sure.self, lanes, sure.by.site, sure.manner});
-    table.dropList(cell);
-    cell.read = 0;
-    cell.write = ofLane(sure.self, unsigned(__builtin_ctz(lanes)));
-    cell.writeSite = sure.by.site;
-    cell.writeManner = sure.manner;
+    table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
+                sure.by.site, sure.manner);
   };
   // At most two cells: an access is at a multiple of its size.
   Cell *const cells = table.cells + offset % stretchBytes / cellBytes;
@@ -407,9 +444,38 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
   return true;
 }
 
+// accessSurely() of all of a cell.
+bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
+                        uint32_t lanes) {
+  Cell &cell = table.cells[offset % stretchBytes / cellBytes];
+  if (cell.split)
+    return accessSurely(table, sure, offset, cellBytes, lanes);
+  static_assert(cellBytes == 16, "a quarter of a word of bits");
+  uint64_t &bits = initialised[offset / 64];
+  const uint64_t all = uint64_t(0xffff) << offset % 64;
+  if (!sure.by.manner.write) {
+    if ((bits & all) != all || !sure.afterWrite(cell, lanes))
+      return false;
+    table.addReader(cell, {sure.self, lanes, sure.by.site, sure.manner});
+    return true;
+  }
+  if (lanes & (lanes - 1) || !sure.afterAll(table, cell, lanes))
+    return false;
+  bits |= all;
+  // Read and written in turn: it keeps its list.
+  const uint32_t kept = cell.list;
+  if (kept)
+    table.list(kept).clear();
+  cell.list = 0;
+  table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
+              sure.by.site, sure.manner);
+  cell.list = kept;
+  return true;
+}
+
 uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
                              uint32_t lanes, unsigned bytes) {
-  Sure sure{by, pack(by.self), encode(by.manner)};
+  Sure sure(by);
   uint32_t unsure = 0;
   uint64_t held = ~uint64_t(0);
   std::unique_lock<std::mutex> lock;
@@ -431,8 +497,11 @@ uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
       if (!tables[index])
         tables[index] = std::make_unique<Table>();
     }
-    if (!accessSurely(*tables[index], sure, offset, bytes, same))
-      unsure |= same;
+    if (bytes == cellBytes
+            ? accessCell(*tables[index], sure, offset, same)
+            : accessSurely(*tables[index], sure, offset, bytes, same))
+      continue;
+    unsure |= same;
   }
   return unsure;
 }

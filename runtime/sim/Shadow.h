@@ -37,9 +37,9 @@ struct Manner {
   bool strong = false;              // .relaxed and stronger, .volatile, atomics
   Scope scope = Scope::System;      // of a strong access
   bool async = false;               // by the async proxy
-  bool deferred = false; // by an agent that is not a thread (asynchronous)
-  bool object = false;   // an operation on an mbarrier: not on its bytes
-  bool anyProxy = false; // a write that all proxies see without a proxy fence
+  bool deferred = false;  // by an agent that is not a thread (asynchronous)
+  bool object = false;    // an operation on an mbarrier: not on its bytes
+  bool anyProxy = false;  // a write that all proxies see without a proxy fence
   bool unchanged = false; // a write of the bytes that are there: no race with
                           // another by the same instruction
 };
@@ -59,7 +59,8 @@ public:
   virtual bool inScope(uint32_t cta, Scope scope) const = 0;
 };
 
-/// Lanes of a warp that access memory at once, in one weak manner.
+/// Lanes of a warp, or agents of theirs (`deferred`), that access memory at
+/// once, in one weak manner.
 class WarpObserver {
 public:
   virtual ~WarpObserver() = default;
@@ -120,6 +121,7 @@ private:
                      Conflict &conflict);
   bool accessSurely(Table &table, Sure &sure, uint64_t offset, unsigned bytes,
                     uint32_t lanes);
+  bool accessCell(Table &table, Sure &sure, uint64_t offset, uint32_t lanes);
   static void judge(Table &table, Cell &cell, const Observer &by,
                     uint64_t offset, Conflict &conflict);
 };

@@ -94,6 +94,20 @@ struct Extent {
 /// for n a multiple of 16.
 void multiply(const Accumulation &how, Extent extent, Element aType,
               Element bType, const uint32_t *a, const uint32_t *b, uint32_t *c);
+/// A factor taken apart, as multiply() does with it first: whoever multiplies
+/// it often keeps it so.
+struct Factor {
+  static constexpr unsigned most = 16 * 32;
+  Element type = Element::F16;
+  unsigned count = 0;
+  uint32_t codes[most];
+  float numbers[most]; // what takeApart() makes of `count` codes
+  int32_t exponents[most];
+};
+void takeApart(Factor &factor);
+/// The same of two operands that are taken apart.
+void multiply(const Accumulation &how, Extent extent, const Factor &a,
+              const Factor &b, uint32_t *c);
 /// a[m][k], b[k][n], c[m][n] in place.
 void multiply(Extent extent, const double *a, const double *b, double *c,
               Rounding rounding);

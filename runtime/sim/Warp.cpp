@@ -2,6 +2,7 @@
 //
 // A warp's fragments: which one runs, how they split, meet and merge.
 #include "runtime/sim/Machine.h"
+#include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/ControlFlow.h"
 #include "runtime/sim/decode/Specials.h"
 #include <algorithm>
@@ -77,8 +78,7 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   frame->registers = frame->storage.get() + (64 - address % 64) % 64;
   std::copy(function.image.begin(), function.image.end(),
             frame->registers + function.registerBytes);
-  frame->defined.assign(function.frameBytes / 64, ~0u);
-  std::fill_n(frame->defined.begin(), function.registerBytes / 64, 0);
+  frame->defined.reset(function.frameBytes, function.registerBytes);
   for (const FunctionCode::SpecialSlot &s : function.specials) {
     uint32_t bits = 0; // of a predicate
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -171,11 +171,10 @@ bool Context::meet(const Instruction &at, uint32_t members,
       visit(at.writes[k]);
   };
   warp.saved.clear();
-  warp.savedDefined.clear();
+  warp.savedDefined = frame.defined;
   eachSlot([&](const SlotUse &use) {
     const std::byte *from = frame.registers + use.slot;
     warp.saved.insert(warp.saved.end(), from, from + slotSize(use.bytes));
-    warp.savedDefined.push_back(frame.defined[use.slot / 64]);
   });
   for (Fragment &f : warp.fragments) {
     if (&f == &fragment || !f.blocked || f.members != members ||
@@ -189,8 +188,7 @@ bool Context::meet(const Instruction &at, uint32_t members,
       uint32_t to = at.reads[k].slot, from = other.reads[k].slot;
       copyLanes(frame.registers + to, f.frame->registers + from,
                 at.reads[k].bytes, f.waitingMask);
-      uint32_t &d = frame.defined[to / 64];
-      d = (d & ~f.waitingMask) | (f.frame->defined[from / 64] & f.waitingMask);
+      frame.defined.copy(to, f.waitingMask, f.frame->defined, from);
     }
     mask |= f.waitingMask;
     warp.met.push_back({f.frame, f.pc, f.waitingMask, f.mask, &other});
@@ -208,11 +206,10 @@ void Warp::finishMeeting(const Instruction &at) {
       uint32_t from = at.writes[k].slot, to = m.at->writes[k].slot;
       copyLanes(m.frame->registers + to, frame.registers + from,
                 at.writes[k].bytes, m.lanes);
-      uint32_t &d = m.frame->defined[to / 64];
-      d = (d & ~m.lanes) | (frame.defined[from / 64] & m.lanes);
+      m.frame->defined.copy(to, m.lanes, frame.defined, from);
     }
   }
-  size_t offset = 0, index = 0;
+  size_t offset = 0;
   auto restore = [&](const SlotUse &use) {
     // Where a joined lane's own register is this one, the result stays.
     uint32_t keep = 0;
@@ -222,10 +219,8 @@ void Warp::finishMeeting(const Instruction &at) {
           keep |= m.lanes;
     copyLanes(frame.registers + use.slot, saved.data() + offset, use.bytes,
               lanes & ~keep);
-    uint32_t &d = frame.defined[use.slot / 64];
-    d = (d & ~(lanes & ~keep)) | (savedDefined[index] & lanes & ~keep);
+    frame.defined.copy(use.slot, lanes & ~keep, savedDefined, use.slot);
     offset += slotSize(use.bytes);
-    ++index;
   };
   for (unsigned k = 0; k < at.readCount; ++k)
     restore(at.reads[k]);
@@ -256,26 +251,6 @@ void Warp::exit(uint32_t lanes) {
 }
 
 namespace {
-
-// Reads of undefined registers where that matters.
-void checkReads(Context &c, const Instruction &i) {
-  for (unsigned k = 0; k < i.readCount; ++k)
-    if (uint32_t bad = c.mask & ~c.definedLanes(i.reads[k].slot)) {
-      c.report(FindingKind::Uninitialised, i, __builtin_ctz(bad),
-               "uses a register that was never written");
-      c.define(i.reads[k].slot, bad);
-    }
-}
-
-void propagate(Context &c, const Instruction &i) {
-  uint32_t good = ~0u;
-  for (unsigned k = 0; k < i.readCount; ++k)
-    good &= c.definedLanes(i.reads[k].slot);
-  for (unsigned k = 0; k < i.writeCount; ++k) {
-    uint32_t &d = c.frame.defined[i.writes[k].slot / 64];
-    d = (d & ~c.mask) | (good & c.mask);
-  }
-}
 
 // `i` is to be executed by the whole warp, and is, but for lanes that went
 // around it and then exited.
@@ -314,10 +289,10 @@ Warp::Outcome Warp::run(uint32_t budget) {
       uint32_t p;
       std::memcpy(&p, f.frame->registers + i.guard, 4);
       if (checks)
-        if (uint32_t bad = mask & ~f.frame->defined[i.guard / 64]) {
+        if (uint32_t bad = mask & ~f.frame->defined.lanes(i.guard)) {
           Context c{*this, *cta, *cta->grid, f, *f.frame, mask, checks};
           c.report(FindingKind::Uninitialised, i, __builtin_ctz(bad),
-                   "is guarded by a predicate that was never written");
+                   "is guarded by " + c.neverWritten(i.guard));
           c.define(i.guard, bad);
         }
       mask &= i.guardNegated ? ~p : p;
@@ -347,10 +322,12 @@ Warp::Outcome Warp::run(uint32_t budget) {
     if (checks) {
       if (i.flags & flagAligned && !left.empty())
         checkLeft(c, i);
-      if (i.flags & flagStrictReads)
-        checkReads(c, i);
+      if (i.flags & flagStrictReads && undefinedLanes(c, i))
+        reportUndefined(c, i);
       if (!f.frame->inflight.empty())
         c.checkInflight(i);
+      if (i.flags & flagByBits)
+        propagate(c, i); // while its sources are what they were
     }
     size_t fragmentCount = fragments.size();
     Step step = i.run(c, i);
@@ -362,7 +339,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
     counters->warpInstructions[unsigned(i.kind)] += 1;
     counters->laneInstructions += unsigned(__builtin_popcount(c.mask));
     if (step == Step::Next) {
-      if (checks && !(i.flags & flagDefinesItself))
+      if (checks && !(i.flags & (flagDefinesItself | flagByBits)))
         propagate(c, i);
       if (!met.empty())
         finishMeeting(i);

@@ -235,6 +235,11 @@ Step proxyStep(Context &c, const Instruction &) {
   return Step::Next;
 }
 
+Step initsStep(Context &c, const Instruction &) {
+  fenceInits(c);
+  return Step::Next;
+}
+
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
 // fence{.sem}.scope; fence.proxy.kind; fence.mbarrier_init.release.cluster
@@ -243,7 +248,7 @@ void decodeFence(Decoder &d) {
     d.require(90, 80);
     d.oneOf({"release"}, true);
     d.oneOf({"cluster"}, true);
-    return decodedFence(d, Order::Release, Scope::Cluster);
+    return d.begin(initsStep, Class::Barrier);
   }
   if (d.take("proxy")) {
     d.require(70, 75);

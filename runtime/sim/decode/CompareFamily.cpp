@@ -365,6 +365,20 @@ void decodeSet(Decoder &d) {
 
 // ---- selp, slct: only the operand that is chosen matters
 
+// Lanes whose choice is undefined, or what was chosen.
+void chooseUndefined(Context &c, const Instruction &i, uint32_t first,
+                     uint32_t lanes) {
+  for (; lanes; lanes &= lanes - 1) {
+    unsigned lane = unsigned(__builtin_ctz(lanes));
+    uint32_t from = i.slots[first >> lane & 1 ? 1 : 2];
+    if (c.definedLanes(i.slots[3]) >> lane & 1)
+      c.frame.defined.setUndefinedBits(
+          i.slots[0], lane, c.frame.defined.undefinedBits(from, lane), from);
+    else
+      c.undefine(i.slots[0], 1u << lane, i.slots[3]);
+  }
+}
+
 /// slots: d, a, b, by; `first`: lanes that take a.
 template <typename T>
 void choose(Context &c, const Instruction &i, uint32_t first) {
@@ -376,8 +390,9 @@ void choose(Context &c, const Instruction &i, uint32_t first) {
     uint32_t good = ((first & c.definedLanes(i.slots[1])) |
                      (~first & c.definedLanes(i.slots[2]))) &
                     c.definedLanes(i.slots[3]);
+    if (uint32_t bad = c.mask & ~good)
+      chooseUndefined(c, i, first, bad);
     c.define(i.slots[0], c.mask & good);
-    c.define(i.slots[0], c.mask & ~good, false);
   }
   put(c, i.slots[0], results);
 }

@@ -401,6 +401,8 @@ void decodeOne(Decoder &d, Conversion k) {
                   "' does not take .b128 registers");
   d.current().run = handlerFor(k, toBytes, fromBytes);
   d.current().data = d.keep(k);
+  if (!isFloat(k.from) && !isFloat(k.to) && !k.sat)
+    d.byBits();
 }
 
 void decodeTF32(Decoder &d, Conversion k) {

@@ -50,13 +50,17 @@ public:
   void read() override {
     for (unsigned l = 0; l < 32; ++l) {
       std::memset(values[l], 0, mostBytes);
-      if (at[l].from)
+      if (at[l].taken == mostBytes && at[l].from)
+        std::memcpy(values[l], at[l].from, mostBytes);
+      else if (at[l].from)
         std::memcpy(values[l], at[l].from, at[l].taken);
     }
   }
   void write() override {
     for (unsigned l = 0; l < 32; ++l)
-      if (at[l].to)
+      if (at[l].to && bytes == mostBytes)
+        std::memcpy(at[l].to, values[l], mostBytes);
+      else if (at[l].to)
         std::memcpy(at[l].to, values[l], bytes);
   }
 
@@ -82,6 +86,62 @@ void eachSet(uint32_t lanes, Key key, Run run) {
   }
 }
 
+/// All lanes at once, when each takes all of its source or nothing and nothing
+/// is wrong with any; else nothing has happened, and it is false.
+bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
+                const uint64_t (&to)[32], const uint64_t (&from)[32],
+                uint32_t ignored, Manner writes) {
+  Warp &w = c.warp;
+  const unsigned first = unsigned(__builtin_ctz(c.mask));
+  const uint32_t tick = tickOfNext(w, first);
+  Context taking = c;
+  taking.mask &= ~ignored;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    uint32_t taken =
+        t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
+    if (taken == 0)
+      taking.mask &= ~(1u << lane);
+    else if (taken != t.bytes)
+      return false;
+    if (w.copyGroups[lane] != w.copyGroups[first] ||
+        tickOfNext(w, lane) != tick)
+      return false;
+  }
+  Context::Lanes source, target;
+  if (!c.resolveLanes(t.to.space, to, t.bytes, true, target) ||
+      (taking.mask &&
+       !taking.resolveLanes(t.from.space, from, t.bytes, false, source)))
+    return false;
+  auto op = std::make_unique<CopyOperation>();
+  op->lanes = c.mask;
+  op->bytes = t.bytes;
+  op->warp = w.index;
+  op->lane = first;
+  op->group = w.copyGroups[first] + 1;
+  op->site = i.site;
+  if (taking.mask) {
+    judgeLanesAsync(taking, i, source, from, t.bytes, {false, true},
+                    OwnCopyAsync, tick);
+    Sectors::count(*w.counters, *source.region, source.offsets, taking.mask,
+                   t.bytes, false);
+  }
+  judgeLanesAsync(c, i, target, to, t.bytes, writes, OwnCopyAsync, tick);
+  Sectors::count(*w.counters, *target.region, target.offsets, c.mask, t.bytes,
+                 true);
+  for (uint32_t left = c.mask; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    op->at[lane].to = target.data + target.offsets[lane];
+    if (taking.active(lane)) {
+      op->at[lane].from = source.data + source.offsets[lane];
+      op->at[lane].taken = t.bytes;
+    }
+  }
+  c.cta.issue(std::move(op));
+  return true;
+}
+
 Step copy(Context &c, const Instruction &i) {
   const Copy &t = *static_cast<const Copy *>(i.data);
   Warp &w = c.warp;
@@ -94,6 +154,10 @@ Step copy(Context &c, const Instruction &i) {
   Sectors loads, stores;
   Manner writes;
   writes.write = writes.anyProxy = true;
+  w.counters->asyncBytes +=
+      uint64_t(t.bytes) * unsigned(__builtin_popcount(c.mask));
+  if (copyAtOnce(c, i, t, to, from, ignored, writes))
+    return Step::Next;
   auto issue = [&](uint32_t lanes, unsigned first) {
     auto op = std::make_unique<CopyOperation>();
     op->lanes = lanes;
@@ -144,8 +208,6 @@ Step copy(Context &c, const Instruction &i) {
   eachSet(c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
   loads.count(*w.counters, false);
   stores.count(*w.counters, true);
-  w.counters->asyncBytes +=
-      uint64_t(t.bytes) * unsigned(__builtin_popcount(c.mask));
   return Step::Next;
 }
 

@@ -285,4 +285,15 @@ Site Program::site(uint32_t index) const {
   return s;
 }
 
+std::string Program::registerAt(const FunctionCode &function,
+                                uint32_t slot) const {
+  const ptx::Function &f =
+      tree->functions[size_t(&function - functions.data())];
+  FrameLayout layout(f);
+  for (uint32_t r = 0; r < f.registers.size(); ++r)
+    if (layout.registerSlot(r) == slot)
+      return f.registers[r].name;
+  return "";
+}
+
 } // namespace act::runtime::sim

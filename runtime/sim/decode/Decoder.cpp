@@ -177,6 +177,16 @@ void Decoder::writes(uint32_t slot, unsigned bytes) {
   writeUses.push_back({slot, uint16_t(bytes)});
 }
 void Decoder::dropReads() { readUses.clear(); }
+void Decoder::byBits(size_t first) {
+  // Of predicates and 128-bit registers no bits are kept.
+  for (const std::vector<SlotUse> *uses : {&readUses, &writeUses})
+    for (const SlotUse &use : *uses)
+      if (use.bytes == 0 || use.bytes > 8)
+        return;
+  decoded.flags |= flagByBits;
+  for (size_t k = first; k < readUses.size(); ++k)
+    readUses[k].selects = true;
+}
 
 uint32_t Decoder::scratch(unsigned bytes) { return layout->scratch(bytes); }
 uint32_t Decoder::constant(uint64_t bits, unsigned bytes) {
@@ -318,7 +328,10 @@ uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
          ptx::nameOf(type) + " as operand");
   }
   slots.push_back(slot);
-  readUses.push_back({slot, uint16_t(bytes)});
+  SlotUse use{slot, uint16_t(bytes)};
+  if (type != Type::Pred)
+    use.used = uint8_t(std::min(ptx::bytesOf(type), 8u));
+  readUses.push_back(use);
   return slot;
 }
 

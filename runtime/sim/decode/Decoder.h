@@ -117,6 +117,8 @@ public:
   void writes(uint32_t slot, unsigned bytes);
   /// Takes part in definedness only if the family says so later.
   void dropReads();
+  /// For flagByBits: what was read from source `first` on selects.
+  void byBits(size_t first = ~size_t(0));
   /// The operand as it stands, counted as used.
   const ptx::Operand &operand(size_t index);
   size_t operandCount() const { return instruction->operands.size(); }

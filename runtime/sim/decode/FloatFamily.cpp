@@ -185,6 +185,18 @@ Step approximateLanes(Context &c, const Instruction &i) {
   const float *a = c.lanes<float>(i.slots[1]);
   Random &random = c.warp.random;
   float results[32] = {};
+  if (function == Approximation::Ex2)
+    c.warp.counters->exp2 += unsigned(__builtin_popcount(c.mask));
+  if (function == Approximation::Ex2 && random.isQuiet()) {
+    float x[32];
+    for (unsigned l = 0; l < 32; ++l)
+      x[l] = ftz ? flush(a[l]) : a[l];
+    exp2Lanes(x, c.mask, results);
+    for (float &r : results)
+      r = ftz ? flush(r) : r;
+    put(c, i.slots[0], results);
+    return Step::Next;
+  }
   for (unsigned l = 0; l < 32; ++l) {
     if (!c.active(l))
       continue;
@@ -196,8 +208,6 @@ Step approximateLanes(Context &c, const Instruction &i) {
     results[l] = ftz ? flush(r) : r;
   }
   put(c, i.slots[0], results);
-  if (function == Approximation::Ex2)
-    c.warp.counters->exp2 += unsigned(__builtin_popcount(c.mask));
   return Step::Next;
 }
 

@@ -303,6 +303,7 @@ void decodeSum(Decoder &d) {
                          Class::Integer, d.type({Type::S32}), 2);
   Type t = d.type(integerTypes);
   plainOperands(d, overIntegers<Op, 2>(t), Class::Integer, t, 2);
+  d.current().flags |= flagUpward;
 }
 
 template <uint32_t Options> void decodeSumWithCarry(Decoder &d) {
@@ -339,6 +340,7 @@ template <class Op, bool Third> void decodeWide(Decoder &d) {
   d.source(2, t);
   if (Third)
     d.source(3, twiceAsWide(t));
+  d.current().flags |= flagUpward;
 }
 
 void decodeMul(Decoder &d) {
@@ -349,6 +351,7 @@ void decodeMul(Decoder &d) {
   plainOperands(d,
                 mode ? overIntegers<MulHigh, 2>(t) : overIntegers<MulLow, 2>(t),
                 Class::Integer, t, 2);
+  d.current().flags |= mode ? 0 : flagUpward;
 }
 
 void decodeMad(Decoder &d) {
@@ -365,6 +368,7 @@ void decodeMad(Decoder &d) {
   plainOperands(d,
                 mode ? overIntegers<MadHigh, 3>(t) : overIntegers<MadLow, 3>(t),
                 Class::Integer, t, 3);
+  d.current().flags |= mode ? 0 : flagUpward;
 }
 void decodeMadc(Decoder &d) {
   bool gives = d.take("cc");
@@ -394,6 +398,8 @@ template <class Op, unsigned N> void decodeOver(Decoder &d) {
 template <class Op> void decodeOverSigned(Decoder &d) {
   Type t = d.type({Type::S16, Type::S32, Type::S64});
   plainOperands(d, overIntegers<Op, 1>(t), Class::Integer, t, 1);
+  if (std::is_same_v<Op, Neg>)
+    d.current().flags |= flagUpward;
 }
 
 template <class Op> void decodeExtreme(Decoder &d) {

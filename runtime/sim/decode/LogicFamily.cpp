@@ -251,12 +251,14 @@ template <class Op> void decodeBinary(Decoder &d) {
   if (t == Type::Pred)
     return predicates(d, &onPredicates<Op>, 2);
   plainOperands(d, overIntegers<Op, 2>(t), Class::Logic, t, 2);
+  d.byBits();
 }
 void decodeNot(Decoder &d) {
   Type t = d.type(bitTypes);
   if (t == Type::Pred)
     return predicates(d, &notPredicate, 1);
   plainOperands(d, overIntegers<Not, 1>(t), Class::Logic, t, 1);
+  d.byBits();
 }
 void decodeCnot(Decoder &d) {
   Type t = d.type({Type::B16, Type::B32, Type::B64});
@@ -288,6 +290,7 @@ void shiftOperands(Decoder &d, Handler handler, Type t) {
   d.result(0, t);
   d.source(1, t);
   d.source(2, Type::U32);
+  d.byBits(1);
 }
 void decodeShl(Decoder &d) {
   Type t = d.type({Type::B16, Type::B32, Type::B64});
@@ -308,6 +311,7 @@ void decodeShf(Decoder &d) {
       {uniform<Funnel<false, true>, uint32_t, 3>(),
        uniform<Funnel<false, false>, uint32_t, 3>()}};
   plainOperands(d, handlers[right][wrap], Class::Logic, Type::B32, 3);
+  d.byBits(2);
 }
 
 /// lop3.BoolOp d|p: p := (d != 0) op q. slots: d, a, b, c, p, q
@@ -334,6 +338,7 @@ void decodeLop3(Decoder &d) {
   if (boolean < 0) {
     plainOperands(d, &map<Lop3, uint32_t, uint32_t, uint32_t, uint32_t>,
                   Class::Logic, Type::B32, 3);
+    d.byBits();
   } else {
     d.require(70, 82);
     const ptx::Operand &pair = d.operand(0);
@@ -363,6 +368,8 @@ template <class Op, bool SameWidth> void decodeBits(Decoder &d) {
             Class::Integer);
   d.result(0, SameWidth ? t : Type::U32);
   d.source(1, t);
+  if (SameWidth)
+    d.byBits();
 }
 template <class Op> Handler leadingOf(Type t) {
   return t == Type::U32   ? &map<Op, uint32_t, uint32_t>
@@ -398,6 +405,7 @@ void decodeBfe(Decoder &d) {
   d.source(1, t);
   d.source(2, Type::U32);
   d.source(3, Type::U32);
+  d.byBits(1);
 }
 template <typename T>
 constexpr Handler insert = &map<Insert, T, T, T, uint32_t, uint32_t>;
@@ -409,6 +417,7 @@ void decodeBfi(Decoder &d) {
   d.source(2, t);
   d.source(3, Type::U32);
   d.source(4, Type::U32);
+  d.byBits(2);
 }
 template <bool Clamp> Handler extendOf(Type t) {
   return t == Type::U32 ? shift<Extend<Clamp>, uint32_t>
@@ -420,6 +429,7 @@ void decodeSzext(Decoder &d) {
   d.require(70, 76);
   plainOperands(d, wrap ? extendOf<false>(t) : extendOf<true>(t),
                 Class::Integer, t, 2);
+  d.byBits(1);
 }
 void decodeBmsk(Decoder &d) {
   bool wrap = d.oneOf({"clamp", "wrap"}, true) == 1;
@@ -434,6 +444,7 @@ void decodePrmt(Decoder &d) {
   d.type({Type::B32});
   int mode = d.oneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
   plainOperands(d, uniform<Permute, uint32_t, 3>(), Class::Logic, Type::B32, 3);
+  d.byBits(2);
   d.current().options = uint32_t(mode + 1);
 }
 

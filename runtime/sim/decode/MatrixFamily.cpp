@@ -76,7 +76,7 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
     uint32_t needed = r.count == 4 ? ~0u : (1u << lanes) - 1;
     if (uint32_t bad = needed & c.mask & ~c.definedLanes(slot)) {
       c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-               "uses a register that was never written");
+               "uses " + c.neverWritten(slot));
       c.define(slot, bad);
     }
   }
@@ -147,7 +147,7 @@ Step storeMatrix(Context &c, const Instruction &at) {
     if (c.checks)
       if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
         c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-                 "stores a register that was never written");
+                 "stores " + c.neverWritten(slot));
         c.define(slot, bad);
       }
     const uint32_t *s = c.lanes<uint32_t>(slot);
@@ -182,7 +182,7 @@ Step moveMatrix(Context &c, const Instruction &at) {
     if (c.active(lane))
       d[lane] = results[lane];
   c.define(at.slots[0], c.mask & defined);
-  c.define(at.slots[0], c.mask & ~defined, false);
+  c.undefine(at.slots[0], c.mask & ~defined, at.slots[1]);
   return Step::Next;
 }
 

@@ -96,13 +96,15 @@ Step initialise(Context &c, const Instruction &i) {
       bad("initialises an mbarrier that is in use; it was not invalidated");
     Manner manner{true, false};
     manner.object = true;
-    c.judge(i, lane, where, addresses[lane], 8, manner);
     if (m)
       m->revive(count);
     else
       m = std::make_unique<Mbarrier>(c.cta, where.offset, count);
-    m->initialised = c.warp.epoch(OwnThread, lane, c.warp.tick);
+    m->initialiser = c.warp.epoch(OwnThread, lane, c.warp.tick);
     m->initSite = i.site;
+    c.judge(i, lane, where, addresses[lane], 8, manner, &m->initialised);
+    if (c.checks)
+      c.warp.initialised(lane, m->initialised);
     c.cta.markMbarrier(where.offset, true);
     std::memset(where.data, 0, 8);
   }

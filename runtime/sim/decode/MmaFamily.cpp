@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc}{.rnd} d, a, b, c
+#include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
 
@@ -26,6 +27,8 @@ struct Mma {
 
 /// Results depend on whole rows of A and columns of B.
 void defineResults(Context &c, const Instruction &at, const Mma &m) {
+  if (!c.checks)
+    return;
   const uint32_t *slots = at.slots;
   uint32_t a = undefinedLanes(c, slots + m.ofA, m.countA);
   uint32_t b = undefinedLanes(c, slots + m.ofB, m.countB);
@@ -40,9 +43,10 @@ void defineResults(Context &c, const Instruction &at, const Mma &m) {
         all |= 0x11111111u << (lane / 4 / 2);
     }
   }
+  uint32_t origin = all ? undefinedSource(c, at) : noSlot;
   for (unsigned i = 0; i < m.countD; ++i) {
     c.define(slots[m.ofD + i], c.mask & ~all);
-    c.define(slots[m.ofD + i], c.mask & all, false);
+    c.undefine(slots[m.ofD + i], c.mask & all, origin);
   }
 }
 
@@ -51,8 +55,43 @@ void count(Context &c, const Mma &m) {
       uint64_t(2) * m.extent.m * m.extent.n * m.extent.k * m.products;
 }
 
+/// Fragments that were multiplied lately. A kernel multiplies one many times;
+/// that it is the same still is seen from its registers.
+class Fragments {
+public:
+  const Factor &of(const Frame &f, const Extent &shape, Element type,
+                   const RegisterMatrix &in, const uint32_t *slots) {
+    Entry &e = entries[(slots[0] >> 7) * 0x9e3779b1u >> 28];
+    bool same = e.factor.type == type && e.shape.m == shape.m &&
+                e.shape.n == shape.n && e.shape.k == shape.k;
+    for (unsigned r = 0; same && r < in.registers; ++r)
+      same =
+          std::memcmp(e.raw[r], f.registers + slots[r], sizeof e.raw[r]) == 0;
+    if (same)
+      return e.factor;
+    e.shape = shape;
+    e.factor.type = type;
+    e.factor.count = unsigned(in.elements.size());
+    for (unsigned r = 0; r < in.registers; ++r)
+      std::memcpy(e.raw[r], f.registers + slots[r], sizeof e.raw[r]);
+    in.gather(f, slots, e.factor.codes);
+    takeApart(e.factor);
+    return e.factor;
+  }
+
+private:
+  struct Entry {
+    Extent shape = {0, 0, 0};
+    uint32_t raw[4][32];
+    Factor factor;
+  };
+  Entry entries[16];
+};
+
 Step mmaFloat(Context &c, const Instruction &at) {
   const Mma &m = *static_cast<const Mma *>(at.data);
+  thread_local auto ofA = std::make_unique<Fragments>(),
+                    ofB = std::make_unique<Fragments>();
   uint32_t a[16 * 32], b[32 * 8], d[16 * 8];
   needsWholeWarp(c, at);
   Accumulation how = m.how;
@@ -62,16 +101,21 @@ Step mmaFloat(Context &c, const Instruction &at) {
   // All four are computed before any is written: the registers may overlap.
   uint32_t results[4][64];
   for (unsigned q = 0; q < m.products; ++q) {
-    m.inA[q].gather(c.frame, at.slots + m.ofA, a);
-    m.inB[q].gather(c.frame, at.slots + m.ofB, b);
     m.inC[q].gather(c.frame, at.slots + m.ofC, d);
     if (m.wideResult)
       for (uint32_t &x : d)
         x = as<uint32_t>(fromHalf(uint16_t(x)));
     const Extent x = m.extent;
+    if (m.products == 1) {
+      multiply(how, {x.n, x.m, x.k},
+               ofB->of(c.frame, x, m.b, m.inB[q], at.slots + m.ofB),
+               ofA->of(c.frame, x, m.a, m.inA[q], at.slots + m.ofA), d);
+      continue;
+    }
+    m.inA[q].gather(c.frame, at.slots + m.ofA, a);
+    m.inB[q].gather(c.frame, at.slots + m.ofB, b);
     multiply(how, {x.n, x.m, x.k}, m.b, m.a, b, a, d);
-    if (m.products > 1)
-      std::copy_n(d, 64, results[q]);
+    std::copy_n(d, 64, results[q]);
   }
   if (m.products == 1)
     m.inD[0].scatter(c.frame, at.slots + m.ofD, c.mask, d);

@@ -142,7 +142,7 @@ void decodeVector(Decoder &d, Type t, const Operand &vector, bool packs) {
       packs ? d.source(element, p.part) : d.result(element, p.part);
     if (!packs)
       d.source(1, t);
-    return;
+    return d.byBits();
   }
   d.fail("'" + d.tree().spelling() + "' does not go with a vector of " +
          std::to_string(vector.elements.size()) + " elements");
@@ -205,6 +205,7 @@ void decodeMov(Decoder &d) {
                 : bytes == 8 ? &map<Copy, uint64_t, uint64_t>
                              : &copy128,
                 Class::Move, t, 1);
+  d.byBits();
 }
 
 // ---- addresses

@@ -104,12 +104,24 @@ template <Shuffle Mode> Step shuffle(Context &c, const Instruction &i) {
   if (!done)
     return Step::Blocked;
   if (c.checks) {
+    const Definedness &defined = c.frame.defined;
     uint32_t source = c.definedLanes(i.slots[2]), good = 0;
     for (unsigned l = 0; l < 32; ++l)
       good |= (source >> from[l] & 1) << l;
-    good &= present & c.definedLanes(i.slots[3]) & c.definedLanes(i.slots[4]);
+    uint32_t sure =
+        present & c.definedLanes(i.slots[3]) & c.definedLanes(i.slots[4]);
+    good &= sure;
+    uint64_t bits[32] = {};
+    for (uint32_t left = c.mask & ~good; left; left &= left - 1) {
+      unsigned l = unsigned(__builtin_ctz(left));
+      bits[l] = sure >> l & 1 ? defined.undefinedBits(i.slots[2], from[l])
+                              : ~uint64_t(0);
+    }
     c.define(i.slots[0], c.mask & good);
-    c.define(i.slots[0], c.mask & ~good, false);
+    for (uint32_t left = c.mask & ~good; left; left &= left - 1) {
+      unsigned l = unsigned(__builtin_ctz(left));
+      c.frame.defined.setUndefinedBits(i.slots[0], l, bits[l], i.slots[2]);
+    }
     c.define(i.slots[1], c.mask);
   }
   put(c, i.slots[0], results);

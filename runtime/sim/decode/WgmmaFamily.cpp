@@ -17,6 +17,7 @@
 //     bit 62       it uses it as A, else as accumulator
 //     bit 63       another instruction has used it since the last wgmma.fence
 #include "runtime/sim/SharedDescriptor.h"
+#include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
 
@@ -180,7 +181,7 @@ void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
   unsigned lane = unsigned(__builtin_ctz(c.mask));
   bool unfenced = f.inflight.empty(), clash = false;
   if (unfenced)
-    f.inflight.assign(f.defined.size(), 0);
+    f.inflight.assign(f.function->frameBytes / 64, 0);
   for (unsigned i = 0; i < p.countD; ++i) {
     uint64_t *w = wordOf(f, at.slots[i]);
     if (!w)
@@ -275,7 +276,7 @@ void checkOperands(const Context &c, const Instruction &at, const Wgmma &p) {
   for (uint32_t slot : slots)
     if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
       c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-               "uses a register that was never written");
+               "uses " + c.neverWritten(slot));
       return;
     }
 }
@@ -308,8 +309,10 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
       p.registersA ? undefinedLanes(c, at.slots + p.ofA, p.countA) : 0;
   if (op->accumulate)
     undefined |= undefinedLanes(c, at.slots, p.countD);
+  uint32_t origin = undefined ? undefinedSource(c, at) : noSlot;
   for (unsigned i = 0; i < p.countD; ++i)
-    c.define(at.slots[i], ~0u, !undefined);
+    undefined ? c.undefine(at.slots[i], ~0u, origin)
+              : c.define(at.slots[i], ~0u);
 
   Epoch self = c.warp.epoch(OwnWgmma, 0, uint32_t(group));
   unsigned perChunk = 128 / bitsOf(p.a), rows = c.warp.index % 4 * 16;
@@ -348,7 +351,7 @@ Step wgmmaFence(Context &c, const Instruction &) {
     return Step::Next;
   for (Frame *f = &c.frame; f; f = f->caller.get()) {
     if (f->inflight.empty())
-      f->inflight.assign(f->defined.size(), 0);
+      f->inflight.assign(f->function->frameBytes / 64, 0);
     for (uint64_t &w : f->inflight)
       w &= ~(touched | shapeMask);
   }

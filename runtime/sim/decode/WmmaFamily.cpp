@@ -2,6 +2,7 @@
 //
 // wmma.load, wmma.store, wmma.mma: whole matrices between memory and fragments
 // whose layout is the machine's own affair (Fragments.h).
+#include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
 
@@ -276,8 +277,9 @@ Step product(Context &c, const Instruction &at) {
   uint32_t bad = undefinedLanes(c, slots + p.ofA, p.countA) |
                  undefinedLanes(c, slots + p.ofB, p.countB) |
                  undefinedLanes(c, slots + p.ofC, p.countC);
+  uint32_t origin = bad ? undefinedSource(c, at) : noSlot;
   for (unsigned i = 0; i < p.countD; ++i)
-    c.define(slots[i], c.mask, !bad);
+    bad ? c.undefine(slots[i], c.mask, origin) : c.define(slots[i], c.mask);
   c.warp.counters->tensorFlops[unsigned(tensorKindOf(p.a))] +=
       uint64_t(2) * p.extent.m * p.extent.n * p.extent.k;
   return Step::Next;

@@ -226,6 +226,58 @@ TEST(Cluster, LettersWithOneMistakeAreNoticed) {
     }
 }
 
+// Thread 0 writes a word and initialises an mbarrier; the other CTA reads the
+// word and arrives there.
+const std::string introduction = R"(
+    setp.eq.u32 q, t, 0;
+    setp.eq.u32 p, t, 1;
+    @q st.shared.b32 [box], rank;
+    @q mbarrier.init.shared.b64 [bar], 32;
+    @q fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive.relaxed;
+    barrier.cluster.wait.acquire;
+    mapa.shared::cluster.u32 x, bar, other;
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [x];
+    mapa.shared::cluster.u32 x, box, other;
+    ld.shared::cluster.b32 y, [x];
+)" + sync;
+
+// PTX ISA 9.7.13.4: its effect is on the thread's own mbarrier.init alone.
+TEST(Cluster, FenceOfInitsTellsOfThoseAlone) {
+  const char *reads = "reads what another writes",
+             *inits = "that another initialises";
+  auto with = [&](const char *from, const char *to) {
+    return replaced(introduction, from, to);
+  };
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Ran r = runKernel("", introduction, {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::Race, reads)) << r.all();
+    EXPECT_FALSE(r.has(FindingKind::Race, inits)) << r.all();
+    r = runKernel("", with("    ld.shared::cluster.b32 y, [x];\n", ""),
+                  {2, 2, 32}, seed);
+    EXPECT_EQ(r.all(), "");
+    // A whole fence tells of both, also when the other stands behind it.
+    for (const char *fences :
+         {"fence.acq_rel.cluster",
+          "fence.acq_rel.cluster; @q fence.mbarrier_init.release.cluster"}) {
+      r = runKernel("", with("fence.mbarrier_init.release.cluster", fences),
+                    {2, 2, 32}, seed);
+      EXPECT_EQ(r.all(), "") << fences;
+    }
+    // By another thread, or too early.
+    r = runKernel("", with("@q fence.mbarrier_init", "@p fence.mbarrier_init"),
+                  {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::Race, inits)) << r.all();
+    r = runKernel("",
+                  with("@q mbarrier.init.shared.b64 [bar], 32;\n    @q "
+                       "fence.mbarrier_init.release.cluster;",
+                       "@q fence.mbarrier_init.release.cluster;\n    @q "
+                       "mbarrier.init.shared.b64 [bar], 32;"),
+                  {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::Race, inits)) << r.all();
+  }
+}
+
 // ---- how long shared memory lives
 
 const std::string glance = R"(

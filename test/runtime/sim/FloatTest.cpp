@@ -2,6 +2,7 @@
 //
 // f32 and f64. Exact instructions are compared with the machine's arithmetic in
 // the rounding mode of the instruction; approximations with their bounds.
+#include "runtime/sim/Approximate.h"
 #include "test/runtime/sim/CheckOperation.h"
 #include <algorithm>
 #include <cfenv>
@@ -346,6 +347,26 @@ TEST(Approximations, KnowTheSpecialCases) {
           EXPECT_EQ(bitsOf(got), bitsOf(expected)) << row.root << in[l % 6];
       }
     }
+}
+
+// 32 at once, and one at a time by the library.
+TEST(Approximations, PowersOfTwoAreRoundedAsTheLibraryDoes) {
+  Random random(3, 1);
+  const float edges[] = {0.0f,      -0.0f,   1.0f,        -126.0f,  -126.5f,
+                         -149.0f,   -150.0f, 127.999992f, 128.0f,   INFINITY,
+                         -INFINITY, NAN,     0.5f,        0x1p-30f, -0x1p-140f};
+  for (unsigned round = 0; round < 40000; ++round) {
+    float x[32], got[32];
+    for (unsigned l = 0; l < 32; ++l)
+      x[l] = round == 0      ? edges[l % std::size(edges)]
+             : round % 4 < 2 ? as<float>(uint32_t(random.next()))
+                             : float(int32_t(random.next())) * 0x1p-24f;
+    exp2Lanes(x, ~0u, got);
+    for (unsigned l = 0; l < 32; ++l)
+      ASSERT_EQ(bitsOf(got[l]),
+                bitsOf(canonical(float(std::exp2(double(x[l]))))))
+          << x[l];
+  }
 }
 
 TEST(Approximations, FlushWhenTold) {

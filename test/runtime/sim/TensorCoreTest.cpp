@@ -321,7 +321,7 @@ TEST(TensorCore, IsTheModelBitForBit) {
         continue;
       Accumulation how = accumulationOf(k.sm, k.unit, k.type, half);
       for (unsigned round = 0; round < 160; ++round) {
-        const unsigned m = 16, n = round / 4 % 2 ? 16 : 8;
+        const unsigned m = round / 8 % 2 ? 16 : 8, n = round / 4 % 2 ? 16 : 8;
         std::vector<uint32_t> a(m * k.k), b(k.k * n), c(m * n);
         for (uint32_t &v : a)
           v = drawn(random, k.type, round % 4);
@@ -347,8 +347,20 @@ TEST(TensorCore, IsTheModelBitForBit) {
           how.order = 0;
         }
         std::vector<uint32_t> before = c;
-        multiply(how, {m, n, k.k}, k.type, k.type, a.data(), b.data(),
-                 c.data());
+        if (round % 3) {
+          multiply(how, {m, n, k.k}, k.type, k.type, a.data(), b.data(),
+                   c.data());
+        } else {
+          Factor x, y;
+          x.type = y.type = k.type;
+          x.count = unsigned(a.size());
+          y.count = unsigned(b.size());
+          std::copy(a.begin(), a.end(), x.codes);
+          std::copy(b.begin(), b.end(), y.codes);
+          takeApart(x);
+          takeApart(y);
+          multiply(how, {m, n, k.k}, x, y, c.data());
+        }
         for (unsigned i = 0; i < m; ++i)
           for (unsigned j = 0; j < n; ++j) {
             std::vector<uint32_t> x(k.k), y(k.k);

@@ -261,15 +261,21 @@ def compare32(rng):
     return [In(a), In(b), Out(table([bits], np.uint32, a, b)[0]), U32(N)]
 
 
-@case("library", block=N)
-def library(rng):
+@case("library", block=N, each=[dict(wide=True), dict(wide=False)])
+def library(rng, wide):
     a = (rng.standard_normal(N) * 3).astype(np.float32)
     d = rng.standard_normal(N)
+    if wide:  # all magnitudes, and what is no number
+        a = (a * 2.0 ** rng.integers(-130, 126, N)).astype(np.float32)
+        d = d * 2.0 ** rng.integers(-300, 1000, N)
+        a[:8] = d[:8] = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 3]
+        d[8:24] = [*np.linspace(700, 715, 8), *np.linspace(-750, -700, 8)]
     x = a.astype(np.float64)
     erf = np.vectorize(math.erf)
-    single = np.stack([np.exp(x), np.log(np.abs(x) + 1e-3), np.sin(x), np.tanh(x),
-                       np.abs(x) ** 1.7, erf(x)])
-    double = np.stack([np.exp(d), np.sin(d * 1e6), np.log1p(np.abs(d))])
+    with np.errstate(all="ignore"):
+        single = np.stack([np.exp(x), np.log(np.abs(x) + 1e-3), np.sin(x), np.tanh(x),
+                           np.abs(x) ** float(np.float32(1.7)), erf(x)]).astype(np.float32)
+        double = np.stack([np.exp(d), np.sin(d * 1e6), np.log1p(np.abs(d))])
     return [In(a), In(d),
             Out(single, Within("CUDA's table of the mathematical library: at most 4 ulp in f32, "
                                "and 1 ulp of the rounded argument of the logarithm",
