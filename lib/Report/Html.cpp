@@ -5,9 +5,11 @@
 // ever parsed as markup.
 #include "Page.h"
 #include "lib/Report/Json.h"
+#include <fmt/format.h>
 #include <unordered_map>
 
 namespace act::report {
+
 namespace {
 
 /// Strings by number: op names and shapes repeat thousands of times.
@@ -125,27 +127,34 @@ std::string whatIf(const MemoryReport &r) {
   if (!r.whatIf)
     return "";
   const WhatIf &w = *r.whatIf;
+  bool reserved = !w.allocator.empty();
   std::string head, body;
   for (const LargestFit &l : w.policies.front().largest)
     head += "<th class=\"number\">" +
             std::string(l.letter == "b" ? "largest " : "longest ") +
-            escaped(l.letter) + "</th><th class=\"number\">total peak</th>";
+            escaped(l.letter) + "</th><th class=\"number\">" +
+            (reserved ? "reserved" : "total peak") + "</th>";
   for (const PolicyFit &p : w.policies) {
     body += "<tr><td>" + escaped(p.policy) + "</td>";
     for (const LargestFit &l : p.largest)
       body += "<td class=\"number\">" +
               (l.size ? std::to_string(l.size) : "none") +
               "</td><td class=\"number\">" +
-              (l.size ? humanBytes(l.bytes) : "") + "</td>";
+              (l.size ? humanBytes(reserved ? l.reserved : l.bytes) : "") +
+              (l.again ? fmt::format(", recompute +{:.1f} %", *l.again) : "") +
+              "</td>";
     body += "</tr>";
   }
   return "<section id=\"what-if\"><h2>What fits on a card of " +
          humanBytes(w.deviceBytes) + "</h2>" +
          (w.along.empty() ? "" : toSvg(w)) +
-         "<p class=\"hint\">One letter changed at a time. The total peak has "
-         "parameters, gradients and the optimizer's state in it. Curves are "
-         "the "
-         "formulas; the dots were written out.</p><div class=\"scroll\"><table>"
+         "<p class=\"hint\">One letter changed at a time. " +
+         (reserved ? "Reserved is what " + escaped(w.allocator) +
+                         " would take of a card of any size."
+                   : "The total peak has parameters, gradients and the "
+                     "optimizer's state in it. Curves are the formulas; the "
+                     "dots were written out.") +
+         "</p><div class=\"scroll\"><table>"
          "<thead><tr><th>policy</th>" +
          head + "</tr></thead><tbody>" + body +
          "</tbody></table></div></section>";

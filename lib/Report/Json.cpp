@@ -137,18 +137,30 @@ Json whatIfJson(const WhatIf &w) {
   Json policies = Json::array();
   for (const PolicyFit &p : w.policies) {
     Json largest = Json::object();
-    for (const LargestFit &l : p.largest)
-      largest[l.letter] = {{"size", l.size},
-                           {"step", l.step},
-                           {"total_peak_bytes", l.bytes},
-                           {"next_total_peak_bytes",
-                            l.nextBytes ? Json(*l.nextBytes) : Json(nullptr)}};
+    for (const LargestFit &l : p.largest) {
+      Json &fit = largest[l.letter];
+      fit = {{"size", l.size},
+             {"step", l.step},
+             {"total_peak_bytes", l.bytes},
+             {"next_total_peak_bytes",
+              l.nextBytes ? Json(*l.nextBytes) : Json(nullptr)}};
+      if (!w.allocator.empty()) {
+        fit["reserved_peak_bytes"] = l.reserved;
+        fit["next_reserved_peak_bytes"] =
+            l.nextBytes ? Json(l.nextReserved) : Json(nullptr);
+      }
+      if (l.again)
+        fit["recompute_percent"] = *l.again;
+    }
     policies.push_back(
         {{"policy", p.policy}, {"largest", largest}, {"curve", p.curve}});
   }
-  return {{"device_memory_bytes", w.deviceBytes},
-          {"along", w.along},
-          {"policies", policies}};
+  Json j = {{"device_memory_bytes", w.deviceBytes},
+            {"along", w.along},
+            {"policies", policies}};
+  if (!w.allocator.empty())
+    j["allocator"] = w.allocator;
+  return j;
 }
 
 Json peakJson(const MemoryReport &r) {

@@ -190,7 +190,8 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,
     Option<"whatIf", "what-if", "std::string", "\"\"",
-           "a card, 24GB: the longest sequence and the largest batch whose total peak it holds, per policy; "
+           "a card, 24GB: the longest sequence and the largest batch whose total peak it holds, per policy "
+           "(24GB,budget: and under budget=fit of the card; with allocator, what that reserves); "
            "html draws the peak against the length, format=svg is that drawing alone">,
     Option<"allocator", "allocator", "std::string", "\"\"",
            "cuda-caching: replays the timeline through a model of PyTorch's CUDA caching allocator">,
