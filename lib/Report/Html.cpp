@@ -3,12 +3,35 @@
 // The page holds the report as JSON and draws it in the browser. Everything
 // that the user named goes through JSON into textContent, so nothing of it is
 // ever parsed as markup.
+#include "lib/Report/Html.h"
 #include "Page.h"
 #include "lib/Report/Json.h"
 #include <fmt/format.h>
 #include <unordered_map>
 
 namespace act::report {
+
+std::string escaped(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += c;
+    }
+  return out;
+}
 
 namespace {
 
@@ -70,28 +93,6 @@ std::string scriptSafe(const std::string &json) {
   std::string out;
   for (char c : json)
     out += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return out;
-}
-
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
   return out;
 }
 

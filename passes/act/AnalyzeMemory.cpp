@@ -31,7 +31,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
       return signalPassFailure();
     }
-    if ((format == "formula" && view == "torch") || (format == "html" && view == "paper")) {
+    if (format == "formula" && view == "torch") {
       getOperation().emitError() << "view " << view << " has no format " << format;
       return signalPassFailure();
     }
@@ -115,7 +115,9 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return print(report::toSvg(*report.whatIf));
     writeText(report);
   }
-  void write(const report::PaperReport &report) { writeText(report); }
+  void write(const report::PaperReport &report) {
+    format == "html" ? print(report::toHtml(report)) : writeText(report);
+  }
   template <typename Report> void writeText(const Report &report) {
     print(format == "json"      ? report::toJson(report)
           : format == "formula" ? report::toFormulas(report)
