@@ -176,6 +176,9 @@ Json peakJson(const MemoryReport &r) {
 }
 
 Json figuresJson(const MemoryReport &r) {
+  Json holds = Json::object();
+  for (const MemoryReport::Condition &c : r.conditions)
+    holds[c.name] = c.value;
   Json out = {{"view", r.view},
           {"model", r.model},
           {"function", r.function},
@@ -200,7 +203,8 @@ Json figuresJson(const MemoryReport &r) {
           {"formulas",
            {{"retained", toJson(r.retained)},
             {"peak", toJson(r.peak)},
-            {"alignment", toJson(r.alignment)}}},
+            {"alignment", toJson(r.alignment)},
+            {"holds", holds}}},
           {"notes", r.notes},
           {"layers", list(r.layers)},
           {"saved", list(r.saved)},

@@ -337,6 +337,11 @@ std::string formulas(const MemoryReport &r) {
       text += fmt::format(" {} = {}", letter, value);
     text += "\n";
   }
+  std::string conditions;
+  for (const MemoryReport::Condition &c : r.conditions)
+    conditions += (conditions.empty() ? "  for " : "; ") + printable(c.text);
+  if (!text.empty() && !conditions.empty())
+    text += conditions + "\n";
   return text;
 }
 
