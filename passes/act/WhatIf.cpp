@@ -382,11 +382,13 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
   // A budget keeps all while the card holds it; then the card is full.
   if (question.budget) {
     report::PolicyFit &p = out.policies.back();
+    const LargestFit &last = p.largest[0];
     for (auto [size, bytes] : out.policies[0].curve)
-      if (size < p.largest[0].size)
+      if (size < last.size)
         p.curve.push_back({size, std::min(bytes, question.deviceBytes)});
-    if (p.largest[0].size)
-      p.curve.push_back({p.largest[0].size, question.deviceBytes});
+    if (last.size)
+      p.curve.push_back(
+          {last.size, question.allocator ? last.reserved : last.bytes});
   }
   return std::move(out);
 }

@@ -93,6 +93,11 @@ def more_errors(tools, model, options, card, budget, allocator):
     if ("budget" in rows) != budget or answer.get("allocator") != ("cuda-caching" if allocator else None):
         out.append(f"{model}: {list(rows)}, {answer.get('allocator')}")
     for policy, row in rows.items():
+        size, held = row["curve"][-1]
+        if policy == "budget" and (size, held) != (row["largest"]["s"]["size"], row["largest"]["s"][key]):
+            out.append(f"{model}: the budget's curve ends at {size}, {held}")
+        if policy == "budget" and max(bytes for _, bytes in row["curve"]) > card:
+            out.append(f"{model}: the budget's curve leaves the card")
         for letter, fit in row["largest"].items():
             place = f"{model} {options} on {card}, {policy}, {letter} = {fit['size']}, {key}"
             remat = f"--remat={policy}" if policy != "budget" else f"--remat=budget=fit:{card}"
