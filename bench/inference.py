@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What inference of a model needs, by weights and attention, beside published readings.
 
-  bench/inference.py [CONFIG.json] [--batch 2] [--seq 3072] [--bin build/bin]
+  bench/inference.py [CONFIG.json] [--batch 2] [--seq 3072] [--json] [--bin build/bin]
 
 Reads a prompt of --seq tokens. In GiB: the weights; activations at the peak (the plan of
 this runtime); the cache of keys and values (act-import --kv-cache); logits of all tokens
@@ -26,6 +26,7 @@ import tempfile
 root = pathlib.Path(__file__).resolve().parent.parent
 WEIGHTS = {"f32": ["--dtype", "f32"], "bf16": [], "nf4": ["--quantize", "nf4"]}
 ATTENTION = {"standard": [], "flash": ["--fuse-attention"]}
+COLUMNS = ("weights_bytes", "activations_bytes", "cache_bytes", "logits_bytes", "f32_copy_bytes", "total_bytes")
 PUBLISHED = {("f32", "standard"): "7.57 -> 8.74", ("nf4", "standard"): "7.55 -> 8.72",
              ("nf4", "flash"): "9.35 -> OOM"}
 
@@ -36,6 +37,7 @@ def main():
                         default=root / "examples/models/mistral-7b-v0.3.json")
     parser.add_argument("--batch", default="2")
     parser.add_argument("--seq", default="3072")
+    parser.add_argument("--json", action="store_true", help="the same in bytes")
     found = shutil.which("act-opt")
     parser.add_argument("--bin", type=pathlib.Path, help="the tools' folder (that in PATH, else build/bin)",
                         default=pathlib.Path(found).parent if found else root / "build/bin")
@@ -47,8 +49,10 @@ def main():
         if done.returncode:
             sys.exit(done.stderr)
 
-    print(f"{'weights':<9}{'attention':<10}{'weights':>9}{'activations':>12}{'cache':>8}{'logits':>8}"
-          f"{'f32 copy':>10}{'total':>8}   published")
+    if not args.json:
+        print(f"{'weights':<9}{'attention':<10}{'weights':>9}{'activations':>12}{'cache':>8}{'logits':>8}"
+              f"{'f32 copy':>10}{'total':>8}   published")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         model, out = pathlib.Path(folder, "m.mlir"), pathlib.Path(folder, "r.json")
 
@@ -67,8 +71,14 @@ def main():
                 sizes = [r["parameters_bytes"], r["peak_bytes"], r["outputs_bytes"] - logits, logits, copy,
                          r["total_peak_bytes"]]
                 published = PUBLISHED.get((weights, attention), "") if is_default else ""
-                print(f"{weights:<9}{attention:<10}" + "".join(
-                    f"{v / 2**30:>{w}.2f}" for v, w in zip(sizes, (9, 12, 8, 8, 10, 8))) + f"   {published}".rstrip())
+                rows.append({"weights": weights, "attention": attention, "published": published,
+                             **dict(zip(COLUMNS, sizes))})
+                if not args.json:
+                    print(f"{weights:<9}{attention:<10}" + "".join(
+                        f"{v / 2**30:>{w}.2f}" for v, w in zip(sizes, (9, 12, 8, 8, 10, 8)))
+                        + f"   {published}".rstrip())
+    if args.json:
+        print(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":

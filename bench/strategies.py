@@ -3,7 +3,7 @@
 """Memory and extra compute of recomputation strategies, beside published figures.
 
   bench/strategies.py [CONFIG.json] [--batch 2] [--seq 4096] [--rank 32] [--full]
-                      [--device 24GB] [--bin build/bin]
+                      [--device 24GB] [--json] [--bin build/bin]
 
 QLoRA by default: weights in nf4, adapters of rank 32 on every projection, AdamW; --full
 trains the model itself. For each strategy the report's total_peak_bytes, the activations
@@ -20,6 +20,7 @@ import argparse
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ root = pathlib.Path(__file__).resolve().parent.parent
 # name, flags: GB, percent of memory, percent of extra compute as published
 PUBLISHED = {"none": ("OOM", "100", "0"), "layer": ("13.4", "~35", "33"), "sqrt": ("14.2", "~38", "33"),
              "attention": ("17.1", "~55", "18"), "selective": ("11.8", "~30", "12")}
+REPORTED = ("total_peak_bytes", "peak_bytes", "retained_bytes", "parameters_bytes", "gradients_bytes",
+            "optimizer_bytes", "recomputed_flops", "flops")
 TARGETS = "q,k,v,o,gate,up,down"
 
 
@@ -40,8 +43,12 @@ def main():
     parser.add_argument("--rank", type=int, default=32)
     parser.add_argument("--full", action="store_true", help="train the model, not adapters")
     parser.add_argument("--device", default="24GB")
-    parser.add_argument("--bin", type=pathlib.Path, default=root / "build/bin")
+    parser.add_argument("--json", action="store_true")
+    found = shutil.which("act-opt")
+    parser.add_argument("--bin", type=pathlib.Path, help="the tools' folder (that in PATH, else build/bin)",
+                        default=pathlib.Path(found).parent if found else root / "build/bin")
     args = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         model, out = pathlib.Path(folder, "m.mlir"), pathlib.Path(folder, "r.json")
         lora = [] if args.full else ["--quantize", "nf4", "--lora-rank", str(args.rank), "--lora-alpha",
@@ -60,23 +67,31 @@ def main():
             return json.loads(out.read_text()), ""
 
         off = None
-        print(f"{'':<26}{'total GB':>9}{'of off':>8}{'activations GB':>15}{'FLOPs again':>12}"
-              f"{'time again':>11}{'least':>9}   published: GB, memory, compute")
+        if not args.json:
+            print(f"{'':<26}{'total GB':>9}{'of off':>8}{'activations GB':>15}{'FLOPs again':>12}"
+                  f"{'time again':>11}{'least':>9}   published: GB, memory, compute")
 
         def row(name, *flags):
             nonlocal off
             r, message = report(*flags)
             if not r:
-                print(f"{name:<26}{message}")
+                rows.append({"strategy": name, "error": message})
+                if not args.json:
+                    print(f"{name:<26}{message}")
                 return None
             off = off or r["total_peak_bytes"]
             again = 100 * r["recomputed_flops"] / (r["flops"] - r["recomputed_flops"])
             note = re.search(r"recompute \+([\d.]+) %, optimal within ([\d.]+) %", " ".join(r["notes"]))
             time, gap = (f"{note[1]} %", f"-{note[2]} %") if note else ("", "")
             published = PUBLISHED.get(name) if not args.full else None
-            print(f"{name:<26}{r['total_peak_bytes'] / 1e9:>9.2f}{100 * r['total_peak_bytes'] / off:>6.0f} %"
-                  f"{r['peak_bytes'] / 1e9:>15.2f}{again:>10.2f} %{time:>11}{gap:>9}"
-                  + (f"   {published[0]:>5}, {published[1]} %, +{published[2]} %" if published else ""))
+            rows.append({"strategy": name, "layer_retained_bytes": r["layers"][0]["retained_bytes"],
+                         **{key: r[key] for key in REPORTED}, "flops_again_percent": again, "published": published,
+                         **({"time_again_percent": float(note[1]), "gap_percent": float(note[2])} if note else {})})
+            if not args.json:
+                line = (f"{name:<26}{r['total_peak_bytes'] / 1e9:>9.2f}{100 * r['total_peak_bytes'] / off:>6.0f} %"
+                        f"{r['peak_bytes'] / 1e9:>15.2f}{again:>10.2f} %{time:>11}{gap:>9}"
+                        + (f"   {published[0]:>5}, {published[1]} %, +{published[2]} %" if published else ""))
+                print(line.rstrip())
             return r["total_peak_bytes"]
 
         totals = {p: row(p, "--fuse-attention", f"--remat={p}") for p in PUBLISHED}
@@ -84,6 +99,8 @@ def main():
             row(f"budget, at {policy}'s", "--fuse-attention", f"--remat=budget=fit:{totals[policy]}")
         row(f"budget=fit:{args.device}", "--fuse-attention", f"--remat=budget=fit:{args.device}")
         row("none, attention not fused")
+    if args.json:
+        print(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":

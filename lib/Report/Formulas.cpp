@@ -136,6 +136,9 @@ std::string Writer::run() {
     layers();
     savedOf(noLayer, "model_saved_");
   }
+  if (!text.empty())
+    for (const MemoryReport::Condition &c : r.conditions)
+      line("holds_" + c.name, Expr(Polynomial::constant(c.value)));
   return text;
 }
 

@@ -3,11 +3,36 @@
 // The page holds the report as JSON and draws it in the browser. Everything
 // that the user named goes through JSON into textContent, so nothing of it is
 // ever parsed as markup.
+#include "lib/Report/Html.h"
 #include "Page.h"
 #include "lib/Report/Json.h"
+#include <fmt/format.h>
 #include <unordered_map>
 
 namespace act::report {
+
+std::string escaped(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += c;
+    }
+  return out;
+}
+
 namespace {
 
 /// Strings by number: op names and shapes repeat thousands of times.
@@ -71,28 +96,6 @@ std::string scriptSafe(const std::string &json) {
   return out;
 }
 
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
-  return out;
-}
-
 /// One pass, so that a value that looks like a mark stays a value.
 std::string
 fill(std::string_view page,
@@ -125,27 +128,34 @@ std::string whatIf(const MemoryReport &r) {
   if (!r.whatIf)
     return "";
   const WhatIf &w = *r.whatIf;
+  bool reserved = !w.allocator.empty();
   std::string head, body;
   for (const LargestFit &l : w.policies.front().largest)
     head += "<th class=\"number\">" +
             std::string(l.letter == "b" ? "largest " : "longest ") +
-            escaped(l.letter) + "</th><th class=\"number\">total peak</th>";
+            escaped(l.letter) + "</th><th class=\"number\">" +
+            (reserved ? "reserved" : "total peak") + "</th>";
   for (const PolicyFit &p : w.policies) {
     body += "<tr><td>" + escaped(p.policy) + "</td>";
     for (const LargestFit &l : p.largest)
       body += "<td class=\"number\">" +
               (l.size ? std::to_string(l.size) : "none") +
               "</td><td class=\"number\">" +
-              (l.size ? humanBytes(l.bytes) : "") + "</td>";
+              (l.size ? humanBytes(reserved ? l.reserved : l.bytes) : "") +
+              (l.again ? fmt::format(", recompute +{:.1f} %", *l.again) : "") +
+              "</td>";
     body += "</tr>";
   }
   return "<section id=\"what-if\"><h2>What fits on a card of " +
          humanBytes(w.deviceBytes) + "</h2>" +
          (w.along.empty() ? "" : toSvg(w)) +
-         "<p class=\"hint\">One letter changed at a time. The total peak has "
-         "parameters, gradients and the optimizer's state in it. Curves are "
-         "the "
-         "formulas; the dots were written out.</p><div class=\"scroll\"><table>"
+         "<p class=\"hint\">One letter changed at a time. " +
+         (reserved ? "Reserved is what " + escaped(w.allocator) +
+                         " would take of a card of any size."
+                   : "The total peak has parameters, gradients and the "
+                     "optimizer's state in it. Curves are the formulas; the "
+                     "dots were written out.") +
+         "</p><div class=\"scroll\"><table>"
          "<thead><tr><th>policy</th>" +
          head + "</tr></thead><tbody>" + body +
          "</tbody></table></div></section>";

@@ -137,18 +137,30 @@ Json whatIfJson(const WhatIf &w) {
   Json policies = Json::array();
   for (const PolicyFit &p : w.policies) {
     Json largest = Json::object();
-    for (const LargestFit &l : p.largest)
-      largest[l.letter] = {{"size", l.size},
-                           {"step", l.step},
-                           {"total_peak_bytes", l.bytes},
-                           {"next_total_peak_bytes",
-                            l.nextBytes ? Json(*l.nextBytes) : Json(nullptr)}};
+    for (const LargestFit &l : p.largest) {
+      Json &fit = largest[l.letter];
+      fit = {{"size", l.size},
+             {"step", l.step},
+             {"total_peak_bytes", l.bytes},
+             {"next_total_peak_bytes",
+              l.nextBytes ? Json(*l.nextBytes) : Json(nullptr)}};
+      if (!w.allocator.empty()) {
+        fit["reserved_peak_bytes"] = l.reserved;
+        fit["next_reserved_peak_bytes"] =
+            l.nextBytes ? Json(l.nextReserved) : Json(nullptr);
+      }
+      if (l.again)
+        fit["recompute_percent"] = *l.again;
+    }
     policies.push_back(
         {{"policy", p.policy}, {"largest", largest}, {"curve", p.curve}});
   }
-  return {{"device_memory_bytes", w.deviceBytes},
-          {"along", w.along},
-          {"policies", policies}};
+  Json j = {{"device_memory_bytes", w.deviceBytes},
+            {"along", w.along},
+            {"policies", policies}};
+  if (!w.allocator.empty())
+    j["allocator"] = w.allocator;
+  return j;
 }
 
 Json peakJson(const MemoryReport &r) {
@@ -164,6 +176,9 @@ Json peakJson(const MemoryReport &r) {
 }
 
 Json figuresJson(const MemoryReport &r) {
+  Json holds = Json::object();
+  for (const MemoryReport::Condition &c : r.conditions)
+    holds[c.name] = c.value;
   Json out = {{"view", r.view},
           {"model", r.model},
           {"function", r.function},
@@ -188,7 +203,8 @@ Json figuresJson(const MemoryReport &r) {
           {"formulas",
            {{"retained", toJson(r.retained)},
             {"peak", toJson(r.peak)},
-            {"alignment", toJson(r.alignment)}}},
+            {"alignment", toJson(r.alignment)},
+            {"holds", holds}}},
           {"notes", r.notes},
           {"layers", list(r.layers)},
           {"saved", list(r.saved)},

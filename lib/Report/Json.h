@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_LIB_REPORT_JSON_H
 #define ACT_LIB_REPORT_JSON_H
-#include "act/Report/MemoryReport.h"
+#include "act/Report/Paper.h"
 #include <nlohmann/json.hpp>
 
 namespace act::report {
@@ -11,6 +11,7 @@ using Json = nlohmann::ordered_json;
 
 Json summaryJson(const MemoryReport &report); // all but timeline and buffers
 Json reportJson(const MemoryReport &report);
+Json paperJson(const PaperReport &report);
 /// Names may hold bytes that are no UTF-8; they become U+FFFD.
 std::string dump(const Json &json, int indent);
 

@@ -181,10 +181,13 @@ std::string toText(const PaperReport &r) {
   return text;
 }
 
-std::string toJson(const PaperReport &r) {
+Json paperJson(const PaperReport &r) {
   Json list = Json::array();
   for (const auto &p : r.publications) {
-    Json figures = Json::array(), readings = Json::array();
+    Json figures = Json::array(), readings = Json::array(),
+         writes = Json::object();
+    for (const auto &[from, to] : p.selection.equal)
+      writes[from.str()] = to.str();
     for (const CountedFigure &f : p.figures)
       figures.push_back(figureJson(r, f));
     for (const Reading &reading : p.selection.readings)
@@ -198,24 +201,29 @@ std::string toJson(const PaperReport &r) {
              {"why", reading.why}});
     list.push_back({{"selection", p.selection.name},
                     {"publication", p.selection.publication},
+                    {"about", p.selection.about},
+                    {"writes", writes},
                     {"letters_fit", fits(p.selection, r.right.letters)},
                     {"figures", figures},
                     {"readings", readings}});
   }
   const Formula &layer = rightFormula(r);
-  Json json = {{"view", "paper"},
-               {"model", r.right.model},
-               {"function", r.right.function},
-               {"letters", r.right.letters},
-               {"policy", r.policy},
-               {"layer_retained_bytes", rightBytes(r)},
-               {"layer_retained_formula",
-                layer.known ? Json(layer.bytes.str()) : Json(nullptr)},
-               {"retained_bytes", r.right.retainedBytes},
-               {"peak_bytes", r.right.peakBytes},
-               {"total_peak_bytes", r.right.totalPeakBytes},
-               {"publications", list}};
-  return dump(json, 1) + "\n";
+  return {{"view", "paper"},
+          {"model", r.right.model},
+          {"function", r.right.function},
+          {"letters", r.right.letters},
+          {"policy", r.policy},
+          {"layer_retained_bytes", rightBytes(r)},
+          {"layer_retained_formula",
+           layer.known ? Json(layer.bytes.str()) : Json(nullptr)},
+          {"retained_bytes", r.right.retainedBytes},
+          {"peak_bytes", r.right.peakBytes},
+          {"total_peak_bytes", r.right.totalPeakBytes},
+          {"publications", list}};
+}
+
+std::string toJson(const PaperReport &r) {
+  return dump(paperJson(r), 1) + "\n";
 }
 
 std::string toFormulas(const PaperReport &r) {

@@ -337,6 +337,11 @@ std::string formulas(const MemoryReport &r) {
       text += fmt::format(" {} = {}", letter, value);
     text += "\n";
   }
+  std::string conditions;
+  for (const MemoryReport::Condition &c : r.conditions)
+    conditions += (conditions.empty() ? "  for " : "; ") + printable(c.text);
+  if (!text.empty() && !conditions.empty())
+    text += conditions + "\n";
   return text;
 }
 
@@ -395,33 +400,46 @@ std::string whatIfText(const MemoryReport &r) {
   if (!r.whatIf)
     return "";
   const std::vector<PolicyFit> &policies = r.whatIf->policies;
+  bool reserved = !r.whatIf->allocator.empty();
   Rows rows = {{"policy"}};
   std::string align = "<";
   for (const LargestFit &l : policies.front().largest) {
     rows[0].push_back(l.letter == "b" ? "largest b" : "longest " + l.letter);
-    rows[0].push_back("total peak");
+    rows[0].push_back(reserved ? "reserved" : "total peak");
     align += ">>";
   }
   for (const PolicyFit &p : policies) {
     rows.push_back({printable(p.policy)});
     for (const LargestFit &l : p.largest) {
       rows.back().push_back(l.size ? std::to_string(l.size) : "none");
-      rows.back().push_back(l.size        ? exact(l.bytes)
-                            : l.nextBytes ? fmt::format("{} takes {}", l.step,
-                                                        exact(*l.nextBytes))
-                                          : "");
+      rows.back().push_back(
+          l.size ? exact(reserved ? l.reserved : l.bytes)
+          : l.nextBytes
+              ? fmt::format("{} takes {}", l.step,
+                            exact(reserved ? l.nextReserved : *l.nextBytes))
+              : "");
     }
   }
+  std::string budgets;
+  for (const LargestFit &l : policies.back().largest)
+    if (l.again)
+      budgets += fmt::format("  a budget of the card at {} = {}: recompute "
+                             "+{:.2f} %\n",
+                             l.letter, l.size, *l.again);
   std::string others;
   for (const LargestFit &l : policies.front().largest)
     if (auto it = r.letters.find(l.letter); it != r.letters.end())
       others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", l.letter,
                             it->second);
   return fmt::format("\nWhat fits on a card of {} bytes ({}), one letter "
-                     "changed of {}\n",
+                     "changed of {}{}\n",
                      exact(r.whatIf->deviceBytes),
-                     humanBytes(r.whatIf->deviceBytes), others) +
-         table(rows, align);
+                     humanBytes(r.whatIf->deviceBytes), others,
+                     reserved ? fmt::format("; reserved by {} on a card of any "
+                                            "size",
+                                            printable(r.whatIf->allocator))
+                              : "") +
+         table(rows, align) + budgets;
 }
 
 std::string peakLine(const MemoryReport &r) {

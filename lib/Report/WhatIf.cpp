@@ -100,8 +100,8 @@ std::string toSvg(const WhatIf &w) {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\" fill=\"#888\" role=\"img\" "
-      "aria-label=\"total peak against sequence length\">\n",
-      width, height);
+      "aria-label=\"{} against sequence length\">\n",
+      width, height, w.allocator.empty() ? "total peak" : "reserved bytes");
   out += axes(f, w.along);
   double limit = f.y(double(w.deviceBytes));
   out += line(left, limit, width - right, limit,
@@ -118,7 +118,8 @@ std::string toSvg(const WhatIf &w) {
       if (l.letter == w.along && l.size && double(l.size) <= f.xMax)
         out += fmt::format(
             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n",
-            f.x(double(l.size)), f.y(double(l.bytes)), color);
+            f.x(double(l.size)),
+            f.y(double(w.allocator.empty() ? l.bytes : l.reserved)), color);
     double y = limit + 30 + 18 * double(i);
     out += line(width - right + 6, y - 4, width - right + 24, y - 4,
                 fmt::format("stroke=\"{}\" stroke-width=\"2\" ", color));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/File/AtomicFile.h"
-#include "act/Remat/Bytes.h"
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/PaperView.h"
@@ -32,7 +31,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
       return signalPassFailure();
     }
-    if ((format == "formula" && view == "torch") || (format == "html" && view == "paper")) {
+    if (format == "formula" && view == "torch") {
       getOperation().emitError() << "view " << view << " has no format " << format;
       return signalPassFailure();
     }
@@ -47,7 +46,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return signalPassFailure();
     }
     std::optional<report::WhatIf> fits;
-    if (failed(ask(*copy, fits)))
+    if (failed(ask(*copy, *choice, fits)))
       return signalPassFailure();
     if (view == "torch") {
       auto report = describeTorch(*copy, attention, checkpoint, *choice);
@@ -87,17 +86,20 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     write(*report);
   }
 
-  LogicalResult ask(ModuleOp module, std::optional<report::WhatIf> &fits) {
+  LogicalResult ask(ModuleOp module,
+                    const std::optional<AllocatorChoice> &replayed,
+                    std::optional<report::WhatIf> &fits) {
     if (whatIf.empty() && format != "svg")
       return success();
     if (whatIf.empty())
       return module.emitError("format svg draws what fits on a card; say which with what-if=24GB");
     if (view != "act" || !function.empty())
       return module.emitError("what-if is about the whole step in view act");
-    auto bytes = remat::parseBytes(whatIf);
-    if (!bytes)
-      return module.emitError() << "what-if: " << bytes.error().str();
-    auto found = whatFits(module, *bytes);
+    auto question = parseWhatIf(whatIf);
+    if (!question)
+      return module.emitError() << question.error().str();
+    question->allocator = replayed;
+    auto found = whatFits(module, *question);
     if (failed(found))
       return failure();
     if (format == "svg" && found->along.empty())
@@ -113,7 +115,9 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return print(report::toSvg(*report.whatIf));
     writeText(report);
   }
-  void write(const report::PaperReport &report) { writeText(report); }
+  void write(const report::PaperReport &report) {
+    format == "html" ? print(report::toHtml(report)) : writeText(report);
+  }
   template <typename Report> void writeText(const Report &report) {
     print(format == "json"      ? report::toJson(report)
           : format == "formula" ? report::toFormulas(report)

@@ -95,6 +95,12 @@ template <typename Op> Chunking chunkingOf(Op op) {
   for (int64_t bytes : {statistic, byteSize(input) / tokens, byteSize(labels) / tokens})
     step = std::max(step, arenaAlignment / std::gcd(arenaAlignment, bytes));
   int64_t chunk = std::max(wanted / step * step, step);
+  auto module = op->template getParentOfType<ModuleOp>();
+  auto note = [&](int64_t rows, int64_t more) {
+    module->setAttr(lossRowsAttr,
+                    DenseI64ArrayAttr::get(op.getContext(), {rows, more}));
+  };
+  note(0, std::max(chunk, wanted));
   if (tokens <= std::max(chunk, wanted))
     return {tokens, 1, 0, dimNames(flattenLeading(labels, 0))[0], "1", ""};
   Chunking out{chunk, tokens / chunk, tokens % chunk, "", "", ""};
@@ -103,11 +109,12 @@ template <typename Op> Chunking chunkingOf(Op op) {
       out = {c, tokens / c, 0, "", "", ""};
       break;
     }
+  note(out.chunk, out.rest);
   // Where the tokens are a number, a formula has no use for letters.
   auto letter = [&](StringRef wanted, int64_t size, StringRef meaning) {
     if (!labels.getEncoding())
       return std::to_string(size);
-    return newLetter(op->template getParentOfType<ModuleOp>(), wanted, size, meaning);
+    return newLetter(module, wanted, size, meaning);
   };
   out.rows = letter("c", out.chunk, "rows of logits that the fused loss has at a time");
   out.count = std::to_string(out.chunks);

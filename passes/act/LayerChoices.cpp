@@ -207,6 +207,7 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
 
     PairChoices choices;
     choices.layers = forward.getCount();
+    choices.all = allOps(body);
     SmallVector<LayerRun> units(pairs->size());
     auto tryUnit = [&](const LayerRun &unit) -> LogicalResult {
       units[p] = unit;

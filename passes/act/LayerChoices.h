@@ -16,6 +16,7 @@ struct PairChoices {
   int64_t layers = 0;
   /// None is above another in cost, saved and working bytes together.
   std::vector<MeasuredRun> choices;
+  OpSet all; // ops of a layer
 };
 
 /// One entry for each pair of layer functions of @grad.

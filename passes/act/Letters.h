@@ -19,5 +19,9 @@ std::string newLetter(mlir::ModuleOp module, llvm::StringRef wanted, int64_t siz
 /// `act.letters`: a dictionary, letter to [size, meaning].
 inline constexpr llvm::StringLiteral lettersAttr = "act.letters";
 
+/// A fused loss: [rows of a chunk, rows of a last chunk that has fewer, or 0];
+/// of one chunk [0, tokens that it can have at most].
+inline constexpr llvm::StringLiteral lossRowsAttr = "act.loss_rows";
+
 } // namespace act
 #endif

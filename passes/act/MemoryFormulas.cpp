@@ -119,8 +119,10 @@ void Deriver::findSegments() {
   for (auto [i, run] : llvm::enumerate(program.runs)) {
     layersOf.push_back({run.letter, run.count});
     segmentOf.push_back(-1);
-    if (!run.backward)
+    if (!run.backward) {
       families[{run.body, run.callee}].push_back(i);
+      out.layersAreCut |= run.from > 0 && run.letter.empty();
+    }
   }
   std::set<std::pair<int64_t, int64_t>> sizes; // segments, layers of the longest
   std::set<std::string> names;
@@ -147,7 +149,7 @@ void Deriver::findSegments() {
     auto [count, longest] = *sizes.begin();
     segments = {fresh("n", "segments of layers", count), count};
     pieces = {fresh("m", "layers of the longest segment", longest), longest};
-  } else if (sizes.empty() && names.size() == 1) {
+  } else if (sizes.empty() && names.size() == 1 && !out.layersAreCut) {
     pieces = *llvm::find_if(layersOf, [](const Letter &l) { return !l.name.empty(); });
   }
   for (Letter &l : layersOf)

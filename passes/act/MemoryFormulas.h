@@ -39,6 +39,8 @@ struct MemoryFormulas {
   /// Letters of segments, with what they are worth and what they mean.
   symbolic::Letters letters;
   std::map<std::string, std::string> meaning;
+  /// Layers run in pieces of their own choice: the sums are of so many layers.
+  bool layersAreCut = false;
 };
 
 /// `letters` are those of the program's types and repeats.

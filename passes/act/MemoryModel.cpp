@@ -60,6 +60,7 @@ private:
   const ArenaPlan &plan;
   report::MemoryReport out;
   std::map<int, symbolic::Expr> layerPeak;
+  symbolic::Letters counts; // of layers
   std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
 };
 
@@ -96,8 +97,10 @@ LogicalResult Describer::collectLetters() {
       noteType(t, op->getLoc());
     for (Type t : op->getResultTypes())
       noteType(t, op->getLoc());
-    if (auto r = dyn_cast<RepeatOp>(op); r && !r.getLetter().empty())
+    if (auto r = dyn_cast<RepeatOp>(op); r && !r.getLetter().empty()) {
       note(r.getLetter().str(), r.getCount(), r.getLoc());
+      counts[r.getLetter().str()] = r.getCount();
+    }
   });
   return ok;
 }
@@ -209,6 +212,16 @@ void Describer::formulas() {
     out.peak = {f.peak, 0, true, f.shown};
   out.alignment = {f.alignment, 0, !program.launches.empty()};
   layerPeak = std::move(f.layerPeak);
+  auto hold = [&](std::string name, int64_t value, std::string text) {
+    out.conditions.push_back({std::move(name), std::move(text), value});
+  };
+  for (const auto &[letter, count] : counts)
+    if (count < 2 || f.layersAreCut)
+      hold(letter, count,
+           letter + " = " + std::to_string(count) +
+               (f.layersAreCut ? ", cut as they are" : " alone"));
+    else
+      hold(letter + "_from", 2, letter + " of 2 or more");
   for (auto &[letter, value] : f.letters) {
     out.letters.insert({letter, value});
     out.chosen.insert({letter, value});
@@ -223,6 +236,15 @@ void Describer::formulas() {
         out.notes.push_back(letter + ": " + cast<StringAttr>(pair[1]).str());
         out.chosen.insert({letter, out.letters[letter]});
       }
+  if (auto rows = module->getAttrOfType<DenseI64ArrayAttr>(lossRowsAttr)) {
+    if (!rows[0])
+      hold("tokens_to", rows[1],
+           "a loss of one chunk, which " + std::to_string(rows[1]) + " tokens are at most");
+    else
+      hold("chunk_rows", rows[0], "a loss of several equal chunks");
+    if (rows[0] && rows[1])
+      hold("last_chunk_rows", rows[1], "a last one that is smaller");
+  }
   module.walk([&](RopeOp op) {
     std::string half = dimNames(op.getCos().getType()).back();
     std::string whole = dimNames(op.getInput().getType()).back();

@@ -164,8 +164,16 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
       model_saved_NAME   the parts of model_saved outside of the layers
 
     Layers that differ have their numbers in the name, `layers_0_3_saved`, and
-    `layer_saved` is a max over them. Without repeats the whole is one layer. Sizes that passes choose are numbers: chunks of
-    a fused loss (of several chunks, if batch or length are open), segments.
+    `layer_saved` is a max over them. Without repeats the whole is one layer. Sizes
+    that passes choose are numbers: rows of a chunk of a fused loss (of several
+    chunks, if batch or length are open), segments, the runs of a budget. The last
+    lines say for which sizes the program is this one, so that its sums hold:
+
+      holds_L_from           any count from this one on
+      holds_L                this count alone: layers are cut into runs
+      holds_chunk_rows       tokens for which the fused loss has chunks of so many
+                             (a multiple; with holds_last_chunk_rows that rest)
+      holds_tokens_to        tokens that the fused loss has in one chunk
 
     With `allocator=cuda-caching` the report also says what PyTorch's allocator
     would have allocated and reserved at each point, and whether a card of
@@ -190,7 +198,8 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,
     Option<"whatIf", "what-if", "std::string", "\"\"",
-           "a card, 24GB: the longest sequence and the largest batch whose total peak it holds, per policy; "
+           "a card, 24GB: the longest sequence and the largest batch whose total peak it holds, per policy "
+           "(24GB,budget: and under budget=fit of the card; with allocator, what that reserves); "
            "html draws the peak against the length, format=svg is that drawing alone">,
     Option<"allocator", "allocator", "std::string", "\"\"",
            "cuda-caching: replays the timeline through a model of PyTorch's CUDA caching allocator">,

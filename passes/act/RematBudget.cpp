@@ -34,6 +34,7 @@ public:
       : module(module), options(options), meter(module, options.rates) {}
 
   FailureOr<BudgetAnswer> run();
+  FailureOr<LeastMemory> least();
 
 private:
   LogicalResult measure(int64_t budget);
@@ -45,6 +46,9 @@ private:
   };
   std::optional<Choice> best(int64_t budget);
   Choice smallest();
+  std::vector<Choice> equalLayers();
+  FailureOr<LeastMemory>
+  lastResort(function_ref<int64_t(const StepBytes &)> excess);
   Choice made(const BodyChoice &body, const remat::Stack &stack);
   LogicalResult refuse(const StepBytes &least);
 
@@ -163,6 +167,47 @@ Planner::Choice Planner::smallest() {
   return made(*body, remat::compose(body->problem, least, options.states));
 }
 
+/// Every layer with the same choice, from the one that keeps most on, at last
+/// with all ops run again: equal layers reuse each other's memory, so an
+/// allocator reserves less for them than for others that need less.
+std::vector<Planner::Choice> Planner::equalLayers() {
+  constexpr size_t steps = 12;
+  std::vector<Choice> out(pairs.empty() ? 0 : steps + 1);
+  for (const PairChoices &pair : pairs) {
+    std::vector<const MeasuredRun *> order;
+    for (const MeasuredRun &run : pair.choices)
+      if (!run.run.segment)
+        order.push_back(&run);
+    std::stable_sort(order.begin(), order.end(), [](auto *a, auto *b) {
+      return a->figures.saved > b->figures.saved;
+    });
+    for (size_t i = 0; i < out.size(); ++i) {
+      size_t at = std::min(i, steps - 1) * (order.size() - 1) / (steps - 1);
+      out[i].plan.pairs.push_back(
+          {{pair.layers, i == steps ? pair.all : order[at]->run.recompute,
+            false}});
+    }
+  }
+  return out;
+}
+
+/// What exceeds least, of that which needs least memory and of equal layers.
+FailureOr<LeastMemory>
+Planner::lastResort(function_ref<int64_t(const StepBytes &)> excess) {
+  std::vector<Choice> choices =
+      options.allocator ? equalLayers() : std::vector<Choice>();
+  choices.push_back(smallest());
+  std::optional<LeastMemory> best;
+  for (const Choice &choice : choices) {
+    auto bytes = measureStep(module, choice.plan, options.allocator);
+    if (failed(bytes))
+      return failure();
+    if (!best || excess(*bytes) < excess(best->bytes))
+      best = LeastMemory{choice.plan, *bytes};
+  }
+  return *best;
+}
+
 LogicalResult Planner::refuse(const StepBytes &least) {
   const RematPolicy &policy = options.policy;
   int64_t all = std::max(least.total, least.reserved);
@@ -222,14 +267,14 @@ FailureOr<BudgetAnswer> Planner::run() {
     }
   }
   if (!chosen) {
-    Choice least = smallest();
-    auto real = measureStep(module, least.plan, allocator);
-    if (failed(real))
+    auto least = lastResort(excess);
+    if (failed(least))
       return failure();
-    if (excess(*real) > 0)
-      return refuse(*real);
-    chosen = std::move(least);
-    bytes = *real;
+    if (excess(least->bytes) > 0)
+      return refuse(least->bytes);
+    chosen = Choice();
+    chosen->plan = least->plan;
+    bytes = least->bytes;
   }
   BudgetAnswer answer;
   answer.plan = chosen->plan;
@@ -246,6 +291,14 @@ FailureOr<BudgetAnswer> Planner::run() {
     return failure();
   answer.boundCost = *bound;
   return answer;
+}
+
+FailureOr<LeastMemory> Planner::least() {
+  if (failed(measure(0)))
+    return failure();
+  return lastResort([&](const StepBytes &bytes) {
+    return options.allocator ? bytes.reserved : bytes.total;
+  });
 }
 
 } // namespace
@@ -305,4 +358,9 @@ act::measureStep(ModuleOp module, const RematPlan &plan,
 FailureOr<BudgetAnswer> act::planBudget(ModuleOp module,
                                         const BudgetOptions &options) {
   return Planner(module, options).run();
+}
+
+FailureOr<LeastMemory> act::leastMemory(ModuleOp module,
+                                        const BudgetOptions &options) {
+  return Planner(module, options).least();
 }

@@ -75,5 +75,14 @@ struct BudgetAnswer {
 llvm::FailureOr<BudgetAnswer> planBudget(mlir::ModuleOp module,
                                          const BudgetOptions &options);
 
+/// The choice that needs least memory of all that are considered, and what it
+/// needs.
+struct LeastMemory {
+  RematPlan plan;
+  StepBytes bytes;
+};
+llvm::FailureOr<LeastMemory> leastMemory(mlir::ModuleOp module,
+                                         const BudgetOptions &options);
+
 } // namespace act
 #endif

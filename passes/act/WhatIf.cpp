@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/WhatIf.h"
+#include "act/Remat/Bytes.h"
 #include "dialects/act/Types.h"
+#include "mlir/Pass/PassManager.h"
 #include "passes/act/Complete.h"
+#include "passes/act/Differentiate.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/MemoryFormulas.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/Passes.h"
 #include "passes/act/RematBudget.h"
-#include "mlir/Pass/PassManager.h"
 #include <cmath>
 
 using namespace mlir;
@@ -19,21 +21,21 @@ namespace {
 /// The program under one policy.
 class Sized {
 public:
-  static FailureOr<Sized> make(ModuleOp module, int64_t deviceBytes);
+  static FailureOr<Sized> make(ModuleOp module, const WhatIfQuestion &question);
 
   bool has(const std::string &letter) const { return letters.count(letter); }
   LargestFit largest(const std::string &letter) const;
-  /// The total peak by the formula; nothing where it does not fit in 64 bits.
-  std::optional<int64_t> formula(const std::string &letter, int64_t size) const;
+  /// A curve's value: the total peak by the formula, nothing where it does not
+  /// fit in 64 bits; or what is reserved.
+  std::optional<int64_t> held(const std::string &letter, int64_t size) const;
   int64_t positions(const std::string &letter) const;
 
 private:
   LogicalResult enlarge(ModuleOp copy) const;
-  /// The same of the program written out; nothing if there is no such program.
-  std::optional<int64_t> measured(const std::string &letter, int64_t size) const;
+  std::optional<int64_t> formula(const std::string &letter, int64_t size) const;
 
   OwningOpRef<ModuleOp> module; // kernels not formed
-  int64_t deviceBytes = 0;
+  const WhatIfQuestion *question = nullptr;
   symbolic::Letters letters;
   symbolic::Expr peak;
   symbolic::Polynomial ports; // inputs and outputs
@@ -56,10 +58,10 @@ LogicalResult Sized::enlarge(ModuleOp copy) const {
   return success();
 }
 
-FailureOr<Sized> Sized::make(ModuleOp module, int64_t deviceBytes) {
+FailureOr<Sized> Sized::make(ModuleOp module, const WhatIfQuestion &question) {
   Sized out;
   out.module = module.clone();
-  out.deviceBytes = deviceBytes;
+  out.question = &question;
   OwningOpRef<ModuleOp> copy(module.clone());
   if (failed(out.enlarge(*copy)))
     return failure();
@@ -96,13 +98,51 @@ std::optional<int64_t> Sized::formula(const std::string &letter, int64_t size) c
   return *moving + fixed;
 }
 
-std::optional<int64_t> Sized::measured(const std::string &letter, int64_t size) const {
-  ScopedDiagnosticHandler quiet(module.get().getContext(), [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> copy(module.get().clone());
-  if (failed(resizeLetter(*copy, letter, size)))
+/// A copy in which the letter has that size, or none.
+OwningOpRef<ModuleOp> resized(ModuleOp module, const std::string &letter,
+                              int64_t size) {
+  ScopedDiagnosticHandler quiet(module.getContext(),
+                                [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy(module.clone());
+  return succeeded(resizeLetter(*copy, letter, size)) ? std::move(copy)
+                                                      : OwningOpRef<ModuleOp>();
+}
+
+/// Of the program written out; nothing if there is no such program.
+std::optional<StepBytes> measured(ModuleOp module, const std::string &letter,
+                                  int64_t size,
+                                  const WhatIfQuestion &question) {
+  OwningOpRef<ModuleOp> copy = resized(module, letter, size);
+  if (!copy)
     return std::nullopt;
-  auto bytes = measureStep(*copy, RematPlan());
-  return failed(bytes) ? std::nullopt : std::optional<int64_t>(bytes->total);
+  auto bytes = measureStep(*copy, RematPlan(), question.allocator);
+  return failed(bytes) ? std::nullopt : std::optional<StepBytes>(*bytes);
+}
+
+std::optional<int64_t> Sized::held(const std::string &letter,
+                                   int64_t size) const {
+  if (!question->allocator)
+    return formula(letter, size);
+  auto bytes = measured(module.get(), letter, size, *question);
+  return bytes ? std::optional<int64_t>(bytes->reserved) : std::nullopt;
+}
+
+bool fits(const std::optional<StepBytes> &bytes,
+          const WhatIfQuestion &question) {
+  return bytes && (question.allocator ? bytes->reserved : bytes->total) <=
+                      question.deviceBytes;
+}
+
+void describe(LargestFit &fit, int64_t size,
+              const std::optional<StepBytes> &here,
+              const std::optional<StepBytes> &next) {
+  fit.size = size;
+  fit.bytes = here ? here->total : 0;
+  fit.reserved = here ? here->reserved : 0;
+  fit.nextBytes.reset();
+  fit.nextReserved = next ? next->reserved : 0;
+  if (next)
+    fit.nextBytes = next->total;
 }
 
 /// The largest i in [low, high) for which `fits`, which it is not beyond; low
@@ -130,29 +170,38 @@ LargestFit Sized::largest(const std::string &letter) const {
   LargestFit out;
   out.letter = letter;
   out.step = letter == "b" ? 1 : 128;
-  auto fits = [&](std::optional<int64_t> bytes) { return bytes && *bytes <= deviceBytes; };
   // Tokens are numbered in 31 bits.
   int64_t tokens = 1;
   for (const char *other : {"b", "s"})
     if (auto it = letters.find(other); it != letters.end() && letter != other)
       tokens = it->second;
   int64_t most = std::min(std::numeric_limits<int32_t>::max() / tokens, positions(letter)) / out.step;
-  int64_t steps = lastThat(0, most + 1, [&](int64_t n) { return fits(formula(letter, n * out.step)); });
+  int64_t steps = lastThat(0, most + 1, [&](int64_t n) {
+    auto bytes = formula(letter, n * out.step);
+    return bytes && *bytes <= question->deviceBytes;
+  });
+  auto at = [&](int64_t n) {
+    return n == 0 || n > most
+               ? std::nullopt
+               : measured(module.get(), letter, n * out.step, *question);
+  };
+  auto bytes = at(steps);
+  // What is reserved is more, and does not grow evenly.
+  while (question->allocator && steps && !fits(bytes, *question))
+    bytes = at(--steps);
   // A formula is that of one way to cut the loss into chunks.
-  auto at = [&](int64_t n) { return n > most ? std::nullopt : measured(letter, n * out.step); };
-  auto bytes = steps ? at(steps) : std::nullopt;
-  if (steps && !fits(bytes)) {
-    steps = lastThat(0, steps, [&](int64_t n) { return fits(at(n)); });
-    bytes = steps ? at(steps) : std::nullopt;
+  if (steps && !fits(bytes, *question)) {
+    steps =
+        lastThat(0, steps, [&](int64_t n) { return fits(at(n), *question); });
+    bytes = at(steps);
   }
-  out.nextBytes = at(steps + 1);
-  while (fits(out.nextBytes) && steps < most) {
+  auto next = at(steps + 1);
+  while (fits(next, *question) && steps < most) {
     ++steps;
-    bytes = out.nextBytes;
-    out.nextBytes = at(steps + 1);
+    bytes = next;
+    next = at(steps + 1);
   }
-  out.size = steps * out.step;
-  out.bytes = bytes.value_or(0);
+  describe(out, steps * out.step, bytes, next);
   return out;
 }
 
@@ -168,18 +217,123 @@ FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module, const std::string &polic
   return std::move(copy);
 }
 
+/// The largest size under a budget of the card's bytes. The choice that needs
+/// least at one size shows how far it goes; beyond, another one may go further.
+FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
+                                         const WhatIfQuestion &question,
+                                         LargestFit fit, int64_t most) {
+  BudgetOptions options;
+  options.policy.kind = RematPolicy::Budget;
+  options.policy.totalBytes = question.deviceBytes;
+  options.allocator = question.allocator;
+  std::optional<StepBytes> here, next;
+  int64_t size = fit.size;
+  for (;;) {
+    next.reset();
+    OwningOpRef<ModuleOp> larger;
+    if (size + fit.step <= most)
+      larger = resized(module, fit.letter, size + fit.step);
+    if (!larger)
+      break;
+    auto least = leastMemory(*larger, options);
+    if (failed(least))
+      return failure();
+    if (!fits(next = least->bytes, question))
+      break;
+    size += fit.step;
+    if (failed(applyPlan(*larger, least->plan)))
+      return failure();
+    auto further = [&](int64_t steps) {
+      int64_t there = size + steps * fit.step;
+      return there <= most &&
+             fits(measured(*larger, fit.letter, there, question), question);
+    };
+    int64_t steps = 1;
+    while (further(steps))
+      steps *= 2;
+    size += lastThat(0, steps, further) * fit.step;
+  }
+  // What is said to fit is what the policy comes to there. What an allocator
+  // reserves is uneven, so a choice that went this far may not be found here.
+  while (size) {
+    OwningOpRef<ModuleOp> found = resized(module, fit.letter, size);
+    ScopedDiagnosticHandler quiet(module.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    if (auto answer = planBudget(*found, options); succeeded(answer)) {
+      here = StepBytes{answer->peakBytes, answer->totalPeakBytes,
+                       answer->reservedBytes};
+      fit.again = answer->percent();
+      break;
+    }
+    auto least = leastMemory(*found, options);
+    if (failed(least))
+      return failure();
+    next = least->bytes;
+    size -= fit.step;
+  }
+  describe(fit, size, here, next);
+  return fit;
+}
+
+/// The row of budgets, beside those of fixed policies, of which the first keeps
+/// all.
+FailureOr<report::PolicyFit> budgetRow(ModuleOp module,
+                                       const WhatIfQuestion &question,
+                                       const report::WhatIf &others,
+                                       const Sized &plain) {
+  OwningOpRef<ModuleOp> grad(module.clone());
+  if (!grad->lookupSymbol(gradName) && failed(differentiate(*grad)))
+    return failure();
+  report::PolicyFit out;
+  out.policy = "budget";
+  for (size_t i = 0; i < others.policies[0].largest.size(); ++i) {
+    LargestFit best = others.policies[0].largest[i];
+    for (const report::PolicyFit &p : others.policies)
+      if (p.largest[i].size > best.size)
+        best = p.largest[i];
+    auto fit =
+        largestUnderBudget(*grad, question, best, plain.positions(best.letter));
+    if (failed(fit))
+      return failure();
+    out.largest.push_back(*fit);
+  }
+  return out;
+}
+
 } // namespace
 
-FailureOr<report::WhatIf> act::whatFits(ModuleOp module, int64_t deviceBytes) {
+Result<WhatIfQuestion> act::parseWhatIf(const std::string &text) {
+  WhatIfQuestion out;
+  auto [card, more] = llvm::StringRef(text).split(',');
+  auto bytes = remat::parseBytes(card.str());
+  if (!bytes)
+    return Error{"what-if: " + bytes.error().str(), ""};
+  out.deviceBytes = *bytes;
+  out.budget = more == "budget";
+  if (!out.budget && card.size() != text.size())
+    return Error{"what-if: expected a card, 24GB, or 24GB,budget, found '" +
+                     text + "'",
+                 ""};
+  return out;
+}
+
+FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
+                                        const WhatIfQuestion &question) {
   if (kernelsFormed(module))
     return module.emitError() << "kernels are formed for one size; what fits is asked before that";
   auto earlier = module->getAttrOfType<StringAttr>("act.remat");
   std::vector<std::string> policies = {"none", "selective", "attention", "sqrt", "layer"};
   if (!returnsLoss(module) || (earlier && earlier.getValue() != "none"))
     policies = {earlier ? earlier.getValue().str() : "as it is"};
+  if (question.budget && policies.size() == 1)
+    return module.emitError()
+           << "what-if: a budget chooses what a training step runs again, and "
+           << (earlier ? "that is chosen already" : "this is none");
 
   report::WhatIf out;
-  out.deviceBytes = deviceBytes;
+  out.deviceBytes = question.deviceBytes;
+  if (question.allocator)
+    out.allocator = question.allocator->allocator;
   std::vector<Sized> programs;
   for (const std::string &policy : policies) {
     OwningOpRef<ModuleOp> copy;
@@ -189,7 +343,7 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module, int64_t deviceBytes) {
         return failure();
       copy = std::move(*written);
     }
-    auto sized = Sized::make(copy ? *copy : module, deviceBytes);
+    auto sized = Sized::make(copy ? *copy : module, question);
     if (failed(sized))
       return failure();
     report::PolicyFit fit;
@@ -202,6 +356,12 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module, int64_t deviceBytes) {
   }
   if (out.policies[0].largest.empty())
     return module.emitError() << "has no dimension named s, t or b, so nothing can be longer or more";
+  if (question.budget) {
+    auto row = budgetRow(module, question, out, programs[0]);
+    if (failed(row))
+      return failure();
+    out.policies.push_back(std::move(*row));
+  }
   if (out.along = out.policies[0].largest[0].letter; out.along == "b")
     out.along.clear();
   if (out.along.empty())
@@ -211,12 +371,24 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module, int64_t deviceBytes) {
   for (const report::PolicyFit &p : out.policies)
     end = std::max(end, p.largest[0].size + p.largest[0].size / 8);
   end = std::min(end, programs[0].positions(out.along));
-  constexpr int64_t points = 64;
+  const int64_t points =
+      question.allocator ? 16 : 64; // written out, or put into a formula
   for (auto [p, program] : llvm::zip(out.policies, programs))
     for (int64_t i = 1; i <= points; ++i) {
       int64_t size = std::max<int64_t>(1, end * i / points);
-      if (auto bytes = program.formula(out.along, size))
+      if (auto bytes = program.held(out.along, size))
         p.curve.push_back({size, *bytes});
     }
+  // A budget keeps all while the card holds it; then the card is full.
+  if (question.budget) {
+    report::PolicyFit &p = out.policies.back();
+    const LargestFit &last = p.largest[0];
+    for (auto [size, bytes] : out.policies[0].curve)
+      if (size < last.size)
+        p.curve.push_back({size, std::min(bytes, question.deviceBytes)});
+    if (last.size)
+      p.curve.push_back(
+          {last.size, question.allocator ? last.reserved : last.bytes});
+  }
   return std::move(out);
 }

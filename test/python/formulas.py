@@ -13,6 +13,9 @@ so few tokens that one chunk holds them all has no letter for the rows of a chun
 one whose last chunk is smaller joins the parts by a copy. The layers of segments are
 not varied beyond multiples: how many there are is no polynomial in L.
 
+A report says for which sizes its formulas are. That has to contain all of these, and
+none of some for which the program is another one.
+
 Without --all it is a few models; with it, all of examples/models.
 """
 import ast
@@ -109,6 +112,14 @@ def differences(what, source, target):
             f"  terms that are too many or too few: {found.plus(there, -1)}"]
 
 
+def admits(report, target, layers):
+    """Whether the formulas of a report, in letters, are said to hold there."""
+    holds, letters = report["formulas"]["holds"], target["letters"]
+    return (holds.get("L", layers) == layers and holds.get("L_from", 0) <= layers
+            and ("tokens_to" in holds) == ("tokens_to" in target["formulas"]["holds"])
+            and ("chunk_rows" in holds) == ("c" in letters) and ("last_chunk_rows" in holds) == ("q" in letters))
+
+
 class Case:
     def __init__(self, tools, work, model, group, packed, fused, policy):
         self.tools, self.work, self.model, self.packed = tools, work, model, packed
@@ -140,6 +151,8 @@ class Case:
         out = []
         for size in [(*s, layers) for s in self.sizes[1:]] + [(*self.sizes[1], more)]:
             target = self.report(config, *size)
+            if not admits(source, target, size[2]):
+                out.append(f"{self.name}, derived at {self.sizes[0]}: {source['formulas']['holds']} leaves out {size}")
             out += [f"{self.name}, derived at {self.sizes[0]}, at {size}: {line}"
                     for what in ("retained", "peak") for line in differences(what, source, target)]
         return out, source
@@ -161,6 +174,24 @@ def bites(report):
     candidates.remove(max(candidates, key=lambda c: Polynomial.parse(c).value(report["letters"])))
     if candidates and not differences("peak", wrong, report):
         out.append("a missing candidate is not noticed")
+    return out
+
+
+def boundaries(tools, work):
+    """Sizes at which the program is another one are not promised."""
+    config = json.loads((EXAMPLES / "llama-3.2-1b.json").read_text())
+    layers, out = config["num_hidden_layers"], []
+    for policy, seq, other in (("none", 2048, (1, 512, layers)), ("none", 512, (1, 2048, layers)),
+                               ("none", 2048, (1, 2100, layers)), ("none", 2100, (1, 2048, layers)),
+                               ("sqrt", 2048, (1, 2048, layers + 1)), ("budget=1GB", 2048, (1, 2048, layers + 4))):
+        case = Case(tools, work, "llama-3.2-1b", "many chunks", False, True, policy)
+        source, target = case.report(config, 1, seq, layers), case.report(config, *other)
+        if not admits(source, source, layers) or differences("peak", source, source):
+            out.append(f"{policy}, s = {seq}: {source['formulas']['holds']} leaves out these sizes themselves")
+        if admits(source, target, other[2]):
+            out.append(f"{policy}, s = {seq}: {source['formulas']['holds']} has {other}")
+        if not differences("peak", source, target):
+            out.append(f"{policy}, s = {seq}: the formula holds at {other} as well")
     return out
 
 
@@ -189,6 +220,7 @@ def main():
     errors = sum((e for e, _ in found), [])
     reports = [r for _, r in found if r]
     errors += bites(reports[0]) if reports else []
+    errors += boundaries(pathlib.Path(tools), work)
     print("\n".join(errors))
     lengths = [sum(map(len, r["formulas"]["peak"]["candidates"])) for r in reports]
     print(f"{len(chosen)} formulas, {len(errors)} errors; of the peaks the longest has "

@@ -97,6 +97,8 @@ def differences(lines, report, size):
     whole = lambda prefix: sum(value(c, size) for n, c in lines.items() if n.startswith(prefix + "_saved_"))
     same("layer_saved", whole("layer"))
     same("model_saved", whole("model") + size["L"] * whole("layer"))
+    if value(lines["holds_L_from"], size) != 2 or "holds_L" in lines:
+        out.append("the formulas are for any two layers or more, and that is not said")
     if value(lines["layer_peak"], size) > report["peak_bytes"]:
         out.append("a layer's peak is above the model's")
     padding = report["lower_bound_bytes"] - report["peak_bytes"]

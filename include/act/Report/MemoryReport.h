@@ -207,6 +207,12 @@ struct MemoryReport {
   /// of another one, p of d.
   symbolic::Letters chosen;
   std::map<std::string, std::string> halves;
+  /// For which sizes the formulas are: L_from, a number, and words for it.
+  struct Condition {
+    std::string name, text;
+    int64_t value = 0;
+  };
+  std::vector<Condition> conditions;
   std::vector<Layer> layers;
   std::vector<SavedValue> saved;
   std::vector<TimelinePoint> timeline;
@@ -236,9 +242,10 @@ Status check(const MemoryReport &report);
 std::string toText(const MemoryReport &report);
 /// The fields under the names that DESIGN documents, and everything else.
 std::string toJson(const MemoryReport &report);
-/// Lines `name = polynomial`, for programs: layer_saved, layer_peak, model_saved,
-/// model_peak, model_alignment, then what each op of them saves. Letters of
-/// `chosen` are numbers there.
+/// Lines `name = polynomial`, for programs: layer_saved, layer_peak,
+/// model_saved, model_peak, model_alignment, then what each op of them saves.
+/// Letters of `chosen` are numbers there. Behind them lines of `conditions`,
+/// holds_NAME.
 std::string toFormulas(const MemoryReport &report);
 /// One self-contained page.
 std::string toHtml(const MemoryReport &report);

@@ -104,6 +104,8 @@ struct PaperReport {
 
 std::string toText(const PaperReport &report);
 std::string toJson(const PaperReport &report);
+/// A page by itself: each figure's parts beside what the program keeps.
+std::string toHtml(const PaperReport &report);
 /// paper_FILE_FIGURE and paper_FILE_FIGURE_published beside layer_saved.
 std::string toFormulas(const PaperReport &report);
 

@@ -4,6 +4,8 @@
 // RUN: act-opt %S/Inputs/three-layers.mlir --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LAYERS
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V | act-opt --fuse-attention --remat=selective --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LLAMA
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s | act-opt --remat=segments=2 --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=SEGMENTS
+// RUN: sed 's/"num_hidden_layers": [0-9]*/"num_hidden_layers": 8/' %S/../import/Inputs/llama.json > %t.json
+// RUN: act-import %t.json --batch 1 --seq 64 | act-opt --fuse-attention --remat=budget=300KB --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=BUDGET
 // RUN: not act-opt %S/Inputs/three-layers.mlir --memory-report="format=formula view=torch" 2>&1 | FileCheck %s --check-prefix=TORCH
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V -o %t.mlir
 // RUN: not act-opt %t.mlir --memory-report="format=formula dims=d=6" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
@@ -34,13 +36,24 @@ act.parameter @u "u" : tensor<8x8xf32, #act.dims<V, h>>
 
 // LAYERS: model_saved = b*s*(L*(12*h + 4) + 4)
 // LAYERS-NEXT: model_peak = b*s*(L*(12*h + 4) + 8) + 4
+// Last, for which sizes.
+// LAYERS: holds_L_from = 2
+// LAYERS-NOT: holds_
 
 // LLAMA: model_saved = b*s*(L*(
 // LLAMA: layer_saved = b*s*(a*(4*d + 4) + 4*d*k + 4*h + 4*f + 8)
 // LLAMA: layer_saved_attention_statistic = 4*b*s*a
+// LLAMA: holds_L_from = 2
+// LLAMA-NEXT: holds_chunk_rows = 1024
 // LLAMA-NOT: *p
 // SEGMENTS: layer_saved = {{[0-9]+}}*b*s
 // SEGMENTS-NEXT: layer_peak =
 // SEGMENTS-NEXT: layer_0_saved =
+// SEGMENTS: holds_L = 3
+// SEGMENTS-NOT: holds_
+// A budget's runs are numbers, and so is L; a loss of one chunk says how far it goes.
+// BUDGET-NOT: L
+// BUDGET: holds_L = 8
+// BUDGET-NEXT: holds_tokens_to = 1024
 // TORCH: error: view torch has no format formula
 // CONTRADICTION: error: 'act.rope' op
