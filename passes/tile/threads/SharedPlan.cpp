@@ -152,7 +152,7 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
         copy && isElsewhere(copy.getShared()))
       continue;
     if (op->getNumRegions() || !isMemoryEffectFree(op) ||
-        isa<ConvertLayoutOp, ReshapeOp, ReduceOp>(op))
+        isa<ConvertLayoutOp, ReshapeOp, ReduceOp, ScanOp>(op))
       return false;
   }
   return false;

@@ -5,8 +5,8 @@ import numpy as np
 
 import ops
 from program import (Place, Program, atomic_add, binary, broadcast, cast, compare, dot, expand_dims, fma,
-                     for_loop, if_else, iota, join, load, make_view, philox, reduce, reshape, select,
-                     splat, split, store, trans, unary, while_loop)
+                     for_loop, if_else, iota, join, load, make_view, philox, recurrence, reduce, reshape, scan,
+                     scan_last, select, splat, split, store, trans, unary, while_loop)
 from reference import INTS, Ref, TYPES, draw, is_float
 
 LENGTHS = [1, 2, 3, 5, 8, 16, 20, 32, 48, 64, 80, 96, 112, 128, 200, 256]
@@ -177,6 +177,8 @@ def step(p, rng, pool, allowed):
     axis = int(rng.integers(len(shape)))
     if what == "reduce":
         return reduce(p, pick(rng, combinations(t)), a, axis)
+    if what == "scan":
+        return scan(p, pick(rng, combinations(t)), a, axis) if rng.random() < 0.8 else scan_last(p, a, axis)
     if what == "broadcast" and len(shape) < 3:
         axis = int(rng.integers(len(shape) + 1))
         room = 4096 // int(np.prod(shape))
@@ -223,7 +225,7 @@ def start(rng, grid=None):
 
 ELEMENTWISE = ["unary", "binary", "binary", "fma", "select", "cast", "constant", "load"]
 SHAPES = ["broadcast", "reshape", "trans", "join", "split", "iota", "splat", "binary", "cast"]
-ALL = ELEMENTWISE + SHAPES + ["reduce", "reduce"]
+ALL = ELEMENTWISE + SHAPES + ["reduce", "reduce", "scan"]
 
 
 def elementwise(rng):
@@ -289,6 +291,41 @@ def reductions(rng):
             pool.append(wide)
     for v in pool[1:]:
         keep(p, rng, v)
+    return p
+
+
+def scans(rng):
+    """Along axes of layouts made for memory, for products, and of what was turned."""
+    p = start(rng)
+    if rng.random() < 0.3:
+        m, n, k = dot_shape(rng, p.warps, 16)
+        m, n = min(m, 64), min(n, 64)
+        if m * n * p.warps > 8192 or m * n < 128 * p.warps:
+            p.warps, m, n = 4, 32, 32
+        a = dot(p, fresh_load(p, rng, "bf16", (m, k)), fresh_load(p, rng, "bf16", (k, n)), p.constant("f32", (m, n), 0))
+        if rng.random() < 0.6:
+            a = cast(p, "arith.fptosi", a, pick(rng, ["i16", "i32", "i64"]))
+    else:
+        a = fresh_load(p, rng, pick(rng, TYPES), block_shape(rng))
+    if len(a.shape) > 1 and rng.random() < 0.3:
+        a = trans(p, a)
+    for _ in range(int(rng.integers(1, 3))):
+        axis, t = int(rng.integers(len(a.shape))), a.dtype
+        kind = rng.random()
+        if kind < 0.3:
+            a = scan_last(p, a, axis)
+        elif kind < 0.6 and not is_float(t) and t != "i1":
+            narrow = pick(rng, [u for u in ("i8", "i16", "i32", "i64") if INTS[u] <= INTS[t]])
+            b = fresh_load(p, rng, narrow, a.shape)
+            a = pick(rng, recurrence(p, a, b, axis))
+        else:
+            a = scan(p, pick(rng, combinations(t)), a, axis)
+        if rng.random() < 0.3:  # its scratch again in each round
+            b = fresh_load(p, rng, a.dtype, a.shape)
+            add, kind = "arith.addf" if is_float(b.dtype) else "arith.xori", pick(rng, combinations(b.dtype))
+            [a] = for_loop(p, p.index(0), p.index(2), p.index(1), [a],
+                           lambda iv, args: [binary(p, add, scan(p, kind, args[0], axis), b)])
+    keep(p, rng, a)
     return p
 
 
@@ -491,5 +528,5 @@ def random_bits(rng):
     return p
 
 
-FAMILIES = {f.__name__: f for f in (elementwise, memory, atomics, reductions, shapes, flow, everything, matmul,
+FAMILIES = {f.__name__: f for f in (elementwise, memory, atomics, reductions, scans, shapes, flow, everything, matmul,
                                     single_dot, chain, random_bits)}
