@@ -76,8 +76,5 @@ mlir::LogicalResult lowerDot(DotOp op, HostBuilder &h);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerControl(mlir::Operation *op, HostBuilder &h);
 
-/// A float of 8 bits as one of 32; every such number is one.
-mlir::Value extendFloat8(mlir::Value v, HostBuilder &h);
-
 } // namespace act::tile
 #endif

@@ -116,15 +116,36 @@ Value WarpParts::address(size_t operand, Value partNumber, int64_t constantPart,
 void WarpParts::write(ArrayRef<Tuple> all) {
   values = all.size();
   int64_t bytes = 0;
+  SmallVector<int64_t> tails;
   for (Value v : all.front()) {
     types.push_back(v.getType());
     int64_t size =
         std::max<int64_t>(1, v.getType().getIntOrFloatBitWidth() / 8);
-    bytes = llvm::alignTo(bytes, 16);
     offsets.push_back(bytes);
     bytes += size * parts * values * places;
+    // LLVM reads 12 bytes as 16: what nobody asks for is written as well.
+    if (!llvm::isPowerOf2_64(bytes % 16) && bytes % 16)
+      tails.push_back(bytes);
+    bytes = llvm::alignTo(bytes, 16);
   }
   base = t.scratch(bytes);
+  if (!tails.empty()) {
+    Value first = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
+                                        t.thread, t.i32(0));
+    auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), first, false);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(&branch.getThenRegion().front());
+    for (int64_t at : tails)
+      for (int64_t size; at % 16; at += size) {
+        size = at & -at; // as far as it is aligned
+        Type type = t.b.getIntegerType(8 * size);
+        Value p = LLVM::GEPOp::create(
+            t.b, t.loc, base.getType(), t.b.getI8Type(), base,
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(at)});
+        LLVM::StoreOp::create(
+            t.b, t.loc, arith::ConstantIntOp::create(t.b, t.loc, type, 0), p);
+      }
+  }
   auto storeAll = [&] {
     for (auto [i, value] : llvm::enumerate(all))
       for (auto [operand, v] : llvm::enumerate(value)) {

@@ -9,7 +9,7 @@ import contextlib
 import numpy as np
 
 import ops
-from reference import FLOATS, INTS, Ref, draw, from_file, is_float, quantize, rounded, to_file, unknown, wrap
+from reference import FLOATS, FLOATS8, INTS, Ref, draw, from_file, is_float, quantize, rounded, to_file, unknown, wrap
 
 
 class Value:
@@ -588,9 +588,11 @@ def dot(p, a, b, acc, precision=None):
         with np.errstate(invalid="ignore"):
             err = np.nan_to_num(np.abs(X) @ ey + ex @ np.abs(Y) + ex @ ey, nan=np.inf) + c.err
         # Short sums of numbers of few bits are exact; others round per term.
-        whole = (err == 0) & ((size + np.abs(c.val)) * 256 < 2 ** 22) & (
+        # Tensor cores keep 13 bits of a sum of products of f8.
+        bits = 13 if t in FLOATS8 else 22
+        whole = (err == 0) & ((size + np.abs(c.val)) * 256 < 2 ** bits) & (
             c.val * 256 % 1 == 0) & np.all(X * 16 % 1 == 0) & np.all(Y * 16 % 1 == 0)
-        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
+        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -12 if t in FLOATS8 else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
         err = np.where(whole, 0, err + (size + np.abs(c.val)) * (k + 2) * eps)
         out = rounded(X @ Y + c.val, err, acc.dtype)
         return Ref(out.val, np.where(whole, 0, out.err))
