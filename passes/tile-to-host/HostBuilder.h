@@ -53,7 +53,12 @@ public:
   mlir::Value word(int number);       // of the context
   void setWord(int number, mlir::Value v);
   /// Where `fails`, the message and the current place are what failed.
-  void check(mlir::Value fails, const llvm::Twine &message);
+  void check(mlir::Value fails, const llvm::Twine &message) {
+    check(fails, message, 1);
+  }
+  /// Takes the steps of `bodies`, but for loops in them; false where the launch
+  /// is out of steps.
+  mlir::Value takeSteps(llvm::ArrayRef<mlir::Block *> bodies);
 
   mlir::OpBuilder &b;
   mlir::Location loc; // of the op that is lowered
@@ -63,6 +68,8 @@ public:
   llvm::SmallVector<mlir::Attribute> checks;
 
 private:
+  void check(mlir::Value fails, const llvm::Twine &message, int sign);
+
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
 };
 
