@@ -200,6 +200,15 @@ bool isInstruction(Operation *op) {
              math::CountTrailingZerosOp, math::CtPopOp>(op);
 }
 
+/// Whether it needs more of a float of 8 bits than its bits.
+bool computesFloat8(Operation *op) {
+  if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      isa<arith::BitcastOp, arith::SelectOp, arith::ConstantOp>(op))
+    return false;
+  return llvm::any_of(op->getOperandTypes(), tile::isFloat8) ||
+         llvm::any_of(op->getResultTypes(), tile::isFloat8);
+}
+
 /// The intrinsic that is one instruction of PTX. As operations of math,
 /// upstream's conversion of gpu would make calls of libdevice of them; minima
 /// and maxima it would compare and select.
@@ -250,7 +259,11 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
                  ExpandFunction>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
-    WalkResult left = getOperation().walk([](Operation *op) {
+    WalkResult left = getOperation().walk([](Operation *op) -> WalkResult {
+      if (computesFloat8(op))
+        return op->emitOpError("has no form on GPUs for floats of 8 bits, "
+                               "which are loaded, stored, converted to "
+                               "nearest and multiplied only");
       bool foreign =
           isa<arith::RemFOp>(op) ||
           (isa<math::MathDialect>(op->getDialect()) && !isInstruction(op));
