@@ -3,8 +3,8 @@
 """What the kernels of a training step move between global memory and a GPU, beside the
 least possible: each input of a group read once, each output written once.
 
-    build/venv/bin/python bench/bytes-moved.py [MODEL.json] [--batch N] [--seq N] [--remat P] [--build FOLDER]
-                                               [--target sm_80] [--layer N]
+    build/venv/bin/python bench/bytes-moved.py [MODEL.json] [--batch N] [--seq N] [--dtype bf16] [--remat P]
+                                               [--build FOLDER] [--target sm_80] [--layer N]
 
 Each kernel runs in the simulator on arrays of zeros, which counts the bytes of its
 loads and stores (of bytes that several programs read, each time). Launches are those of
@@ -67,6 +67,7 @@ def main():
     parser.add_argument("model", nargs="?", type=pathlib.Path)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seq", type=int, default=512)
+    parser.add_argument("--dtype", default="bf16")
     parser.add_argument("--remat", default="selective")
     parser.add_argument("--layer", type=int, default=0)
     parser.add_argument("--build", type=pathlib.Path, help="default: what is on the PATH, or build/")
@@ -80,7 +81,8 @@ def main():
         if not model:
             model = folder / "config.json"
             model.write_text(json.dumps(LLAMA))
-        run(tools / "act-import", model, "--batch", o.batch, "--seq", o.seq, "-o", folder / "forward.mlir")
+        run(tools / "act-import", model, "--batch", o.batch, "--seq", o.seq, "--dtype", o.dtype, "-o",
+            folder / "forward.mlir")
         run(tools / "act-opt", folder / "forward.mlir", "--fuse-attention", f"--remat={o.remat}",
             f"--memory-report=format=json file={folder / 'report.json'}", "-o", folder / "step.mlir")
         run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx={folder / 'ptx'}",

@@ -62,7 +62,8 @@ llvm::json::Object act::aboutKernel(GroupOp group, const LoweredKernel &kernel,
     if (auto result =
             function.getArgAttrOfType<IntegerAttr>(i, "act.inplace")) {
       inPlace.insert(result.getInt());
-      bytes = flopsSum({bytes, bytesOf(t)});
+      if (!function.getArgument(i).use_empty()) // else it is written only
+        bytes = flopsSum({bytes, bytesOf(t)});
     }
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {
