@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Layout/Mma.h"
+#include <algorithm>
 
 namespace act::layout {
 
 int64_t mmaDepth(int64_t elementBits) {
-  return elementBits == 8 || elementBits == 16 || elementBits == 32
+  return elementBits == 8 || elementBits == 16 || elementBits == 32 ||
+                 elementBits == 64
              ? 256 / elementBits
              : 0;
 }
@@ -34,11 +36,19 @@ static Status checkBlock(const std::vector<int64_t> &shape, int64_t warpsM,
 static Status checkDepth(int64_t k, int64_t elementBits) {
   int64_t depth = mmaDepth(elementBits);
   if (!depth)
-    return Error{"an operand of mma has elements of 8, 16 or 32 bits, found " +
-                     std::to_string(elementBits),
-                 ""};
+    return Error{
+        "an operand of mma has elements of 8, 16, 32 or 64 bits, found " +
+            std::to_string(elementBits),
+        ""};
   return checkMultiple("k", k, depth);
 }
+
+/// Elements side by side in a 32-bit register, and halves of an instruction's
+/// k: an f64 has a register of its own, and one half.
+static int64_t packed(int64_t elementBits) {
+  return std::max<int64_t>(1, 32 / elementBits);
+}
+static int64_t halves(int64_t elementBits) { return elementBits > 32 ? 1 : 2; }
 
 Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
                                    int64_t warpsN) {
@@ -69,11 +79,11 @@ Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
   if (Status s = checkDepth(shape[1], elementBits); !s)
     return s.error();
   return Tower(shape)
-      .registers(1, 32 / elementBits)
+      .registers(1, packed(elementBits))
       .lanes(1, 4)
       .lanes(0, 8)
       .registers(0, 2)
-      .registers(1, 2)
+      .registers(1, halves(elementBits))
       .registers(1, shape[1] / mmaDepth(elementBits))
       .warps(0, warpsM)
       .copiesInWarps(warpsN)
@@ -90,10 +100,10 @@ Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
   if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
     return s.error();
   return Tower(shape)
-      .registers(0, 32 / elementBits)
+      .registers(0, packed(elementBits))
       .lanes(0, 4)
       .lanes(1, 8)
-      .registers(0, 2)
+      .registers(0, halves(elementBits))
       .registers(0, shape[0] / mmaDepth(elementBits))
       .copiesInWarps(warpsM)
       .warps(1, warpsN)

@@ -52,7 +52,8 @@ llvm::json::Object act::aboutKernel(GroupOp group,
     bytes = flopsSum({bytes, bytesOf(t)});
     if (result) { // read and written
       inPlace.insert(result.getInt());
-      bytes = flopsSum({bytes, bytesOf(t)});
+      if (!function.getArgument(i).use_empty()) // else it is written only
+        bytes = flopsSum({bytes, bytesOf(t)});
     }
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {

@@ -1,50 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks from blocks: element by element, in other shapes, and products.
+#include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile-to-host/HostBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
-
-static bool isFloat8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
-/// e5m2 is the upper half of an f16. e4m3fn has the exponent's four bits where
-/// f32 has its lowest four, once shifted, and a bias of 7 instead of 127, so it
-/// is 2^-120 of the number, subnormal ones included.
-Value act::tile::extendFloat8(Value v, HostBuilder &h) {
-  OpBuilder &b = h.b;
-  Location loc = h.loc;
-  auto constant = [&](Type type, int64_t n) -> Value {
-    return arith::ConstantIntOp::create(b, loc, type, n);
-  };
-  Type i16 = b.getI16Type(), i32 = b.getI32Type(), f32 = b.getF32Type();
-  Value bits = arith::BitcastOp::create(b, loc, b.getI8Type(), v);
-  if (isa<Float8E5M2Type>(v.getType())) {
-    Value wide = arith::ShLIOp::create(
-        b, loc, arith::ExtUIOp::create(b, loc, i16, bits), constant(i16, 8));
-    Value half = arith::BitcastOp::create(b, loc, b.getF16Type(), wide);
-    return arith::ExtFOp::create(b, loc, f32, half);
-  }
-  Value wide = arith::ExtUIOp::create(b, loc, i32, bits);
-  Value magnitude = arith::AndIOp::create(b, loc, wide, constant(i32, 0x7f));
-  Value sign = arith::ShLIOp::create(
-      b, loc, arith::AndIOp::create(b, loc, wide, constant(i32, 0x80)),
-      constant(i32, 24));
-  Value shifted = arith::ShLIOp::create(b, loc, magnitude, constant(i32, 20));
-  Value scaled = arith::MulFOp::create(
-      b, loc, arith::BitcastOp::create(b, loc, f32, shifted),
-      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1p120f)));
-  Value isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                      magnitude, constant(i32, 0x7f));
-  Value positive =
-      arith::SelectOp::create(b, loc, isNan, constant(i32, 0x7fc00000),
-                              arith::BitcastOp::create(b, loc, i32, scaled));
-  return arith::BitcastOp::create(b, loc, f32,
-                                  arith::OrIOp::create(b, loc, positive, sign));
-}
 
 /// A quotient that no processor stops at: by 0 all ones, and the dividend is
 /// the remainder, as PTX has it; by -1 never beyond the largest number.
@@ -86,12 +48,14 @@ static SmallVector<Value> onScalars(Operation *op, ValueRange operands,
     types.push_back(getElementTypeOrSelf(type));
   SmallVector<Value> widened(operands);
   if (isa<arith::ExtFOp>(op) && isFloat8(operands[0].getType())) {
-    widened[0] = extendFloat8(operands[0], h);
+    widened[0] = createExtFloat8(h.b, h.loc, operands[0]);
     if (types[0].isF32())
       return widened;
     if (types[0].isBF16() || types[0].isF16())
       return {arith::TruncFOp::create(h.b, h.loc, types[0], widened[0])};
   }
+  if (isa<arith::TruncFOp>(op) && isFloat8(types[0]))
+    return {createTruncFloat8(h.b, h.loc, operands[0], types[0])};
   OperationState state(h.loc, op->getName(), widened, types);
   state.addAttributes(op->getDiscardableAttrDictionary().getValue());
   state.propertiesAttr = op->getPropertiesAsAttribute();
@@ -100,15 +64,20 @@ static SmallVector<Value> onScalars(Operation *op, ValueRange operands,
 
 /// Arithmetic on numbers of 8 bits is that of integers once lowered.
 static LogicalResult checkFloat8(Operation *op) {
-  if (isa<arith::ExtFOp, arith::BitcastOp, arith::SelectOp, arith::ConstantOp,
-          tensor::SplatOp>(op))
-    return success();
   auto narrow = [](Type t) { return isFloat8(getElementTypeOrSelf(t)); };
   if (llvm::none_of(op->getOperandTypes(), narrow) &&
       llvm::none_of(op->getResultTypes(), narrow))
     return success();
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return truncation.getRoundingmodeAttr()
+               ? op->emitOpError("rounds to floats of 8 bits in another way "
+                                 "than to nearest, ties to even")
+               : success();
+  if (isa<arith::ExtFOp, arith::BitcastOp, arith::SelectOp, arith::ConstantOp,
+          tensor::SplatOp>(op))
+    return success();
   return op->emitOpError("has no form on the host for floats of 8 bits, which "
-                         "are loaded, stored, extended and multiplied only");
+                         "are loaded, stored, converted and multiplied only");
 }
 
 static LogicalResult lowerConstant(arith::ConstantOp op, HostBuilder &h) {
@@ -264,7 +233,7 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   auto operand = [&](Value block, ValueRange at) -> Value {
     Value v = h.element(block, at);
     if (isFloat8(v.getType()))
-      return extendFloat8(v, h);
+      return createExtFloat8(h.b, h.loc, v);
     if (tf32)
       return roundToTf32(v, h);
     if (v.getType() == sum)

@@ -68,28 +68,48 @@ static LogicalResult lowerBody(Block &from, HostBuilder &h) {
   return success();
 }
 
+/// The counter and whether to go on: a loop ends where the steps do, so it is a
+/// scf.while.
 static LogicalResult lowerFor(scf::ForOp op, HostBuilder &h) {
   SmallVector<Value> memory = buffersFor(op.getInitArgs(), h);
   copyBlocks(op.getInitArgs(), memory, h);
-  auto loop = scf::ForOp::create(
-      h.b, h.loc, h.scalar(op.getLowerBound()), h.scalar(op.getUpperBound()),
-      h.scalar(op.getStep()), scalarsOf(op.getInitArgs(), h));
-  loop.setUnsignedCmp(op.getUnsignedCmp());
-  h.scalars.map(op.getInductionVar(), loop.getInductionVar());
-  bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), memory, h);
+  SmallVector<Value> inits{h.scalar(op.getLowerBound())};
+  llvm::append_range(inits, scalarsOf(op.getInitArgs(), h));
+  SmallVector<Type> types(ValueRange(inits).getTypes());
+  SmallVector<Location> locations(types.size(), h.loc);
+  auto loop = scf::WhileOp::create(h.b, h.loc, types, inits);
   {
     OpBuilder::InsertionGuard guard(h.b);
-    Block *body = loop.getBody();
-    if (!body->empty())
-      body->back().erase();
-    h.b.setInsertionPointToEnd(body);
+    Block *before = h.b.createBlock(&loop.getBefore(), {}, types, locations);
+    Value isInside = arith::CmpIOp::create(
+        h.b, h.loc,
+        op.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                            : arith::CmpIPredicate::slt,
+        before->getArgument(0), h.scalar(op.getUpperBound()));
+    auto goesOn = scf::IfOp::create(h.b, h.loc, h.b.getI1Type(), isInside,
+                                    /*withElseRegion=*/true);
+    h.b.setInsertionPointToStart(&goesOn.getThenRegion().front());
+    scf::YieldOp::create(h.b, h.loc, h.takeSteps(op.getBody()));
+    h.b.setInsertionPointToStart(&goesOn.getElseRegion().front());
+    scf::YieldOp::create(h.b, h.loc, isInside);
+    h.b.setInsertionPointToEnd(before);
+    scf::ConditionOp::create(h.b, h.loc, goesOn.getResult(0),
+                             before->getArguments());
+
+    Block *body = h.b.createBlock(&loop.getAfter(), {}, types, locations);
+    Value counter = body->getArgument(0), step = h.scalar(op.getStep());
+    h.scalars.map(op.getInductionVar(), counter);
+    bind(op.getRegionIterArgs(), body->getArguments().drop_front(), memory, h);
     if (failed(lowerBody(*op.getBody(), h)))
       return failure();
     ValueRange next = op.getBody()->getTerminator()->getOperands();
     copyBlocks(next, memory, h);
-    scf::YieldOp::create(h.b, h.loc, scalarsOf(next, h));
+    SmallVector<Value> yielded{
+        arith::AddIOp::create(h.b, h.loc, counter, step)};
+    llvm::append_range(yielded, scalarsOf(next, h));
+    scf::YieldOp::create(h.b, h.loc, yielded);
   }
-  bind(op.getResults(), loop.getResults(), memory, h);
+  bind(op.getResults(), loop.getResults().drop_front(), memory, h);
   return success();
 }
 
@@ -139,7 +159,10 @@ static LogicalResult lowerWhile(scf::WhileOp op, HostBuilder &h) {
       return failure();
     if (auto condition = dyn_cast<scf::ConditionOp>(from.getTerminator())) {
       copyBlocks(condition.getArgs(), passed, h);
-      scf::ConditionOp::create(h.b, h.loc, h.scalar(condition.getCondition()),
+      Value goesOn = h.takeSteps({op.getBeforeBody(), op.getAfterBody()});
+      goesOn = arith::AndIOp::create(h.b, h.loc, goesOn,
+                                     h.scalar(condition.getCondition()));
+      scf::ConditionOp::create(h.b, h.loc, goesOn,
                                scalarsOf(condition.getArgs(), h));
     } else {
       ValueRange next = from.getTerminator()->getOperands();

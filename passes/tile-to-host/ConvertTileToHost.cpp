@@ -126,6 +126,7 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   auto guard = scf::IfOp::create(b, h.loc, TypeRange(), sound, false);
   func::ReturnOp::create(b, h.loc);
   b.setInsertionPointToStart(&guard.getThenRegion().front());
+  h.takeSteps(&old);
   for (Operation &op : old.without_terminator())
     if (failed(lowerOp(&op, h)))
       return failure();

@@ -2,6 +2,7 @@
 //
 // Random bits, and what kernels say: assert and print.
 #include "dialects/act/Philox.h"
+#include "dialects/tile/Float8.h"
 #include "passes/tile-to-host/HostBuilder.h"
 #include "passes/tile-to-host/HostContext.h"
 
@@ -44,8 +45,8 @@ static std::pair<Value, StringRef> printed(Value v, HostBuilder &h) {
   OpBuilder &b = h.b;
   Type type = v.getType();
   if (isa<FloatType>(type)) {
-    if (type.getIntOrFloatBitWidth() == 8)
-      v = extendFloat8(v, h);
+    if (isFloat8(type))
+      v = createExtFloat8(b, h.loc, v);
     if (!type.isF64())
       v = arith::ExtFOp::create(b, h.loc, b.getF64Type(), v);
     return {v, "%f"};

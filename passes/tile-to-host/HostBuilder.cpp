@@ -111,7 +111,7 @@ static std::string placeOf(Location loc) {
   return text;
 }
 
-void HostBuilder::check(Value fails, const Twine &message) {
+void HostBuilder::check(Value fails, const Twine &message, int sign) {
   checks.push_back(b.getStringAttr(placeOf(loc) + message));
   auto branch = scf::IfOp::create(b, loc, TypeRange(), fails, false);
   OpBuilder::InsertionGuard guard(b);
@@ -120,6 +120,46 @@ void HostBuilder::check(Value fails, const Twine &message) {
                                       word(hostcontext::failure), i64(0));
   auto report = scf::IfOp::create(b, loc, TypeRange(), first, false);
   b.setInsertionPointToStart(&report.getThenRegion().front());
-  setWord(hostcontext::failure, i64(int64_t(checks.size())));
+  setWord(hostcontext::failure, i64(sign * int64_t(checks.size())));
   setWord(hostcontext::program, programNumber);
+}
+
+/// HostContext.h
+static int64_t stepsOf(Block &body) {
+  auto warps = [](int64_t n, int64_t atOnce) {
+    return n / atOnce + (n % atOnce != 0);
+  };
+  int64_t sum = 0;
+  for (Operation &op : body) {
+    int64_t own = 1;
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      int64_t depth = dot.getA().getType().getDimSize(1);
+      own = warps(dot.getType().getNumElements() * depth, 2048);
+    } else {
+      for (TypeRange types :
+           {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
+        for (Type type : types)
+          if (auto block = dyn_cast<RankedTensorType>(type))
+            own = std::max(own, warps(block.getNumElements(), 32));
+    }
+    sum += own;
+    if (isa<scf::IfOp>(op))
+      for (Region &region : op.getRegions())
+        for (Block &branch : region)
+          sum += stepsOf(branch);
+  }
+  return sum;
+}
+
+Value HostBuilder::takeSteps(ArrayRef<Block *> bodies) {
+  int64_t steps = 0;
+  for (Block *body : bodies)
+    steps += stepsOf(*body);
+  Value left =
+      arith::SubIOp::create(b, loc, word(hostcontext::steps), i64(steps));
+  setWord(hostcontext::steps, left);
+  Value isOut =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, left, i64(0));
+  check(isOut, "kernel '" + kernel.getName() + "' was stopped here", -1);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, left, i64(0));
 }

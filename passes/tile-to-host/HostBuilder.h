@@ -53,7 +53,12 @@ public:
   mlir::Value word(int number);       // of the context
   void setWord(int number, mlir::Value v);
   /// Where `fails`, the message and the current place are what failed.
-  void check(mlir::Value fails, const llvm::Twine &message);
+  void check(mlir::Value fails, const llvm::Twine &message) {
+    check(fails, message, 1);
+  }
+  /// Takes the steps of `bodies`, but for loops in them; false where the launch
+  /// is out of steps.
+  mlir::Value takeSteps(llvm::ArrayRef<mlir::Block *> bodies);
 
   mlir::OpBuilder &b;
   mlir::Location loc; // of the op that is lowered
@@ -63,6 +68,8 @@ public:
   llvm::SmallVector<mlir::Attribute> checks;
 
 private:
+  void check(mlir::Value fails, const llvm::Twine &message, int sign);
+
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
 };
 
@@ -76,9 +83,6 @@ mlir::LogicalResult lowerCombine(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerDot(DotOp op, HostBuilder &h);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerControl(mlir::Operation *op, HostBuilder &h);
-
-/// A float of 8 bits as one of 32; every such number is one.
-mlir::Value extendFloat8(mlir::Value v, HostBuilder &h);
 
 } // namespace act::tile
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile-to-nvvm/Functions.h"
@@ -78,6 +79,37 @@ template <typename Cast> struct CastInTwoSteps : OpRewritePattern<Cast> {
       return failure();
     Value single = Cast::create(rewriter, op.getLoc(), asF32(from), op.getIn());
     rewriter.replaceOpWithNewOp<Cast>(op, to, single);
+    return success();
+  }
+};
+
+/// LLVM knows no floats of 8 bits, and before sm_89 there is no instruction.
+struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type to = op.getType();
+    if (!tile::isFloat8(op.getIn().getType()))
+      return failure();
+    Value wide = tile::createExtFloat8(rewriter, loc, op.getIn());
+    if (to.isF64())
+      wide = arith::ExtFOp::create(rewriter, loc, to, wide);
+    else if (!to.isF32()) // exact
+      wide = arith::TruncFOp::create(rewriter, loc, to, wide);
+    rewriter.replaceOp(op, wide);
+    return success();
+  }
+};
+
+struct TruncateToFloat8 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!tile::isFloat8(op.getType()) || op.getRoundingmodeAttr())
+      return failure();
+    rewriter.replaceOp(op, tile::createTruncFloat8(rewriter, op.getLoc(),
+                                                   op.getIn(), op.getType()));
     return success();
   }
 };
@@ -168,6 +200,15 @@ bool isInstruction(Operation *op) {
              math::CountTrailingZerosOp, math::CtPopOp>(op);
 }
 
+/// Whether it needs more of a float of 8 bits than its bits.
+bool computesFloat8(Operation *op) {
+  if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      isa<arith::BitcastOp, arith::SelectOp, arith::ConstantOp>(op))
+    return false;
+  return llvm::any_of(op->getOperandTypes(), tile::isFloat8) ||
+         llvm::any_of(op->getResultTypes(), tile::isFloat8);
+}
+
 /// The intrinsic that is one instruction of PTX. As operations of math,
 /// upstream's conversion of gpu would make calls of libdevice of them; minima
 /// and maxima it would compare and select.
@@ -211,14 +252,18 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, isPolynomial);
-    patterns.add<WidenArithmetic, CastInTwoSteps<arith::ExtFOp>,
-                 CastInTwoSteps<arith::TruncFOp>,
+    patterns.add<WidenArithmetic, ExtendFloat8, TruncateToFloat8,
+                 CastInTwoSteps<arith::ExtFOp>, CastInTwoSteps<arith::TruncFOp>,
                  ExpandLongProduct<arith::MulSIExtendedOp>,
                  ExpandLongProduct<arith::MulUIExtendedOp>, UnrollFunction,
                  ExpandFunction>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
-    WalkResult left = getOperation().walk([](Operation *op) {
+    WalkResult left = getOperation().walk([](Operation *op) -> WalkResult {
+      if (computesFloat8(op))
+        return op->emitOpError("has no form on GPUs for floats of 8 bits, "
+                               "which are loaded, stored, converted to "
+                               "nearest and multiplied only");
       bool foreign =
           isa<arith::RemFOp>(op) ||
           (isa<math::MathDialect>(op->getDialect()) && !isInstruction(op));

@@ -104,6 +104,7 @@ constexpr Since instructions[] = {
     {"nvvm.fmax", 80, false},
     {"nvvm.fmin", 80, false},
     {"nvvm.lg2.approx", 80, false},
+    {"nvvm.mma.m16n8k32.row.col.f32.e", 89, false}, // floats of 8 bits
     {"nvvm.mulhi.ll", 80, false},
     {"nvvm.mulhi.ull", 80, false},
     {"nvvm.mul.rn", 80, false},

@@ -26,8 +26,20 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace {
 
+/// PTX 8.0 has all that is emitted for any of the targets, but products of
+/// floats of 8 bits.
+StringRef ptxVersion(gpu::GPUModuleOp module) {
+  WalkResult walked = module.walk([](LLVM::CallIntrinsicOp op) {
+    return op.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32.row.col.f32.e")
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walked.wasInterrupted() ? "+ptx84" : "+ptx80";
+}
+
 std::unique_ptr<llvm::TargetMachine>
-createMachine(const tile::PtxOptions &options, std::string &error) {
+createMachine(const tile::PtxOptions &options, StringRef version,
+              std::string &error) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTarget();
@@ -47,9 +59,8 @@ createMachine(const tile::PtxOptions &options, std::string &error) {
   // Pointers to shared memory keep 64 bits. With 32 (nvptx-short-ptr) ptxas
   // makes worse of the same kernel: attention D128, 8 warps, has 967 instead of
   // 931 SASS instructions per MFLOP, as uniform registers are used less.
-  // PTX 8.0 has all that is emitted for any of the targets.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, options.chip, "+ptx80", flags, std::nullopt, std::nullopt,
+      triple, options.chip, version, flags, std::nullopt, std::nullopt,
       level.value_or(llvm::CodeGenOptLevel::Aggressive)));
 }
 
@@ -150,7 +161,8 @@ std::optional<std::string> survive(llvm::function_ref<void()> body) {
 FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
                                             const PtxOptions &options) {
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options, error);
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createMachine(options, ptxVersion(module), error);
   if (!machine)
     return module.emitError("cannot generate PTX: ") << error;
   // On the heap: a compilation that fails badly must not be cleaned up.

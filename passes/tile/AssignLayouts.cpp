@@ -34,9 +34,10 @@ bool isFree(Operation *op) {
   return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
 }
 
-/// Element i of the results is made of elements i of the operands.
+/// All blocks that it takes and gives have one layout: element i of the results
+/// is made of elements i of the operands; in a scan, with others of their line.
 bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() || isa<PhiloxOp>(op);
+  return op->hasTrait<OpTrait::Elementwise>() || isa<PhiloxOp, ScanOp>(op);
 }
 
 /// Values that have one layout with `v` because control flow hands one on as
@@ -240,7 +241,7 @@ bool Assignment::rowsStayTogether(
     Operation *op = use.getOwner();
     if (!seen.insert(op).second)
       continue;
-    if (isa<ReduceOp>(op))
+    if (isa<ReduceOp, ScanOp>(op))
       return true;
     if (auto dot = dyn_cast<DotOp>(op)) {
       if (use.getOperandNumber() == 0)

@@ -5,6 +5,7 @@
 #include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/threads/BlockAccess.h"
+#include "passes/tile/threads/Combine.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
@@ -38,6 +39,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerShape(op, t);
   if (isa<ReduceOp>(op))
     return lowerReduce(op, t);
+  if (isa<ScanOp>(op))
+    return lowerScan(op, t);
   if (isa<DotOp>(op))
     return lowerDot(op, t);
   if (isa<PhiloxOp, AssertOp, PrintOp>(op))

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace act;
 
-void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
+void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Before anything asks for the width of an element.
   pm.addPass(createCheckKernelsPass());
   // Folded first: an index that is a constant is proven to be inside.
@@ -25,7 +25,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &) {
   // Each loop's own masks are known now, and one fewer select is in the way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createSplitDotsPass());
+  pm.addPass(createSplitDotsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.

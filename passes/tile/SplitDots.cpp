@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialects/tile/Dialect.h"
+#include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "passes/tile/Passes.h"
@@ -35,8 +35,27 @@ SmallVector<Value> partsOf(OpBuilder &b, Value v, unsigned count) {
   return parts;
 }
 
+/// As f16, which has all numbers of f8.
+Value widened(OpBuilder &b, Value v) {
+  if (auto trans = v.getDefiningOp<TransOp>()) // so that it stays free
+    return TransOp::create(b, v.getLoc(), widened(b, trans.getOperand()));
+  auto type = cast<RankedTensorType>(v.getType()).clone(b.getF16Type());
+  return arith::ExtFOp::create(b, v.getLoc(), type, v);
+}
+
 struct SplitDots : act::tile::impl::SplitDotsPassBase<SplitDots> {
+  using SplitDotsPassBase::SplitDotsPassBase;
+
   void runOnOperation() override {
+    bool hasFloat8 = target != "sm_80" && target != "sm_86";
+    getOperation().walk([&](DotOp dot) {
+      if (!isFloat8(getElementTypeOrSelf(dot.getA().getType())) ||
+          (hasFloat8 && dot.getA().getType().getDimSize(1) % 32 == 0))
+        return;
+      OpBuilder b(dot);
+      dot.getAMutable().set(widened(b, dot.getA()));
+      dot.getBMutable().set(widened(b, dot.getB()));
+    });
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) {
       if (getElementTypeOrSelf(dot.getA().getType()).isF32() &&

@@ -23,6 +23,10 @@ struct Figure {
 };
 
 const Figure figures[] = {
+    {64, 4, 2, 1, [](int g, int, int i) -> int64_t { return g + 8 * i; },
+     [](int, int t, int) -> int64_t { return t; },
+     [](int, int t, int) -> int64_t { return t; },
+     [](int g, int, int) -> int64_t { return g; }},
     {32, 8, 4, 2,
      [](int g, int, int i) -> int64_t { return i == 0 || i == 2 ? g : g + 8; },
      [](int, int t, int i) -> int64_t { return i == 0 || i == 1 ? t : t + 4; },
@@ -127,8 +131,8 @@ TEST(Mma, RefusesWhatNoInstructionFits) {
             "n is 20, expected a multiple of 8");
   EXPECT_EQ(mmaOperandA({64, 24}, 4, 1, 16).error().str(),
             "k is 24, expected a multiple of 16");
-  EXPECT_EQ(mmaOperandB({24, 64}, 4, 1, 64).error().str(),
-            "an operand of mma has elements of 8, 16 or 32 bits, found 64");
+  EXPECT_EQ(mmaOperandB({24, 64}, 4, 1, 4).error().str(),
+            "an operand of mma has elements of 8, 16, 32 or 64 bits, found 4");
   EXPECT_EQ(mmaOperandB({16, 64, 1}, 4, 1, 16).error().str(),
             "a block of mma has 2 dimensions, found 3");
   EXPECT_EQ(mmaAccumulator({64, 64}, 0, 1).error().str(),

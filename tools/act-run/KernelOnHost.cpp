@@ -111,13 +111,15 @@ Status checkArguments(const NativeKernel &kernel,
 
 /// passes/tile-to-host/HostContext.h
 std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
+                                  uint64_t steps,
                                   const std::vector<Argument> &given) {
-  std::vector<uint64_t> words(6 + given.size());
+  std::vector<uint64_t> words(7 + given.size());
   for (int i = 0; i < 3; ++i)
     words[i] = grid[i];
   words[5] = reinterpret_cast<uint64_t>(out);
+  words[6] = steps;
   for (size_t i = 0; i < given.size(); ++i)
-    words[6 + i] = isArray(given[i]) ? given[i].array.bytes.size() : 0;
+    words[7 + i] = isArray(given[i]) ? given[i].array.bytes.size() : 0;
   return words;
 }
 
@@ -155,13 +157,22 @@ Status launch(Host &host, const NativeKernel &kernel, const uint32_t grid[3],
   return done;
 }
 
+bool isStopped(const std::vector<uint64_t> &context) {
+  return int64_t(context[3]) < 0;
+}
+
 std::string failureOf(const NativeKernel &kernel, const uint32_t grid[3],
-                      const std::vector<uint64_t> &context) {
-  uint64_t which = context[3] - 1, program = context[4];
+                      uint64_t steps, const std::vector<uint64_t> &context) {
+  bool stopped = isStopped(context);
+  uint64_t which = (stopped ? -context[3] : context[3]) - 1,
+           program = context[4];
   std::string place = "(" + std::to_string(program % grid[0]) + "," +
                       std::to_string(program / grid[0] % grid[1]) + "," +
                       std::to_string(program / grid[0] / grid[1]) + ")";
-  return kernel.checks[which] + ", in program " + place;
+  std::string after;
+  if (stopped)
+    after = " after " + std::to_string(steps) + " instructions";
+  return kernel.checks[which] + after + ", in program " + place;
 }
 
 } // namespace
@@ -192,16 +203,20 @@ int run::kernelOnHost(const Options &o) {
       return fail("--arg " + a.text + ": " + s.error().str());
   if (auto s = checkArguments(*kernel, arguments); !s)
     return fail(s.error().str());
+  // Without an end, further than anybody waits.
+  uint64_t steps = o.launch.maximumInstructions;
+  if (steps == 0 || steps > uint64_t(INT64_MAX))
+    steps = INT64_MAX;
   // What kernels print would break the JSON.
   std::vector<uint64_t> context =
-      makeContext(grid, o.launch.json ? stderr : stdout, arguments);
+      makeContext(grid, o.launch.json ? stderr : stdout, steps, arguments);
   if (auto s = launch(host, *kernel, grid, arguments, context); !s)
     return fail(s.error().str());
   bool failed = context[3] != 0;
   if (!failed)
     if (auto s = simtool::writeBack(arguments); !s)
       return fail(s.error().str());
-  std::string finding = failed ? failureOf(*kernel, grid, context) : "";
+  std::string finding = failed ? failureOf(*kernel, grid, steps, context) : "";
   if (o.launch.json) {
     nlohmann::ordered_json j;
     j["kernel"] = kernel->name;
@@ -221,5 +236,5 @@ int run::kernelOnHost(const Options &o) {
   if (!failed)
     return 0;
   fail(finding);
-  return 2;
+  return isStopped(context) ? 1 : 2; // as on the simulator
 }

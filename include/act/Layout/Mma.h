@@ -11,6 +11,11 @@
 //                register (g + 8, ..), the next two the same at column + k / 2
 //   B     kx8    b0.. (w t + 0..w-1, g), the next register at row + k / 2
 //
+// For f64 it is 8 x 4 by 4 x 8 (m8n8k4), and two of these make 16 rows:
+//
+//   C, D  16x8   as above      A  16x4  a0 (g, t)  a1 (g + 8, t)      B  4x8 b0
+//   (t, g)
+//
 // In digits, the accumulator is
 //   register [2:(0,1), 2:(8,0)]   lane [4:(0,2), 8:(1,0)]
 // and A at 16 bits
@@ -42,7 +47,7 @@
 
 namespace act::layout {
 
-/// The k of the instruction m16n8k: 32, 16, 8 for 8, 16, 32 bits; 0 otherwise.
+/// The k of the instruction: 32, 16, 8, 4 for 8, 16, 32, 64 bits; 0 otherwise.
 int64_t mmaDepth(int64_t elementBits);
 
 /// shape is {M, N}; M a multiple of 16 warpsM, N of 8 warpsN.

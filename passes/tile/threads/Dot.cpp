@@ -11,12 +11,13 @@ using namespace act::tile;
 
 namespace {
 
-/// What of an instruction's K one register of 32 bits holds: `perWord` elements
-/// side by side, and where the words of a fragment begin.
+/// An instruction for rows x k by k x 8. Operands come as words of 32 bits with
+/// `perWord` elements side by side, in two halves of k; f64 as itself, in one.
 struct Instruction {
   int64_t k;
   NVVM::MMATypes type;
   int64_t perWord;
+  int64_t rows = 16, halves = 2;
 };
 
 std::optional<Instruction> instructionFor(Type element) {
@@ -28,6 +29,12 @@ std::optional<Instruction> instructionFor(Type element) {
     return Instruction{8, NVVM::MMATypes::tf32, 1};
   if (element.isInteger(8))
     return Instruction{32, NVVM::MMATypes::s8, 4};
+  if (isa<Float8E4M3FNType>(element))
+    return Instruction{32, NVVM::MMATypes::e4m3, 4};
+  if (isa<Float8E5M2Type>(element))
+    return Instruction{32, NVVM::MMATypes::e5m2, 4};
+  if (element.isF64())
+    return Instruction{4, NVVM::MMATypes::f64, 1, 8, 1};
   return std::nullopt;
 }
 
@@ -39,8 +46,9 @@ public:
 private:
   using Index = std::map<Coordinates, int64_t>;
   Index index(Value block);
-  /// The elements at (row, column), (row, column + 1), … as one word.
+  /// The elements at (row, column), (row, column + 1), … as one operand.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
+  Value multiply(ArrayRef<Value> as, ArrayRef<Value> bs, ArrayRef<Value> cs);
   /// The distinct constants along a dimension, below `step` apart.
   static std::vector<int64_t> starts(const Index &index, unsigned dim,
                                      int64_t step);
@@ -76,6 +84,8 @@ Value Product::word(Value block, const Index &index, Coordinates at,
   Coordinates c = at;
   for (int64_t i = 0; i < instruction.perWord; ++i, ++c[along])
     parts.push_back(t.of(block)[index.at(c)]);
+  if (instruction.type == NVVM::MMATypes::f64)
+    return w = parts[0];
   if (instruction.perWord == 1)
     return w = arith::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), parts[0]);
   Value v = t.vectorOf(parts);
@@ -85,6 +95,37 @@ Value Product::word(Value block, const Index &index, Coordinates at,
   if (v.getType() != wanted)
     v = LLVM::BitcastOp::create(t.b, t.loc, wanted, v);
   return w = v;
+}
+
+/// One instruction; the sums as a struct.
+Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
+                        ArrayRef<Value> cs) {
+  auto result = LLVM::LLVMStructType::getLiteral(
+      t.b.getContext(), SmallVector<Type>(cs.size(), cs[0].getType()));
+  if (auto b = instructionFor(t.element(op.getB().getType()))->type;
+      instruction.type == NVVM::MMATypes::e4m3 ||
+      instruction.type == NVVM::MMATypes::e5m2) {
+    // nvvm.mma.sync does not know these.
+    std::string name = "llvm.nvvm.mma.m16n8k32.row.col.f32." +
+                       stringifyMMATypes(instruction.type).str() + "." +
+                       stringifyMMATypes(b).str() + ".f32";
+    SmallVector<Value> operands(as);
+    operands.append(bs.begin(), bs.end());
+    operands.append(cs.begin(), cs.end());
+    return LLVM::CallIntrinsicOp::create(t.b, t.loc, result,
+                                         t.b.getStringAttr(name), operands)
+        .getResult(0);
+  }
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (instruction.type == NVVM::MMATypes::s8)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  return NVVM::MmaOp::create(
+      t.b, t.loc, result, as, bs, cs,
+      ArrayRef<int64_t>{instruction.rows, 8, instruction.k}, std::nullopt,
+      overflow,
+      std::array<NVVM::MMATypes, 2>{instruction.type, instruction.type},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                     NVVM::MMALayout::col});
 }
 
 LogicalResult Product::run() {
@@ -99,42 +140,34 @@ LogicalResult Product::run() {
                             << stringifyDotPrecision(op.getPrecision())
                             << ", which has no instruction here; expected tf32";
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
-  int64_t k2 = instruction.k / 2;
+  auto steps = [](int64_t count, int64_t step) {
+    return llvm::map_to_vector(llvm::seq(count),
+                               [=](int64_t i) { return i * step; });
+  };
+  SmallVector<int64_t> alongK = steps(instruction.halves,
+                                      instruction.k / instruction.halves),
+                       alongM = steps(instruction.rows / 8, 8);
   Registers registers = t.of(op.getAcc());
-  OpBuilder &builder = t.b;
-  bool isInteger = instruction.type == NVVM::MMATypes::s8;
-  Type number = isInteger ? Type(builder.getI32Type()) : builder.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                                 SmallVector<Type>(4, number));
-  std::vector<int64_t> ks = starts(a, 1, instruction.k);
   // The accumulators that one instruction makes are not read by the next, so
   // that they can overlap: k is the outer loop.
-  for (int64_t k : ks)
-    for (int64_t m : starts(c, 0, 16))
+  for (int64_t k : starts(a, 1, instruction.k))
+    for (int64_t m : starts(c, 0, instruction.rows))
       for (int64_t n : starts(c, 1, 8)) {
         SmallVector<Value> as, bs, cs;
-        for (int64_t dk : {int64_t(0), k2})
-          for (int64_t dm : {0, 8})
+        for (int64_t dk : alongK)
+          for (int64_t dm : alongM)
             as.push_back(word(op.getA(), a, {m + dm, k + dk}, 1));
-        for (int64_t dk : {int64_t(0), k2})
+        for (int64_t dk : alongK)
           bs.push_back(word(op.getB(), b, {k + dk, n}, 0));
         SmallVector<int64_t> at;
-        for (int64_t dm : {0, 8})
+        for (int64_t dm : alongM)
           for (int64_t dn : {0, 1})
             at.push_back(c.at({m + dm, n + dn}));
         for (int64_t r : at)
           cs.push_back(registers[r]);
-        std::optional<NVVM::MMAIntOverflow> overflow;
-        if (isInteger)
-          overflow = NVVM::MMAIntOverflow::wrapped;
-        auto mma = NVVM::MmaOp::create(
-            builder, t.loc, result, as, bs, cs,
-            ArrayRef<int64_t>{16, 8, instruction.k}, std::nullopt, overflow,
-            std::array<NVVM::MMATypes, 2>{instruction.type, instruction.type},
-            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                           NVVM::MMALayout::col});
+        Value sums = multiply(as, bs, cs);
         for (auto [i, r] : llvm::enumerate(at))
-          registers[r] = LLVM::ExtractValueOp::create(builder, t.loc, mma, i);
+          registers[r] = LLVM::ExtractValueOp::create(t.b, t.loc, sums, i);
       }
   t.set(op, std::move(registers));
   return success();

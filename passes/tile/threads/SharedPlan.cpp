@@ -155,7 +155,7 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
         isElsewhere(op->getOperand(isa<StoreSharedOp>(op))))
       continue;
     if (op->getNumRegions() || !isMemoryEffectFree(op) ||
-        isa<ConvertLayoutOp, ReshapeOp, ReduceOp>(op))
+        isa<ConvertLayoutOp, ReshapeOp, ReduceOp, ScanOp>(op))
       return false;
   }
   return false;

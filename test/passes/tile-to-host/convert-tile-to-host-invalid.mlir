@@ -34,7 +34,7 @@ gpu.module @kernels {
   gpu.func @f8(%x: !tile.view<16xf8E5M2>) kernel {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 16] : !tile.view<16xf8E5M2>
-    // expected-error @+1 {{'arith.addf' op has no form on the host for floats of 8 bits, which are loaded, stored, extended and multiplied only}}
+    // expected-error @+1 {{'arith.addf' op has no form on the host for floats of 8 bits, which are loaded, stored, converted and multiplied only}}
     %b = arith.addf %a, %a : tensor<16xf8E5M2>
     gpu.return
   }

@@ -38,7 +38,7 @@ gpu.module @kernels {
 // CHECK-NEXT:  %[[B:.*]] = memref.alloc() : memref<4xf32>
 // CHECK-NEXT:  memref.copy %{{.*}}, %[[A]]
 // CHECK-NEXT:  memref.copy %{{.*}}, %[[B]]
-// CHECK:       scf.for
+// CHECK:       scf.while
 // CHECK:         %[[T:.*]] = memref.alloc() : memref<4xf32>
 // CHECK:         memref.copy %[[B]], %[[T]]
 // CHECK:         %[[U:.*]] = memref.alloc() : memref<4xf32>

@@ -32,6 +32,18 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
+  gpu.func @k(%x: f8E5M2, %p: !llvm.ptr<1>) kernel {
+    // expected-error @below {{'arith.addf' op has no form on GPUs for floats of 8 bits, which are loaded, stored, converted to nearest and multiplied only}}
+    %r = arith.addf %x, %x : f8E5M2
+    %b = arith.bitcast %r : f8E5M2 to i8
+    llvm.store %b, %p : i8, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   gpu.func @double(%x: f64, %p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     // expected-error @below {{'math.exp' op has no form on GPUs for 'f64'}}
     %r = math.exp %x : f64

@@ -48,6 +48,26 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A scan's results are held as its operands are.
+  // CHECK-LABEL: gpu.func @scanned
+  // CHECK-NOT: convert_layout
+  // CHECK: %[[A:.+]]:2 = tile.scan %{{.+}}, %{{.+}} axis 1 : tensor<16x32xf32, #[[L:.+]]>, tensor<16x32xbf16, #[[L]]> {
+  // CHECK-NOT: convert_layout
+  // CHECK: tile.store %[[A]]#0, {{.*}} : tensor<16x32xf32, #[[L]]>
+  gpu.func @scanned(%x: !tile.view<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 16, %c0 : 32] : !tile.view<16x32xf32>
+    %b = arith.truncf %a : tensor<16x32xf32> to tensor<16x32xbf16>
+    %s:2 = tile.scan %a, %b axis 1 : tensor<16x32xf32>, tensor<16x32xbf16> {
+    ^bb0(%p: f32, %q: bf16, %r: f32, %t: bf16):
+      %u = arith.mulf %p, %r : f32
+      %v = arith.mulf %q, %t : bf16
+      tile.yield %u, %v : f32, bf16
+    }
+    tile.store %s#0, %x[%c0 : 16, %c0 : 32] : !tile.view<16x32xf32>
+    gpu.return
+  }
+
   // What a loop carries has one layout everywhere.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: scf.for {{.*}} -> (tensor<64xf32, #[[L:.+]]>)

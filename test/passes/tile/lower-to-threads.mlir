@@ -117,4 +117,62 @@ gpu.module @kernels {
     tile.store %r, %y[%c0] : !tile.view<1xf32>
     gpu.return
   }
+
+  // A line of 128 in one warp: 4 registers, which are added up one after the
+  // other, then 5 steps among lanes and what all of them have in front.
+  // CHECK-LABEL: gpu.func @lines
+  // CHECK-SAME: tile.shared_bytes = 0
+  // CHECK-NOT: nvvm.shfl
+  // CHECK-COUNT-3: arith.addi %{{.+}}, %{{.+}} : i32
+  // CHECK-COUNT-6: nvvm.shfl.sync up
+  // CHECK-NOT: nvvm.shfl
+  // CHECK: gpu.return
+  gpu.func @lines(%x: !tile.view<4x128xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 4, %c0 : 128] : !tile.view<4x128xi32>
+    %b = tile.scan add %a axis 1 : tensor<4x128xi32>
+    tile.store %b, %x[%c0 : 4, %c0 : 128] : !tile.view<4x128xi32>
+    gpu.return
+  }
+
+  // A line over warps: what each combines to goes through shared memory, 4
+  // numbers for each of the two runs of 512.
+  // CHECK-LABEL: gpu.func @over_warps
+  // CHECK-SAME: tile.shared_bytes = 32
+  // CHECK: nvvm.shfl.sync idx
+  // CHECK: gpu.barrier
+  // CHECK-COUNT-8: llvm.load {{.*}}!llvm.ptr<3> -> i32
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @over_warps(%x: !tile.view<1024xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 1024] : !tile.view<1024xi32>
+    %b = tile.scan add %a axis 0 : tensor<1024xi32>
+    tile.store %b, %x[%c0 : 1024] : !tile.view<1024xi32>
+    gpu.return
+  }
+
+  // A number of the kernel in a branch of the region.
+  // CHECK-LABEL: gpu.func @branches
+  // CHECK: %[[N:.+]] = llvm.bitcast %{{.+}} : i32 to f32
+  // CHECK: scf.if
+  // CHECK: arith.addf %{{.+}}, %[[N]] : f32
+  gpu.func @branches(%x: !tile.view<1x128xf32>, %y: !tile.view<1xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>} {
+    %c0 = arith.constant 0 : index
+    %n = tile.load %y[%c0] : !tile.view<1xf32>
+    %a = tile.load %x[%c0, %c0 : 128] : !tile.view<1x128xf32>
+    %b = tile.scan %a axis 0 : tensor<128xf32> {
+    ^bb0(%p: f32, %q: f32):
+      %less = arith.cmpf olt, %p, %q : f32
+      %r = scf.if %less -> f32 {
+        %s = arith.addf %q, %n : f32
+        scf.yield %s : f32
+      } else {
+        scf.yield %p : f32
+      }
+      tile.yield %r : f32
+    }
+    tile.store %b, %x[%c0, %c0 : 128] : !tile.view<1x128xf32>
+    gpu.return
+  }
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """sweep.py BUILD [--count N] [--seed S] [--all] [--only FAMILY,..] [--keep DIR]: random kernels
 on blocks, compiled and run on the simulator with all its checks under several
-scheduling seeds and on the host, and compared with numpy.
+scheduling seeds and on the host, and compared with numpy. Their PTX is assembled where
+there is a ptxas.
 
 Kernel i of a family is a function of (seed, family, i) alone; `--case FAMILY:I` runs
 one. --all goes on until it is interrupted or --minutes are over. The exit status says
@@ -79,7 +80,18 @@ def wrong(program, folder):
     return None, compared
 
 
-def failure(act_run, program, target, folder, seeds, timeout):
+def assemble(ptxas, target, cache):
+    """What ptxas says against the PTX in the cache, or None."""
+    for n, entry in enumerate(sorted(cache.rglob("*.ptx"))):
+        text, ptx = entry.read_text(), cache / str(n)
+        ptx.write_text(text[text.index(".version"):])
+        run = subprocess.run([ptxas, f"-arch={target}", ptx, "-o", f"{ptx}.cubin"], capture_output=True, text=True)
+        if run.returncode:
+            return f"ptxas for {target}: {run.stderr[:400]}"
+    return None
+
+
+def failure(act_run, program, target, folder, seeds, timeout, ptxas=None):
     """What is wrong, or None; and how many numbers were compared."""
     (folder / "k.mlir").write_text(program.text())
     compared = 0
@@ -95,7 +107,7 @@ def failure(act_run, program, target, folder, seeds, timeout):
         compared += count
         if why:
             return f"{name}: {why}", compared
-    return None, compared
+    return ptxas and assemble(ptxas, target, folder / "cache"), compared
 
 
 def main():
@@ -113,6 +125,8 @@ def main():
     parser.add_argument("-j", type=int, default=2)
     o = parser.parse_args()
     act_run = str(o.build / "bin/act-run")
+    wheel = next(o.build.glob("venv/lib/python3*/site-packages/triton/backends/nvidia/bin/ptxas"), None)
+    ptxas = shutil.which("ptxas") or wheel
     work = pathlib.Path(tempfile.mkdtemp(prefix="act-tile-sweep-"))
     end = time.monotonic() + 60 * o.minutes
 
@@ -123,7 +137,7 @@ def main():
         folder = work / f"{family}-{number}"
         folder.mkdir()
         program, target = build(family, o.seed, number)
-        why, compared = failure(act_run, program, target, folder, range(o.schedules), o.timeout)
+        why, compared = failure(act_run, program, target, folder, range(o.schedules), o.timeout, ptxas)
         if why and o.keep:
             shutil.copytree(folder, o.keep / f"{family}-{number}", dirs_exist_ok=True)
         shutil.rmtree(folder)
@@ -164,7 +178,8 @@ def main():
                         print(f"FAIL {family}:{number} on {target} {why}", flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{done - failed} of {done} kernels agree with numpy, {total} numbers compared, seed {o.seed}")
+    print(f"{done - failed} of {done} kernels agree with numpy, {total} numbers compared, seed {o.seed}; "
+          + (f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas"))
     return 1 if failed or not total else 0
 
 

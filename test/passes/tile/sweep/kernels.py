@@ -5,9 +5,9 @@ import numpy as np
 
 import ops
 from program import (Place, Program, atomic_add, binary, broadcast, cast, compare, dot, expand_dims, fma,
-                     for_loop, if_else, iota, join, load, make_view, philox, reduce, reshape, select,
-                     splat, split, store, trans, unary, while_loop)
-from reference import INTS, Ref, TYPES, draw, is_float
+                     for_loop, if_else, iota, join, load, make_view, philox, recurrence, reduce, reshape, scan,
+                     scan_last, select, splat, split, store, trans, unary, while_loop)
+from reference import FLOATS8, INTS, Ref, STORED, TYPES, draw, is_float, quantize
 
 LENGTHS = [1, 2, 3, 5, 8, 16, 20, 32, 48, 64, 80, 96, 112, 128, 200, 256]
 
@@ -32,7 +32,7 @@ def pad_for(rng, t):
     if rng.random() < 0.5:
         return None
     if is_float(t):
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and t != "f8E4M3FN":
             return "neg_inf", -np.inf
         x = pick(rng, [1.0, -2.5, 0.75])
         return str(x), x
@@ -177,6 +177,8 @@ def step(p, rng, pool, allowed):
     axis = int(rng.integers(len(shape)))
     if what == "reduce":
         return reduce(p, pick(rng, combinations(t)), a, axis)
+    if what == "scan":
+        return scan(p, pick(rng, combinations(t)), a, axis) if rng.random() < 0.8 else scan_last(p, a, axis)
     if what == "broadcast" and len(shape) < 3:
         axis = int(rng.integers(len(shape) + 1))
         room = 4096 // int(np.prod(shape))
@@ -223,7 +225,7 @@ def start(rng, grid=None):
 
 ELEMENTWISE = ["unary", "binary", "binary", "fma", "select", "cast", "constant", "load"]
 SHAPES = ["broadcast", "reshape", "trans", "join", "split", "iota", "splat", "binary", "cast"]
-ALL = ELEMENTWISE + SHAPES + ["reduce", "reduce"]
+ALL = ELEMENTWISE + SHAPES + ["reduce", "reduce", "scan"]
 
 
 def elementwise(rng):
@@ -289,6 +291,41 @@ def reductions(rng):
             pool.append(wide)
     for v in pool[1:]:
         keep(p, rng, v)
+    return p
+
+
+def scans(rng):
+    """Along axes of layouts made for memory, for products, and of what was turned."""
+    p = start(rng)
+    if rng.random() < 0.3:
+        m, n, k = dot_shape(rng, p.warps, 16)
+        m, n = min(m, 64), min(n, 64)
+        if m * n * p.warps > 8192 or m * n < 128 * p.warps:
+            p.warps, m, n = 4, 32, 32
+        a = dot(p, fresh_load(p, rng, "bf16", (m, k)), fresh_load(p, rng, "bf16", (k, n)), p.constant("f32", (m, n), 0))
+        if rng.random() < 0.6:
+            a = cast(p, "arith.fptosi", a, pick(rng, ["i16", "i32", "i64"]))
+    else:
+        a = fresh_load(p, rng, pick(rng, TYPES), block_shape(rng))
+    if len(a.shape) > 1 and rng.random() < 0.3:
+        a = trans(p, a)
+    for _ in range(int(rng.integers(1, 3))):
+        axis, t = int(rng.integers(len(a.shape))), a.dtype
+        kind = rng.random()
+        if kind < 0.3:
+            a = scan_last(p, a, axis)
+        elif kind < 0.6 and not is_float(t) and t != "i1":
+            narrow = pick(rng, [u for u in ("i8", "i16", "i32", "i64") if INTS[u] <= INTS[t]])
+            b = fresh_load(p, rng, narrow, a.shape)
+            a = pick(rng, recurrence(p, a, b, axis))
+        else:
+            a = scan(p, pick(rng, combinations(t)), a, axis)
+        if rng.random() < 0.3:  # its scratch again in each round
+            b = fresh_load(p, rng, a.dtype, a.shape)
+            add, kind = "arith.addf" if is_float(b.dtype) else "arith.xori", pick(rng, combinations(b.dtype))
+            [a] = for_loop(p, p.index(0), p.index(2), p.index(1), [a],
+                           lambda iv, args: [binary(p, add, scan(p, kind, args[0], axis), b)])
+    keep(p, rng, a)
     return p
 
 
@@ -381,7 +418,9 @@ def dot_shape(rng, warps, k_step):
             return m, n, k
 
 
-DOTS = {"bf16": ("f32", 16, None), "f16": ("f32", 16, None), "f32": ("f32", 8, "tf32"), "i8": ("i32", 32, None)}
+DOTS = {"bf16": ("f32", 16, None), "f16": ("f32", 16, None), "f32": ("f32", 8, "tf32"), "i8": ("i32", 32, None),
+        "f64": ("f64", 4, None), "f8E4M3FN": ("f32", 16, None), "f8E5M2": ("f32", 32, None)}
+PLAIN = {"bf16", "f16", "f32", "f64", "i8"}  # which can be added as well
 
 
 def operand(p, rng, t, rows, columns, total, along, at, transposed):
@@ -399,11 +438,11 @@ def operand(p, rng, t, rows, columns, total, along, at, transposed):
 
 def matmul(rng):
     p = start(rng)
-    t = pick(rng, ["bf16", "bf16", "f16", "f32", "i8"])
+    t = pick(rng, ["bf16", "bf16", "f16", "f32", "i8", "f64", *FLOATS8])
     acc, k_step, precision = DOTS[t]
     m, n, k = dot_shape(rng, p.warps, k_step)
     rounds = pick(rng, [0, 1, 2, 3, 5])
-    bytes_ = {"bf16": 2, "f16": 2, "f32": 4, "i8": 1}[t]
+    bytes_ = np.dtype(STORED[t]).itemsize
     p.stages = min(p.stages, max(1, 60_000 // (bytes_ * k * (m + n))))  # of 99 KiB, with scratch
     total = max(1, rounds * k - pick(rng, [0, 0, 8, 3, k // 2]))
     a = operand(p, rng, t, m, k, total, 1, None, rng.random() < 0.4)
@@ -412,7 +451,7 @@ def matmul(rng):
 
     def body(iv, args):
         x, y = a(iv), b(iv)
-        if rng.random() < 0.2:
+        if rng.random() < 0.2 and t in PLAIN:
             name = "arith.addf" if is_float(t) else "arith.addi"
             x = binary(p, name, x, x)
         if rng.random() < 0.5:
@@ -421,8 +460,8 @@ def matmul(rng):
         return [binary(p, "arith.addf" if is_float(acc) else "arith.addi", s, args[0])]
     [r] = for_loop(p, p.index(0), p.index(rounds * k), p.index(k), [zero], body)
     if is_float(acc) and rng.random() < 0.5:
-        r = cast(p, "arith.truncf", r, pick(rng, ["bf16", "f16"]))
-    if rng.random() < 0.3:
+        r = cast(p, "arith.truncf", r, pick(rng, ["bf16", "f16", *FLOATS8]))
+    if rng.random() < 0.3 and r.dtype not in FLOATS8:
         r = reduce(p, "max", r, int(rng.integers(2)))
     keep(p, rng, r)
     return p
@@ -430,7 +469,7 @@ def matmul(rng):
 
 def single_dot(rng):
     p = start(rng)
-    t = pick(rng, ["bf16", "f16", "f32", "i8"])
+    t = pick(rng, list(DOTS))
     acc, k_step, precision = DOTS[t]
     m, n, k = dot_shape(rng, p.warps, k_step)
 
@@ -438,8 +477,10 @@ def single_dot(rng):
         if rng.random() < 0.3:
             return trans(p, fresh_load(p, rng, t, shape[::-1]))
         return fresh_load(p, rng, t, shape)
-    a, b = value((m, k)), value((k, n))
-    if rng.random() < 0.3:
+    a = value((m, k))
+    t = pick(rng, FLOATS8) if t in FLOATS8 else t  # of one kind or of both
+    b = value((k, n))
+    if rng.random() < 0.3 and t in PLAIN:
         a = binary(p, "arith.addf" if is_float(t) else "arith.xori", a, p.constant(t, a.shape, 1))
     r = dot(p, a, b, fresh_load(p, rng, acc, (m, n)), precision)
     if rng.random() < 0.3:
@@ -480,6 +521,26 @@ def chain(rng):
     return p
 
 
+def floats8(rng):
+    """Numbers of 8 bits: from others, whose ties, limits and infinities they round, and as others; moved."""
+    p = start(rng)
+    wide, t, shape = pick(rng, ["f64", "f32", "f16", "bf16"]), pick(rng, FLOATS8), block_shape(rng)
+    most = {"f16": 15, "bf16": 20}.get(wide, 25)
+    x = np.ldexp(rng.integers(-40, 41, shape), rng.integers(-30, most, shape).astype(np.int64))
+    x = np.where(rng.random(shape) < 0.1, x * (1 + 2.0 ** -30), x)  # beside a tie
+    x = np.where(rng.random(shape) < 0.05, pick(rng, [np.inf, -np.inf, 464.0, 448.0, 61440.0, 5e-7]), x)
+    zero = p.index(0)
+    a = load(p, make_view(p, wide, shape, numbers=quantize(x, wide), kind="plain"), Place([zero] * len(shape), shape))
+    a = cast(p, "arith.truncf", a, t)
+    pool = [a, fresh_load(p, rng, t, shape)]
+    for _ in range(int(rng.integers(1, 4))):
+        grow(p, rng, pool, ["broadcast", "reshape", "trans", "join", "split"], 1)
+    keep(p, rng, a)
+    keep(p, rng, pool[-1])
+    keep(p, rng, cast(p, "arith.extf", pool[-1], pick(rng, ["f64", "f32", "f16", "bf16"])))
+    return p
+
+
 def random_bits(rng):
     p = start(rng)
     shape = block_shape(rng)
@@ -491,5 +552,5 @@ def random_bits(rng):
     return p
 
 
-FAMILIES = {f.__name__: f for f in (elementwise, memory, atomics, reductions, shapes, flow, everything, matmul,
-                                    single_dot, chain, random_bits)}
+FAMILIES = {f.__name__: f for f in (elementwise, memory, atomics, reductions, scans, shapes, flow, everything, matmul,
+                                    single_dot, chain, floats8, random_bits)}

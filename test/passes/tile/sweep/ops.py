@@ -2,7 +2,7 @@
 """Elementwise ops on Refs: text of the op, and what it means."""
 import numpy as np
 
-from reference import FLOATS, INTS, Ref, is_float, quantize, rounded, unknown, unsigned, wrap
+from reference import FLOATS, FLOATS8, INTS, Ref, is_float, quantize, rounded, unknown, unsigned, wrap
 
 
 def _float(f):
@@ -154,7 +154,10 @@ def cast_names(a, b):
 
 def cast(name, a, b, r):
     if name in ("arith.truncf", "arith.extf"):
-        return rounded(r.val, r.err, b)
+        out = rounded(r.val, r.err, b)
+        if b not in FLOATS8:
+            return out
+        return Ref(np.where(r.err == 0, quantize(r.val, b), out.val), np.where(r.err == 0, 0, out.err))
     if name == "arith.fptosi":
         whole = np.trunc(r.val)
         half = 2.0 ** (INTS[b] - 1)

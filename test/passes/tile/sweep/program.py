@@ -9,7 +9,7 @@ import contextlib
 import numpy as np
 
 import ops
-from reference import FLOATS, INTS, Ref, draw, from_file, is_float, quantize, rounded, to_file, unknown, wrap
+from reference import FLOATS, FLOATS8, INTS, Ref, draw, from_file, is_float, quantize, rounded, to_file, unknown, wrap
 
 
 class Value:
@@ -434,7 +434,8 @@ def inexact(err):
 def total(r, axis, t):
     """The sum along an axis; exact where all partial sums are."""
     size = np.abs(r.val).sum(axis)
-    value = r.val.sum(axis)
+    with np.errstate(invalid="ignore"):  # padding may be infinite
+        value = r.val.sum(axis)
     if not is_float(t):
         return Ref(wrap(value, t), inexact(r.err.sum(axis)))
     grid = 2.0 ** -6
@@ -487,6 +488,62 @@ def scan(p, kind, a, axis):
     return p.emit(f"{v.name} = tile.scan {kind} {a.name} axis {axis} : {a.type}", v, meaning)
 
 
+def scan_last(p, a, axis):
+    """The last element that is not 0, up to each one. Not commutative."""
+    v, t, n = p.fresh(a.dtype, a.shape), a.dtype, p.count
+
+    def meaning(env):
+        r = env[a.name]
+        val, sure = np.array(r.val), np.array(r.err == 0)
+        for i in range(1, a.shape[axis]):
+            at = (slice(None),) * axis
+            now, last = (*at, i), (*at, i - 1)
+            sure[now] &= sure[last] | (val[now] != 0)
+            val[now] = np.where(val[now] != 0, val[now], val[last])
+        return Ref(val, np.where(sure, 0, np.inf))
+    p.emit(f"{v.name} = tile.scan {a.name} axis {axis} : {a.type} {{")
+    p.emit(f"^bb0(%x{n}: {t}, %y{n}: {t}):")
+    zero = ops.constant(t, 0)[0] + ("" if t == "i1" else f" : {t}")
+    p.emit(f"  %z{n} = arith.constant {zero}")
+    p.emit(f"  %c{n} = arith.cmp{'f une' if is_float(t) else 'i ne'}, %y{n}, %z{n} : {t}")
+    p.emit(f"  %r{n} = scf.if %c{n} -> ({t}) {{")
+    p.emit(f"    scf.yield %y{n} : {t}")
+    p.emit("  } else {")
+    p.emit(f"    scf.yield %x{n} : {t}")
+    p.emit("  }")
+    p.emit(f"  tile.yield %r{n} : {t}")
+    return p.emit("}", v, meaning)
+
+
+def recurrence(p, a, b, axis):
+    """x -> a x + b, one after the other: what they are up to each one. Integers of one shape,
+    a's as wide as b's or wider."""
+    u, v, t, w, n = p.fresh(a.dtype, a.shape), p.fresh(b.dtype, b.shape), a.dtype, b.dtype, p.count
+
+    def meaning(env):
+        x, y = env[a.name], env[b.name]
+        f, g = np.array(x.val), np.array(y.val)
+        for i in range(1, a.shape[axis]):
+            at = (slice(None),) * axis
+            now, last = (*at, i), (*at, i - 1)
+            with np.errstate(over="ignore"):
+                g[now] = wrap(y.val[now] + wrap(f[now], w) * g[last], w)
+                f[now] = wrap(f[now] * f[last], t)
+        unsure = np.maximum.accumulate(inexact(x.err + y.err), axis)
+        return Ref(f, unsure), Ref(g, unsure)
+    p.emit(f"{u.name}, {v.name} = tile.scan {a.name}, {b.name} axis {axis} : {a.type}, {b.type} {{")
+    p.emit(f"^bb0(%a{n}: {t}, %b{n}: {w}, %c{n}: {t}, %d{n}: {w}):")
+    p.emit(f"  %p{n} = arith.muli %a{n}, %c{n} : {t}")
+    c = f"%c{n}"
+    if t != w:
+        c = f"%e{n}"
+        p.emit(f"  {c} = arith.trunci %c{n} : {t} to {w}")
+    p.emit(f"  %q{n} = arith.muli {c}, %b{n} : {w}")
+    p.emit(f"  %r{n} = arith.addi %q{n}, %d{n} : {w}")
+    p.emit(f"  tile.yield %p{n}, %r{n} : {t}, {w}")
+    return p.emit("}", (u, v), meaning)
+
+
 def philox_word(seed, step, site, index):
     """dialects/tile/ProgramOps.td says how the counter is put together."""
     m = 0xFFFFFFFF
@@ -531,9 +588,11 @@ def dot(p, a, b, acc, precision=None):
         with np.errstate(invalid="ignore"):
             err = np.nan_to_num(np.abs(X) @ ey + ex @ np.abs(Y) + ex @ ey, nan=np.inf) + c.err
         # Short sums of numbers of few bits are exact; others round per term.
-        whole = (err == 0) & ((size + np.abs(c.val)) * 256 < 2 ** 22) & (
+        # Tensor cores keep 13 bits of a sum of products of f8.
+        bits = 13 if t in FLOATS8 else 22
+        whole = (err == 0) & ((size + np.abs(c.val)) * 256 < 2 ** bits) & (
             c.val * 256 % 1 == 0) & np.all(X * 16 % 1 == 0) & np.all(Y * 16 % 1 == 0)
-        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
+        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -12 if t in FLOATS8 else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
         err = np.where(whole, 0, err + (size + np.abs(c.val)) * (k + 2) * eps)
         out = rounded(X @ Y + c.val, err, acc.dtype)
         return Ref(out.val, np.where(whole, 0, out.err))

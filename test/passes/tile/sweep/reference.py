@@ -11,10 +11,43 @@ import numpy as np
 
 FLOATS = {  # bits of mantissa, largest number, smallest normal
     "f64": (53, 1e300, 1e-300), "f32": (24, 3.4e38, 1.2e-38),
-    "f16": (11, 65504.0, 6.2e-5), "bf16": (8, 3.38e38, 1.2e-38)}
+    "f16": (11, 65504.0, 6.2e-5), "bf16": (8, 3.38e38, 1.2e-38),
+    "f8E4M3FN": (4, 448.0, 2.0 ** -6), "f8E5M2": (3, 57344.0, 2.0 ** -14)}
+FLOATS8 = ["f8E4M3FN", "f8E5M2"]  # which are loaded, stored, converted and multiplied only
 INTS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
-TYPES = [*FLOATS, *INTS]
+TYPES = [*(t for t in FLOATS if t not in FLOATS8), *INTS]
 BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, **INTS}
+
+
+def numbers_of_8_bits(t):
+    """What each of the 256 codes is."""
+    code = np.arange(256)
+    bits, bias = (3, 7) if t == "f8E4M3FN" else (2, 15)
+    exponent, fraction = code >> bits & (1 << 7 - bits) - 1, code & (1 << bits) - 1
+    x = np.where(exponent > 0, np.ldexp(1.0 + fraction / 2.0 ** bits, exponent - bias),
+                 np.ldexp(fraction / 2.0 ** bits, 1 - bias))
+    if t == "f8E4M3FN":
+        x[(code & 127) == 127] = np.nan
+    else:
+        x[(code & 127) == 124] = np.inf
+        x[(code & 127) > 124] = np.nan
+    return np.where(code < 128, x, -x)
+
+
+NUMBERS8 = {t: numbers_of_8_bits(t) for t in FLOATS8}
+
+
+def to_8_bits(x, t):
+    """The code of the nearest number, of two the even one; what is too large is the largest."""
+    numbers = NUMBERS8[t][:128]
+    numbers = numbers[np.isfinite(numbers)]
+    a = np.abs(np.asarray(x, dtype=np.float64))
+    above = np.clip(np.searchsorted(numbers, a), 1, len(numbers) - 1)
+    below = above - 1
+    up, down = numbers[above] - a, a - numbers[below]
+    code = np.where((up < down) | (up == down) & (above % 2 == 0), above, below)
+    code = np.where(np.isnan(x), 127, code + 128 * np.signbit(x))
+    return code.astype(np.uint8)
 
 
 def is_float(t):
@@ -44,6 +77,8 @@ def quantize(x, t):
     if t in ("f32", "f16"):
         with np.errstate(over="ignore"):
             return x.astype(np.float32 if t == "f32" else np.float16).astype(np.float64)
+    if t in FLOATS8:
+        return NUMBERS8[t][to_8_bits(x, t)]
     m, e = np.frexp(x)
     with np.errstate(invalid="ignore"):
         return np.ldexp(np.round(m * 256) / 256, e)
@@ -84,19 +119,23 @@ def unknown(*refs):
 # Files.
 
 STORED = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16,
-          "i1": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+          **{t: np.uint8 for t in FLOATS8}, "i1": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 
 
 def to_file(x, t):
     """Numbers that the type can hold, as act-run reads them."""
     if t == "bf16":
         return (np.asarray(x, dtype=np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    if t in FLOATS8:
+        return to_8_bits(x, t)
     return np.asarray(x).astype(STORED[t])
 
 
 def from_file(x, t):
     if t == "bf16":
         return (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if t in FLOATS8:
+        return NUMBERS8[t][x]
     with np.errstate(invalid="ignore"):
         return x.astype(np.float64) if is_float(t) else x.astype(np.int64)
 
@@ -104,7 +143,7 @@ def from_file(x, t):
 def draw(rng, shape, t):
     """Numbers that make exact sums and products: few bits each."""
     if is_float(t):
-        return rng.integers(-12, 13, shape) / 4.0
+        return quantize(rng.integers(-12, 13, shape) / 4.0, t)
     if t == "i1":
         return rng.integers(0, 2, shape)
     if rng.random() < 0.5:

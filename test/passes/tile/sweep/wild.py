@@ -293,7 +293,7 @@ def stores(rng):
     return p
 
 
-def scans(rng):
+def odd_scans(rng):
     p = odd_start(rng)
     t, shape = pick(rng, TYPES), odd_shape(rng, most=800)
     a = fresh_load(p, rng, t, shape)
@@ -329,4 +329,4 @@ def odd_dots(rng):
     return p
 
 
-FAMILIES = {f.__name__: f for f in (mixture, mixture, exchange, stores, scans, odd_dots)}
+FAMILIES = {f.__name__: f for f in (mixture, mixture, exchange, stores, odd_scans, odd_dots)}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernels of a training step move between global memory and a GPU, beside the
+least possible: each input of a group read once, each output written once.
+
+    build/venv/bin/python bench/bytes-moved.py [MODEL.json] [--batch N] [--seq N] [--dtype bf16] [--remat P]
+                                               [--build FOLDER] [--target sm_80] [--layer N]
+
+Each kernel runs in the simulator on arrays of zeros, which counts the bytes of its
+loads and stores (of bytes that several programs read, each time). Launches are those of
+the artifact. Printed are the kernels of one layer with how often they are launched for
+it, and a layer and the step as a whole: there, the least is that of the memory report,
+for which a group of two kernels is one and a parameter with a master copy is not read.
+Without a model: a Llama with the proportions of Llama-3.2-1B, a quarter as wide, and
+two layers.
+
+Needs act-import, act-opt, actrt-sim, flatc and numpy.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 2048,
+         "num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 4096,
+         "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "max_position_embeddings": 8192, "tie_word_embeddings": True,
+         "torch_dtype": "bfloat16", "hidden_act": "silu"}
+STORED = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.uint8, "i32": np.int32,
+          "i64": np.int64}
+ROW = "{:<44}{:>9}{:>15}{:>15}{:>8}"
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def moved(sim, kernel, folder, target):
+    """Bytes that one launch loads and stores."""
+    arguments = []
+    for i, shape in enumerate(kernel["shapes"]):
+        *dims, element = shape.split("x")
+        np.save(folder / f"{i}.npy", np.zeros([int(d) for d in dims] or [1], STORED[element]))
+        arguments += ["--arg", f"inout:{folder / f'{i}.npy'}"]
+    numbers = {w: ",".join(map(str, kernel[w])) for w in ("grid", "block")}
+    said = json.loads(run(sim, folder / "ptx" / kernel["file"], "--target", target, "--grid", numbers["grid"], "--block",
+                          numbers["block"], "--smem", kernel["shared_bytes"], "--checks", "none", "--max-instructions", 0,
+                          "--json", *arguments))
+    return said["counters"]["global_load_bytes"] + said["counters"]["global_store_bytes"]
+
+
+def line(name, count, bytes_, least):
+    print(ROW.format(name[:43], count, f"{bytes_:,}", f"{least:,}", f"{bytes_ / least:.3f}"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", type=pathlib.Path)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--seq", type=int, default=512)
+    parser.add_argument("--dtype", default="bf16")
+    parser.add_argument("--remat", default="selective")
+    parser.add_argument("--layer", type=int, default=0)
+    parser.add_argument("--build", type=pathlib.Path, help="default: what is on the PATH, or build/")
+    parser.add_argument("--target", default="sm_80")
+    o = parser.parse_args()
+    found = shutil.which("act-opt")
+    tools = o.build / "bin" if o.build else pathlib.Path(found).parent if found else ROOT / "build/bin"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = o.model
+        if not model:
+            model = folder / "config.json"
+            model.write_text(json.dumps(LLAMA))
+        run(tools / "act-import", model, "--batch", o.batch, "--seq", o.seq, "--dtype", o.dtype, "-o",
+            folder / "forward.mlir")
+        run(tools / "act-opt", folder / "forward.mlir", "--fuse-attention", f"--remat={o.remat}",
+            f"--memory-report=format=json file={folder / 'report.json'}", "-o", folder / "step.mlir")
+        run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx={folder / 'ptx'}",
+            f"--emit={folder / 'step.act'}", "-o", "/dev/null")
+        run("flatc", "--json", "--raw-binary", "--strict-json", "-o", folder, ROOT / "lib/Artifact/Step.fbs", "--",
+            folder / "step.act")
+        step = json.loads((folder / "step.json").read_text())
+        kernels = {k["name"]: k for k in json.loads((folder / "ptx/index.json").read_text())}
+        report = json.loads((folder / "report.json").read_text())
+        for k in kernels.values():
+            k["moved"] = moved(tools / "actrt-sim", k, folder, o.target)
+
+    launches = next(f for f in step["functions"] if f["name"] == "step")["launches"]
+    names = [kernels[step["kernels"][launch.get("kernel", 0)]["symbol"]]["name"] for launch in launches]
+    here = f"layer.{o.layer}/"
+    own = collections.Counter(n for n, launch in zip(names, launches) if launch["name"].startswith(here))
+
+    said = next(r for r in report["layers"] if r["index"] == o.layer)
+    for a, b in ((said["launches"], sum(own.values())), (report["launches"], len(names))):
+        if a != b:
+            sys.exit(f"the memory report says {a} launches, the artifact {b}")
+
+    print(ROW.format("kernel", "launches", "bytes moved", "least possible", "ratio"))
+    for name, n in own.items():
+        line(name, n, n * kernels[name]["moved"], n * kernels[name]["least_bytes"])
+    line(f"layer {o.layer}", said["launches"], sum(n * kernels[k]["moved"] for k, n in own.items()), said["least_bytes"])
+    line("step", len(names), sum(kernels[k]["moved"] for k in names), report["least_bytes"])
+
+
+if __name__ == "__main__":
+    main()

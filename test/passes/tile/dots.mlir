@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-split-dots{target=sm_86}))' | FileCheck %s --check-prefixes=SPLIT,OLD
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-split-dots{target=sm_89}))' | FileCheck %s --check-prefixes=SPLIT,NEW
+// RUN: act-opt %s --emit-ptx="dir=%t target=sm_80 cache-dir=none" -o /dev/null
+// RUN: FileCheck %s --check-prefix=PTX64 --input-file=%t/doubles.ptx
+// RUN: FileCheck %s --check-prefix=PTX80 --input-file=%t/bytes.ptx
+// RUN: act-opt %s --emit-ptx="dir=%t target=sm_89 cache-dir=none" -o /dev/null
+// RUN: FileCheck %s --check-prefix=PTX89 --input-file=%t/bytes.ptx
+
+// Products of types that tensor cores have in another shape, or not everywhere.
+gpu.module @kernels {
+  // f32 in parts of bf16: three products, the smallest first, or one of tf32.
+  // SPLIT-LABEL: gpu.func @singles
+  // SPLIT-COUNT-3: tile.dot {{.*}} : tensor<16x16xbf16>, tensor<16x8xbf16>
+  // SPLIT: tile.dot {{.*}} precision = tf32 : tensor<16x16xf32>
+  gpu.func @singles(%x: !tile.view<16x16xf32>, %y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<16x8xf32>
+    %a = tile.load %x[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
+    %b = tile.load %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    %c = tile.dot %a, %b, %zero precision = bf16x3 : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+    %d = tile.dot %a, %b, %c precision = tf32 : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+    tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    gpu.return
+  }
+
+  // Two instructions of 8 rows for each 16, of 4 along k.
+  // PTX64: .version 8.0
+  // PTX64-COUNT-16: mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
+  // PTX64-NOT: mma.sync
+  // PTX64: ret;
+  gpu.func @doubles(%x: !tile.view<32x8xf64>, %y: !tile.view<8x16xf64>, %z: !tile.view<32x16xf64>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<32x16xf64>
+    %a = tile.load %x[%c0 : 32, %c0 : 8] : !tile.view<32x8xf64>
+    %b = tile.load %y[%c0 : 8, %c0 : 16] : !tile.view<8x16xf64>
+    %d = tile.dot %a, %b, %zero : tensor<32x8xf64>, tensor<8x16xf64> -> tensor<32x16xf64>
+    tile.store %d, %z[%c0 : 32, %c0 : 16] : !tile.view<32x16xf64>
+    gpu.return
+  }
+
+  // f8 of two kinds, one of them turned: as it is from sm_89 on, else as f16. The
+  // turn stays at the load.
+  // SPLIT-LABEL: gpu.func @bytes
+  // OLD-DAG: %[[A:.+]] = arith.extf %{{.+}} : tensor<32x32xf8E4M3FN> to tensor<32x32xf16>
+  // OLD-DAG: %[[B:.+]] = arith.extf %{{.+}} : tensor<16x32xf8E5M2> to tensor<16x32xf16>
+  // OLD-DAG: %[[T:.+]] = tile.trans %[[B]] : tensor<16x32xf16>
+  // OLD: tile.dot %[[A]], %[[T]], %{{.+}} : tensor<32x32xf16>, tensor<32x16xf16> -> tensor<32x16xf32>
+  // NEW-NOT: extf
+  // NEW: tile.dot {{.*}} : tensor<32x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<32x16xf32>
+  // PTX80: .version 8.0
+  // PTX80-COUNT-8: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  // PTX80-NOT: mma.sync
+  // PTX89: .version 8.4
+  // PTX89-COUNT-4: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
+  // PTX89-NOT: mma.sync
+  gpu.func @bytes(%x: !tile.view<32x32xf8E4M3FN>, %y: !tile.view<16x32xf8E5M2>, %z: !tile.view<32x16xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<32x16xf32>
+    %a = tile.load %x[%c0 : 32, %c0 : 32] : !tile.view<32x32xf8E4M3FN>
+    %b = tile.load %y[%c0 : 16, %c0 : 32] : !tile.view<16x32xf8E5M2>
+    %t = tile.trans %b : tensor<16x32xf8E5M2>
+    %d = tile.dot %a, %t, %zero : tensor<32x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<32x16xf32>
+    tile.store %d, %z[%c0 : 32, %c0 : 16] : !tile.view<32x16xf32>
+    gpu.return
+  }
+
+  // The instruction has a k of 32.
+  // SPLIT-LABEL: gpu.func @short
+  // SPLIT: tile.dot {{.*}} : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  gpu.func @short(%x: !tile.view<16x16xf8E5M2>, %y: !tile.view<16x8xf8E5M2>, %z: !tile.view<16x8xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<16x8xf32>
+    %a = tile.load %x[%c0 : 16, %c0 : 16] : !tile.view<16x16xf8E5M2>
+    %b = tile.load %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xf8E5M2>
+    %d = tile.dot %a, %b, %zero : tensor<16x16xf8E5M2>, tensor<16x8xf8E5M2> -> tensor<16x8xf32>
+    tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    gpu.return
+  }
+}
