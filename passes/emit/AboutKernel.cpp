@@ -43,18 +43,16 @@ llvm::json::Object act::aboutKernel(GroupOp group,
   FunctionType type = function.getFunctionType();
   llvm::SmallDenseSet<int64_t> inPlace;
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
-    auto result = function.getArgAttrOfType<IntegerAttr>(i, "act.inplace");
-    if (!result)
-      result = function.getArgAttrOfType<IntegerAttr>(i, "act.summed");
-    if (!result && function.getArgument(i).use_empty())
+    auto replaced = function.getArgAttrOfType<IntegerAttr>(i, "act.inplace"),
+         summed = function.getArgAttrOfType<IntegerAttr>(i, "act.summed");
+    bool read = summed || !function.getArgument(i).use_empty();
+    bool written = replaced || summed;
+    if (!read && !written)
       continue;
+    if (written)
+      inPlace.insert((replaced ? replaced : summed).getInt());
     shapes.push_back(shapeOf(t));
-    bytes = flopsSum({bytes, bytesOf(t)});
-    if (result) { // read and written
-      inPlace.insert(result.getInt());
-      if (!function.getArgument(i).use_empty()) // else it is written only
-        bytes = flopsSum({bytes, bytesOf(t)});
-    }
+    bytes = flopsSum({bytes, (read + written) * bytesOf(t)});
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {
     if (inPlace.contains(int64_t(i)))
