@@ -20,9 +20,9 @@
 // handler's family defines, and numbers that the family defines. `reads` and
 // `writes` say which slots it uses: the machine propagates from them which
 // lanes of a register were ever defined (of what moves bits, which bits:
-// UndefinedBits.h), and merges lanes at .sync instructions. An instruction whose
-// operand matters only sometimes (selp) leaves it out of `reads` and calls
-// Context::define() itself.
+// UndefinedBits.h), and merges lanes at .sync instructions. An instruction
+// whose operand matters only sometimes (selp) leaves it out of `reads` and
+// calls Context::define() itself.
 #ifndef ACT_RUNTIME_SIM_PROGRAM_H
 #define ACT_RUNTIME_SIM_PROGRAM_H
 #include "runtime/sim/Counters.h"
@@ -145,6 +145,8 @@ public:
   std::deque<std::vector<uint32_t>> slotPool;
   std::deque<std::vector<SlotUse>> usePool;
   std::deque<std::shared_ptr<void>> dataPool;
+  /// Of dataPool, what instructions of one spelling have in common.
+  std::unordered_map<std::string, const void *> bySpelling;
   Site site(uint32_t index) const;
   /// The name of the register in a slot; empty when there is none.
   std::string registerAt(const FunctionCode &function, uint32_t slot) const;

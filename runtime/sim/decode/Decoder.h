@@ -134,6 +134,14 @@ public:
     program->dataPool.push_back(std::move(p));
     return raw;
   }
+  /// Data that all instructions with these words have in common: `make` is
+  /// called for the first of them.
+  template <typename T, typename Make> const T *shared(Make make) {
+    const void *&data = program->bySpelling[instruction->spelling()];
+    if (!data)
+      data = keep<T>(make());
+    return static_cast<const T *>(data);
+  }
   Instruction &current() { return decoded; }
 
   void fail(const std::string &message);

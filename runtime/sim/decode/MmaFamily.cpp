@@ -322,22 +322,25 @@ void decodeMma(Decoder &d) {
   m.products = small ? 4 : 1;
   m.half = cType == "f16";
   m.wideResult = m.half && dType == "f32";
-  layOut(m, w.layouts[0] == "row", w.layouts[1] == "col", m.half,
-         dType == "f16");
   if (isFloating(group))
     m.how = accumulationOf(d.target().sm, small ? Unit::Mma884 : Unit::Mma, m.a,
                            dType == "f16");
+  const Mma *plan = d.shared<Mma>([&] {
+    layOut(m, w.layouts[0] == "row", w.layouts[1] == "col", m.half,
+           dType == "f16");
+    return std::move(m);
+  });
   d.begin(group == Element::F64  ? mmaDouble
           : group == Element::B1 ? mmaBits
           : isFloating(group)    ? mmaFloat
                                  : mmaInteger,
           Class::Matrix, flagAligned | flagDefinesItself);
-  unsigned bits = bitsOf(m.a);
-  matrixResults(d, 0, m.countD, bits);
-  matrixSources(d, 1, m.countA, bits);
-  matrixSources(d, 2, m.countB, bits);
-  matrixSources(d, 3, m.countC, bits);
-  d.current().data = d.keep(std::move(m));
+  unsigned bits = bitsOf(plan->a);
+  matrixResults(d, 0, plan->countD, bits);
+  matrixSources(d, 1, plan->countA, bits);
+  matrixSources(d, 2, plan->countB, bits);
+  matrixSources(d, 3, plan->countC, bits);
+  d.current().data = plan;
 }
 
 } // namespace
