@@ -32,8 +32,8 @@ private:
     Tuple all;
     SmallVector<int64_t> registers; // its elements in this thread, in order
   };
-  /// A digit along the axis. Null for registers, else the number of the lane or
-  /// warp, of which the digit is (id / divisor) % extent.
+  /// A digit along the axis: of a register's number, where `id` is null, else
+  /// (id / divisor) % extent, of the lane's or warp's.
   struct Step {
     Digit digit;
     Value id;
