@@ -47,11 +47,9 @@ llvm::json::Object act::aboutKernel(GroupOp group,
          summed = function.getArgAttrOfType<IntegerAttr>(i, "act.summed");
     bool read = summed || !function.getArgument(i).use_empty();
     bool written = replaced || summed;
-    if (!read && !written)
-      continue;
     if (written)
       inPlace.insert((replaced ? replaced : summed).getInt());
-    shapes.push_back(shapeOf(t));
+    shapes.push_back(shapeOf(t)); // of every parameter, read or not
     bytes = flopsSum({bytes, (read + written) * bytesOf(t)});
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {
