@@ -10,7 +10,8 @@
 namespace act {
 /// Operands, results, and the persistent buffers of the group's effects.
 int64_t leastBytes(const Program &program, const FlatLaunch &launch);
-/// How many kernels the group is: the gradient of attention is two.
+/// How many kernels the group is on a GPU: the gradient of attention is three or
+/// more, which begin the sums, make them, and end that of the queries.
 int64_t kernelCount(const FlatLaunch &launch);
 } // namespace act
 #endif
