@@ -3,6 +3,7 @@
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/OptimizerLowering.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace act;
@@ -260,6 +261,10 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part) {
     }
   }
   func::ReturnOp::create(b, group.getLoc(), results);
+  // What only other parts need.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*entry)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
   function.setType(FunctionType::get(b.getContext(), entry->getArgumentTypes(),
                                      ValueRange(results).getTypes()));
   for (auto [argument, mark, result] : marks)
