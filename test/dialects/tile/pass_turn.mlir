@@ -7,3 +7,10 @@ func.func @rows(%t: !tile.view<2x8xi32>, %h: index, %i: index) {
   tile.pass_turn %t[%h, %i] : !tile.view<2x8xi32>
   return
 }
+
+// CHECK-LABEL: @one
+// CHECK: tile.pass_turn %{{.+}}[%{{.+}}] : !tile.view<8xi32>
+func.func @one(%turns: !tile.view<8xi32>, %i: index) {
+  tile.pass_turn %turns[%i] : !tile.view<8xi32>
+  return
+}
