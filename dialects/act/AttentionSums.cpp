@@ -38,15 +38,9 @@ public:
                  {l.at(x, {0, 3, 1, 2, 5}), l.at(y, {0, 4, 1, 5})},
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
   }
-  /// sum over keys of x[scores] y[b, key, kv head, e]: [rows, e].
+  /// sum over keys of x[scores] y[b, key, kv head, e], in the order that q has:
+  /// [b, query, kv head, member, e].
   Value overKeys(Value x, Value y) {
-    SmallVector<int64_t> ranges(rows);
-    ranges.append({shapeOf(y)[3], t.kv});
-    return l.sum(ranges, {5}, {l.at(x, {0, 1, 2, 3, 5}), l.at(y, {0, 5, 1, 4})},
-                 [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
-  }
-  /// The same in the order that q has: [b, query, kv head, member, e].
-  Value overKeysByRow(Value x, Value y) {
     return l.sum({t.batch, t.s, t.kvHeads, members, shapeOf(y)[3], t.kv}, {5},
                  {l.at(x, {0, 2, 3, 1, 5}), l.at(y, {0, 5, 2, 4})},
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
@@ -132,6 +126,15 @@ Value orOne(Scalars &s, Value total) {
   return s.select(none, s.f(1), total);
 }
 
+/// Whether d score / d (q k^T) is the scale everywhere: then it is left to the
+/// sums of products.
+bool slopeIsScale(const AttentionTiles::Options &o) {
+  return !o.softcap && !o.score;
+}
+double factorOf(const AttentionTiles::Options &o) {
+  return slopeIsScale(o) ? o.scale : 1;
+}
+
 /// What the gradients are made of. `delta`, sum(o * grad) of each row, is
 /// computed where it is not given.
 struct GradSums : AttentionSums {
@@ -153,10 +156,7 @@ struct GradSums : AttentionSums {
         [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
   }
 
-  /// Whether d score / d (q k^T) is the scale everywhere: then it is left to
-  /// the sums of products.
-  bool slopeIsScale() const { return !t.options.softcap && !t.options.score; }
-  double factor() const { return slopeIsScale() ? t.options.scale : 1; }
+  double factor() const { return factorOf(t.options); }
 
   /// d loss / d (q k^T) without `factor`, or d loss / d bias, and dropout(p)
   /// when it is wanted.
@@ -172,7 +172,7 @@ struct GradSums : AttentionSums {
       // A row that sees nothing has lse = -inf, and no gradient.
       Value p = power(s, score.value, x[2]);
       Value ds = s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3]));
-      if (ofBias ? t.options.score != nullptr : !slopeIsScale()) {
+      if (ofBias ? t.options.score != nullptr : !slopeIsScale(t.options)) {
         // A slope may be infinite or NaN where the score is -inf.
         Value none = arith::CmpFOp::create(
             s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
@@ -233,11 +233,11 @@ LogicalResult AttentionOp::lowerToSums(OpBuilder &b, ValueRange operands,
       return t.dropAt(s, a.position(s), x[0]);
     });
   auto type = plainTensor(getResult().getType());
-  Value out = l.map(
-      {t.batch, t.s, t.kvHeads, a.members, t.dv},
-      {l.at(a.overKeys(p, t.v), {0, 2, 3, 1, 4}), l.at(total, {0, 2, 3, 1})},
-      type.getElementType(),
-      [](Scalars &s, ValueRange x) { return s.div(x[0], orOne(s, x[1])); });
+  Value out = l.map({t.batch, t.s, t.kvHeads, a.members, t.dv},
+                    {l.whole(a.overKeys(p, t.v)), l.at(total, {0, 2, 3, 1})},
+                    type.getElementType(), [](Scalars &s, ValueRange x) {
+                      return s.div(x[0], orOne(s, x[1]));
+                    });
   results.push_back(l.reshape(out, type.getShape()));
   if (!getLse())
     return success();
@@ -288,17 +288,19 @@ LogicalResult act::attentionGradKeys(OpBuilder &b, AttentionGradOp op,
                    k.getShape());
   dv = g.l.reshape(g.overQueries(of[1], g.grad, v.getElementType()),
                    v.getShape());
-  sum = g.l.reshape(g.overKeysByRow(of[0], g.t.k), shapeOf(op.getDq()));
+  sum = g.l.reshape(g.overKeys(of[0], g.t.k), shapeOf(op.getDq()));
   return success();
 }
 
 void act::attentionGradEnd(OpBuilder &b, AttentionGradOp op,
                            ValueRange operands, Value sum, Value &dq) {
-  GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
+  LinalgBuilder l(b, op.getLoc(), {sum.getType()});
+  double factor =
+      factorOf(attentionOptions(op, AttentionGradOp::Adaptor(operands, op)));
   auto type = plainTensor(op.getDq().getType());
-  dq = g.l.map(
-      type.getShape(), {g.l.whole(sum)}, type.getElementType(),
-      [&](Scalars &s, ValueRange x) { return s.mul(x[0], s.f(g.factor())); });
+  dq =
+      l.map(type.getShape(), {l.whole(sum)}, type.getElementType(),
+            [&](Scalars &s, ValueRange x) { return s.mul(x[0], s.f(factor)); });
 }
 
 // dsinks[h] = - sum over rows of exp(sink - lse) * delta.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "act/Layout/Shared.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/Layouts.h"
@@ -35,13 +34,6 @@ Value movedBlock(ConvertLayoutOp conversion) {
   return op && op->getBlock() == conversion->getBlock() ? v : Value();
 }
 
-SharedType memoryOf(RankedTensorType block) {
-  int64_t width = act::layout::Shared::evenWidth(
-      block.getDimSize(1) * bytesOf(block.getElementType()));
-  return SharedType::get(block.getShape(), block.getElementType(),
-                         SharedLayoutAttr::get(block.getContext(), width));
-}
-
 /// Whether a thread carries so many numbers from iteration to iteration that
 /// addresses of further memory would have no registers.
 bool isFull(Block &block) {
@@ -74,7 +66,7 @@ void share(Group &group, Operation *first) {
   OpBuilder b(first);
   SmallVector<Value> memory;
   for (auto &[v, conversions] : group) {
-    SharedType type = memoryOf(cast<RankedTensorType>(v.getType()));
+    SharedType type = swizzledMemory(cast<RankedTensorType>(v.getType()));
     memory.push_back(AllocSharedOp::create(b, v.getLoc(), type, IntegerAttr()));
   }
   for (auto [of, shared] : llvm::zip_equal(group, memory))

@@ -134,13 +134,8 @@ private:
 };
 
 Value Staging::allocate(LoadOp load, int64_t slots) {
-  auto block = cast<RankedTensorType>(load.getType());
-  SmallVector<int64_t> shape{slots};
-  llvm::append_range(shape, block.getShape());
-  int64_t width = layout::Shared::evenWidth(block.getDimSize(1) *
-                                            bytesOf(block.getElementType()));
-  auto type = SharedType::get(shape, block.getElementType(),
-                              SharedLayoutAttr::get(b.getContext(), width));
+  SharedType type =
+      swizzledMemory(cast<RankedTensorType>(load.getType()), slots);
   return AllocSharedOp::create(b, load.getLoc(), type, IntegerAttr());
 }
 

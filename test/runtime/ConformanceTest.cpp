@@ -5,6 +5,7 @@
 #include "act-c/Runtime.h"
 #include "act/Artifact/Format.h"
 #include "test/runtime/HandMadeSteps.h"
+#include "test/runtime/TestName.h"
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -681,13 +682,7 @@ TEST_P(Conformance, StepsRun) {
 const char *deviceNames[] = {"host",      "cuda:0",    "sim:sm_80",
                              "sim:sm_86", "sim:sm_89", "sim:sm_90a"};
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(deviceNames),
-                         [](auto &info) {
-                           std::string n = info.param;
-                           for (char &c : n)
-                             c = isalnum(static_cast<unsigned char>(c)) ? c
-                                                                        : '_';
-                           return n;
-                         });
+                         [](auto &info) { return testName(info.param); });
 
 TEST(Device, UnknownNamesAreNotFound) {
   actrt_device d = nullptr;

@@ -143,6 +143,17 @@ Value SharedAddress::at(size_t i) {
   return pointer(v, d.add);
 }
 
+SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
+  SmallVector<int64_t> shape;
+  if (slots)
+    shape.push_back(slots);
+  llvm::append_range(shape, block.getShape());
+  int64_t width =
+      Shared::evenWidth(block.getDimSize(1) * bytesOf(block.getElementType()));
+  return SharedType::get(shape, block.getElementType(),
+                         SharedLayoutAttr::get(block.getContext(), width));
+}
+
 void act::tile::readFrom(Value shared, ValueRange slot,
                          ConvertLayoutOp conversion, OpBuilder &b) {
   Location loc = conversion.getLoc();

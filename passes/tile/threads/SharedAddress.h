@@ -60,6 +60,9 @@ private:
   std::map<int64_t, mlir::Value> flipped;
 };
 
+/// Swizzled shared memory for a block of two dimensions: `slots` of them, or
+/// one without a dimension for it.
+SharedType swizzledMemory(mlir::RankedTensorType block, int64_t slots = 0);
 /// Puts a read of `shared`, which holds the block that is converted, or that is
 /// transposed and then converted, in the place of a conversion.
 void readFrom(mlir::Value shared, mlir::ValueRange slot,

@@ -5,6 +5,7 @@
 // the right one has none.
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Simulator.h"
+#include "test/runtime/TestName.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
@@ -530,13 +531,6 @@ TEST_P(Findings, AreThoseOfTheKernel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Findings, testing::ValuesIn(cases),
-                         [](auto &info) {
-                           std::string name;
-                           for (const char *p = info.param.name; *p; ++p)
-                             name += isalnum(static_cast<unsigned char>(*p))
-                                         ? *p
-                                         : '_';
-                           return name;
-                         });
+                         [](auto &info) { return testName(info.param.name); });
 
 } // namespace

@@ -3,6 +3,7 @@
 // Registers that were never written, whole or in part: what hands undefined
 // bits on does so bit by bit, and who uses one is told. Compilers (LLVM's
 // packing of bytes) leave out what is masked away later.
+#include "test/runtime/TestName.h"
 #include "test/runtime/sim/RunSnippet.h"
 #include <gtest/gtest.h>
 
@@ -136,14 +137,7 @@ TEST_P(Undefined, IsWhatIsUsed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Snippets, Undefined, testing::ValuesIn(cases),
-                         [](auto &info) {
-                           std::string name;
-                           for (const char *p = info.param.name; *p; ++p)
-                             name += isalnum(static_cast<unsigned char>(*p))
-                                         ? *p
-                                         : '_';
-                           return name;
-                         });
+                         [](auto &info) { return testName(info.param.name); });
 
 // What was in a register stays when undefined bits are tried out.
 TEST(Undefined, ValuesStay) {
