@@ -13,14 +13,15 @@ compiler makes of them for sm_80, which needs no GPU. The smaller the blocks, th
 of the interpreter's time is its own; the larger, the more is numpy's.
 
 What is timed (with --processor-time in processor seconds, which a busy machine
-does not change): for the interpreter the launch, after one that is not counted; for
-the simulator the whole of actrt-sim, reading and writing files included. Both may
-use all cores of this process. They take turns, and the medians over the rounds
-count. Results are compared, so that a fast wrong answer does not win.
+does not change): the launch, in this process, after one that is not counted; on the
+simulator's side through the C interface of libact_runtime. Both may use all cores.
+They take turns, and the medians over the rounds count. Results are compared, so that
+a fast wrong answer does not win.
 
-Needs actrt-sim and the packages torch, triton and numpy.
+Needs libact_runtime and the packages torch, triton and numpy.
 """
 import argparse
+import ctypes
 import os
 import statistics
 import subprocess
@@ -53,15 +54,82 @@ def processor_seconds():
     return t.user + t.system + t.children_user + t.children_system
 
 
+class DeviceOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32),
+                ("without_checks", ctypes.c_uint32), ("seed", ctypes.c_uint64),
+                ("max_instructions", ctypes.c_uint64)]
+
+
+class Argument(ctypes.Structure):
+    class Value(ctypes.Union):
+        _fields_ = [("pointer", ctypes.c_void_p), ("i32", ctypes.c_int32), ("f32", ctypes.c_float)]
+    _fields_ = [("kind", ctypes.c_int32), ("bytes", ctypes.c_uint32), ("value", Value)]
+
+
+POINTER, I32, F32 = 0, 1, 3
+
+
+class LaunchShape(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("grid", ctypes.c_uint32 * 3),
+                ("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint64),
+                ("scratch_bytes", ctypes.c_uint64), ("cluster", ctypes.c_uint32 * 3),
+                ("cooperative", ctypes.c_uint32)]
+
+
+class Simulated:
+    """A kernel on a simulated device, through include/act-c/Runtime.h."""
+    TO_DEVICE, TO_HOST = 0, 1
+
+    def __init__(self, runtime, ptx, kernel, checks):
+        self.runtime = runtime
+        runtime.actrt_last_error.restype = ctypes.c_char_p
+        options = DeviceOptions(ctypes.sizeof(DeviceOptions), 0, not checks, 0, 0)
+        self.device = self.make("device_open", b"sim:sm_80", ctypes.byref(options))
+        self.stream = self.make("stream_create", self.device)
+        module = self.make("module_load", self.device, ptx, ctypes.c_size_t(len(ptx)), 0)
+        self.function = self.make("function_get", module, kernel.encode())
+
+    def call(self, name, *arguments):
+        if getattr(self.runtime, "actrt_" + name)(*arguments):
+            sys.exit(f"actrt_{name}: {self.runtime.actrt_last_error().decode()}")
+
+    def make(self, name, *arguments):
+        made = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(made))
+        return made
+
+    def allocate(self, array, filled):
+        memory = self.make("allocate", self.device, ctypes.c_uint64(array.nbytes))
+        if filled:
+            self.copy(memory, array, self.TO_DEVICE)
+        return memory
+
+    def copy(self, memory, array, direction):
+        pair = (memory, ctypes.c_void_p(array.ctypes.data))
+        self.call("copy", self.stream, *(pair if direction == self.TO_DEVICE else pair[::-1]),
+                  ctypes.c_uint64(array.nbytes), direction)
+        self.call("stream_synchronize", self.stream)
+
+    def launch(self, grid, threads, shared_bytes, arguments):
+        values = (Argument * len(arguments))()
+        for to, (kind, value) in zip(values, arguments):
+            to.kind = kind
+            setattr(to.value, {POINTER: "pointer", I32: "i32", F32: "f32"}[kind], value)
+        shape = LaunchShape(ctypes.sizeof(LaunchShape), (*grid, 1), (threads, 1, 1), shared_bytes)
+        self.call("launch", self.function, self.stream, ctypes.byref(shape), values,
+                  ctypes.c_size_t(len(arguments)))
+        self.call("stream_synchronize", self.stream)
+
+
 class Both:
     """One of WORK, ready to run either way."""
 
-    def __init__(self, name, folder, sim, clock):
+    def __init__(self, name, folder, runtime, clock):
         import numpy as np
         import programs
         import torch
-        self.np, self.sim, self.clock, self.folder, self.name = np, sim, clock, folder, name
-        self.program, self.constants, self.warps = WORK[name]
+        self.np, self.clock, self.name = np, clock, name
+        self.program, self.constants, warps = WORK[name]
         self.function = getattr(programs, self.program)
         torch.manual_seed(0)
         if self.program == "attention":
@@ -74,8 +142,14 @@ class Both:
             self.spare = []
         self.inputs = [torch.randn(s).to(torch.float16) for s in shapes]
         self.out = torch.empty(result)
-        for i, x in enumerate(self.inputs):
-            np.save(folder / f"in{i}.npy", x.numpy())
+        self.threads = 32 * warps
+        self.shared_bytes = int((folder / f"{name}.smem").read_text())
+        ptx = (folder / f"{name}.ptx").read_bytes()
+        self.kernels = {checks: Simulated(runtime, ptx, self.program, checks)
+                        for checks in (True, False)}
+        self.memory = {checks: [k.allocate(x.numpy(), True) for x in self.inputs] +
+                       [k.allocate(x.numpy(), False) for x in (self.out, *self.spare)]
+                       for checks, k in self.kernels.items()}
 
     def interpret(self):
         start = self.clock()
@@ -83,23 +157,16 @@ class Both:
         return self.clock() - start
 
     def simulate(self, checks):
-        def shape(t):
-            return ",".join(map(str, t.shape))
-        words = [f"in:{self.folder}/in{i}.npy" for i in range(len(self.inputs))]
-        words += [f"out:f32[{shape(self.out)}]:{self.folder}/out.npy"]
-        words += [f"out:f32[{shape(t)}]:{self.folder}/spare.npy" for t in self.spare]
-        words += [f"{'f32' if isinstance(s, float) else 'i32'}:{s}" for s in self.scalars] + ["ptr:0", "ptr:0"]
-        line = [self.sim, self.folder / f"{self.name}.ptx", "--target", "sm_80", "--kernel", self.program,
-                "--grid", ",".join(map(str, self.grid)), "--block", str(32 * self.warps),
-                "--smem", (self.folder / f"{self.name}.smem").read_text(), "--checks", checks]
-        for w in words:
-            line += ["--arg", w]
+        kernel, memory = self.kernels[checks], self.memory[checks]
+        # Triton's kernels take two pointers more, to scratch memory.
+        arguments = [(POINTER, m) for m in memory]
+        arguments += [(F32 if isinstance(s, float) else I32, s) for s in self.scalars]
+        arguments += [(POINTER, None)] * 2
         start = self.clock()
-        done = subprocess.run(line, capture_output=True, text=True)
+        kernel.launch(self.grid, self.threads, self.shared_bytes, arguments)
         took = self.clock() - start
-        if done.returncode:
-            sys.exit(f"actrt-sim on {self.name}: exit {done.returncode}\n{done.stderr}")
-        got = self.np.load(self.folder / "out.npy")
+        got = self.np.empty_like(self.out.numpy())
+        kernel.copy(memory[len(self.inputs)], got, kernel.TO_HOST)
         worst = abs(got - self.out.numpy()).max() / abs(self.out.numpy()).max()
         if not worst < 0.02:
             sys.exit(f"{self.name}: the results differ by {worst:.3g} of the largest value")
@@ -124,14 +191,16 @@ def main():
         clock = processor_seconds if options.processor_time else time.perf_counter
         os.environ["TRITON_INTERPRET"] = "1"
         sys.path.insert(0, str(PROGRAMS))
+        runtime = ctypes.CDLL(str(options.build / "lib" / "libact_runtime.so"))
         print(f"{'':22}{'interpreter':>13}{'all checks':>12}{'ratio':>7}{'no checks':>12}{'ratio':>7}")
         for name in WORK:
             if options.only not in name:
                 continue
-            both = Both(name, folder, options.build / "bin" / "actrt-sim", clock)
-            both.interpret()
-            times = [(both.interpret(), both.simulate("all"), both.simulate("none"))
-                     for _ in range(options.rounds)]
+            both = Both(name, folder, runtime, clock)
+            def one_round():
+                return both.interpret(), both.simulate(True), both.simulate(False)
+            one_round()
+            times = [one_round() for _ in range(options.rounds)]
             theirs, checked, plain = (statistics.median(t) for t in zip(*times))
             print(f"{name:22}{theirs:11.3f} s{checked:10.3f} s{theirs / checked:7.1f}"
                   f"{plain:10.3f} s{theirs / plain:7.1f}", flush=True)

@@ -23,7 +23,12 @@ Epoch Warp::epoch(Own kind, unsigned lane, uint32_t tickOf) const {
   return {cta->linear, agent(kind, lane), tickOf};
 }
 
-bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy) const {
+Reach Warp::ownReach(unsigned k) const {
+  return k < unsigned(Reach::Own) ? Reach(k) : sharedOf(cta->rank);
+}
+
+bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
+                     Reach reach) const {
   if (e.cta == cta->linear) {
     uint32_t n = cta->grid->warpsPerCta * 32, thread = index * 32 + lane;
     if (e.agent < 4 * n) {
@@ -31,16 +36,17 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy) const {
         Own kind = Own(e.agent / n);
         if (!needsProxy && (kind == OwnThread || own[kind][lane] >= e.tick))
           return true;
-        if (needsProxy && kind <= OwnCopyAsync &&
-            proxiedOwn[kind][lane] >= e.tick)
-          return true;
+        for (unsigned k = 0; needsProxy && kind <= OwnCopyAsync && k < 4; ++k)
+          if (proxiedOwn[k][kind][lane] >= e.tick &&
+              includes(ownReach(k), reach))
+            return true;
         // Else perhaps by way of an mbarrier.
       }
     } else if (e.agent == 4 * n + index) {
       return own[OwnWgmma][lane] >= e.tick;
     }
   }
-  return knows(needsProxy ? proxied[lane] : seen[lane], e);
+  return knows(needsProxy ? proxied[lane] : seen[lane], e, reach);
 }
 
 void Warp::learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p) {
@@ -54,8 +60,12 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
   for (Own kind : {OwnCopyAsync, OwnBulkRead, OwnBulkWrite, OwnWgmma})
     k.add(epoch(kind, lane, own[kind][lane]));
   p.add(proxied[lane]);
-  for (Own kind : {OwnThread, OwnCopyAsync})
-    p.add(epoch(kind, lane, proxiedOwn[kind][lane]));
+  for (unsigned k = 0; k < 4; ++k)
+    for (Own kind : {OwnThread, OwnCopyAsync}) {
+      Epoch e = epoch(kind, lane, proxiedOwn[k][kind][lane]);
+      e.cta = partOf(e.cta, ownReach(k));
+      p.add(e);
+    }
 }
 
 void Warp::initialised(unsigned lane, Epoch init) {
@@ -305,15 +315,17 @@ struct LaneObserver : Observer {
   const Warp &warp;
   const Grid &grid;
   unsigned lane;
+  Reach reach;
   LaneObserver(const Context &c, unsigned lane, const Instruction &at,
-               Manner how)
-      : warp(c.warp), grid(c.grid), lane(lane) {
+               const Context::Target &where, Manner how)
+      : warp(c.warp), grid(c.grid), lane(lane),
+        reach(where.owner ? sharedOf(where.owner->rank) : Reach::Global) {
     self = warp.epoch(OwnThread, lane, warp.tick);
     site = at.site;
     manner = how;
   }
   bool ordered(Epoch e, bool needsProxy) const override {
-    return warp.laneKnows(lane, e, needsProxy);
+    return warp.laneKnows(lane, e, needsProxy, reach);
   }
   bool inScope(uint32_t cta, Scope scope) const override {
     return grid.inScope(warp.cta->linear, cta, scope) &&
@@ -454,7 +466,7 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
     return;
   if (const KnowledgeRef &k = c.warp.seen[lane])
     for (const Knowledge::Part &part : k->parts)
-      if (part.cta == owner.linear)
+      if ((part.cta & ((1u << ctaBits) - 1)) == owner.linear)
         return;
   c.reportAt(FindingKind::InvalidOperation, at, lane, address,
              "reaches shared memory of a CTA that may not have begun: nothing "
@@ -469,7 +481,7 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
   if (!checks || !where.region || !where.region->shadow)
     return;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
-  LaneObserver by(*this, lane, at, manner);
+  LaneObserver by(*this, lane, at, where, manner);
   if (self)
     by.self = *self;
   // What a copy does to an mbarrier is not its thread's doing: see arriveOn().
@@ -519,7 +531,7 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
     return;
   manner.deferred = true;
   checkMbarriers(c, at, lane, where, address, bytes, manner);
-  LaneObserver by(c, lane, at, manner);
+  LaneObserver by(c, lane, at, where, manner);
   by.self = self;
   touch(c, at, lane, where, address, self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);

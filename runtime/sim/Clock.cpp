@@ -4,10 +4,24 @@
 
 namespace act::runtime::sim {
 
-bool Knowledge::knows(Epoch e) const {
+namespace {
+
+uint32_t ctaOf(const Knowledge::Part &p) {
+  return p.cta & ((1u << ctaBits) - 1);
+}
+Reach reachOf(const Knowledge::Part &p) { return Reach(p.cta >> ctaBits); }
+
+bool isOf(const Knowledge::Part &p, uint32_t cta, Reach reach) {
+  return ctaOf(p) == cta && includes(reachOf(p), reach);
+}
+
+} // namespace
+
+bool Knowledge::knows(Epoch e, Reach reach) const {
   for (const Part &p : parts)
-    if (p.cta == e.cta)
-      return e.agent < p.ticks->size() && (*p.ticks)[e.agent] >= e.tick;
+    if (isOf(p, e.cta, reach) && e.agent < p.ticks->size() &&
+        (*p.ticks)[e.agent] >= e.tick)
+      return true;
   return false;
 }
 
@@ -23,11 +37,11 @@ uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
   return 0;
 }
 
-uint32_t Knowledge::mostTick(uint32_t cta, uint32_t first,
-                             uint32_t count) const {
+uint32_t Knowledge::mostTick(uint32_t cta, uint32_t first, uint32_t count,
+                             Reach reach) const {
   uint32_t most = 0;
   for (const Part &p : parts)
-    if (p.cta == cta)
+    if (isOf(p, cta, reach))
       for (size_t i = first; i < p.ticks->size() && i < first + count; ++i)
         most = std::max(most, (*p.ticks)[i]);
   return most;
@@ -85,6 +99,25 @@ KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b) {
     }
   }
   return isA ? a : isB ? b : result;
+}
+
+KnowledgeRef limited(const KnowledgeRef &k, Reach reach) {
+  if (!k || reach == Reach::All)
+    return k;
+  auto result = std::make_shared<Knowledge>();
+  for (const Knowledge::Part &p : k->parts) {
+    Reach both = includes(reachOf(p), reach) ? reach : reachOf(p);
+    if (!includes(reach, both))
+      continue;
+    uint32_t id = partOf(ctaOf(p), both);
+    auto at = std::find_if(result->parts.begin(), result->parts.end(),
+                           [&](const auto &o) { return o.cta >= id; });
+    if (at != result->parts.end() && at->cta == id)
+      at->ticks = joinTicks(at->ticks, p.ticks);
+    else
+      result->parts.insert(at, {id, p.ticks});
+  }
+  return result;
 }
 
 Gathering::Part &Gathering::part(uint32_t cta) {
@@ -166,6 +199,15 @@ KnowledgeRef Joiner::operator()(const KnowledgeRef &a, const KnowledgeRef &b) {
   Entry &e = entries[next++ % 4];
   e = {a, b, join(a, b)};
   return e.result;
+}
+
+const KnowledgeRef &Limiter::operator()(const KnowledgeRef &k, Reach reach) {
+  if (asked != k || of != reach) {
+    asked = k;
+    of = reach;
+    answer = limited(k, reach);
+  }
+  return answer;
 }
 
 } // namespace act::runtime::sim

@@ -30,6 +30,10 @@
 // Two kinds of knowledge are kept for each thread: `seen` (happens before) and
 // `proxied` (happens before, with a proxy fence on the way), which is what the
 // async proxy needs to know of generic writes.
+//
+// A fence can be for one state space alone (.sync_restrict::shared::cta,
+// fence.proxy.async.global). What is known by it of a CTA stands in a part of
+// its own, for accesses to that space (Reach), and passes on like all else.
 #ifndef ACT_RUNTIME_SIM_CLOCK_H
 #define ACT_RUNTIME_SIM_CLOCK_H
 #include <cstdint>
@@ -57,6 +61,21 @@ inline Epoch unpack(uint64_t p) {
           uint32_t(p) & 0xffffff};
 }
 
+/// Of which memory something is known: all, the cluster's shared memory, or
+/// from Own on that of the CTA of rank reach - Own.
+enum class Reach : uint8_t { All, Global, Shared, Own };
+constexpr Reach sharedOf(uint32_t rank) {
+  return Reach(uint32_t(Reach::Own) + rank);
+}
+constexpr bool includes(Reach wide, Reach narrow) {
+  return wide == narrow || wide == Reach::All ||
+         (wide == Reach::Shared && narrow >= Reach::Own);
+}
+/// What parts of a Knowledge are kept by.
+constexpr uint32_t partOf(uint32_t cta, Reach reach) {
+  return cta | uint32_t(reach) << ctaBits;
+}
+
 class Knowledge;
 using KnowledgeRef = std::shared_ptr<const Knowledge>; // null: knows nothing
 
@@ -64,17 +83,23 @@ class Knowledge {
 public:
   /// Ticks of the agents of one CTA; agents beyond the end are at 0.
   struct Part {
-    uint32_t cta;
+    uint32_t cta; // partOf()
     std::shared_ptr<const std::vector<uint32_t>> ticks;
   };
   std::vector<Part> parts; // ascending cta
-  bool knows(Epoch e) const;
+  /// Whether e is known, as far as it is about memory of `reach`.
+  bool knows(Epoch e, Reach reach = Reach::All) const;
   /// The least tick known of `count` agents from `first` on.
   uint32_t leastTick(uint32_t cta, uint32_t first, uint32_t count) const;
-  /// And the greatest.
-  uint32_t mostTick(uint32_t cta, uint32_t first, uint32_t count) const;
+  /// And the greatest, as to memory of `reach`.
+  uint32_t mostTick(uint32_t cta, uint32_t first, uint32_t count,
+                    Reach reach) const;
 };
-inline bool knows(const KnowledgeRef &k, Epoch e) { return k && k->knows(e); }
+inline bool knows(const KnowledgeRef &k, Epoch e, Reach reach) {
+  return k && k->knows(e, reach);
+}
+/// What k says of memory of `reach`, and of no other.
+KnowledgeRef limited(const KnowledgeRef &k, Reach reach);
 /// The least knowledge that has both; returns an argument when it has it all.
 KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b);
 
@@ -111,6 +136,16 @@ private:
   };
   Entry entries[4];
   unsigned next = 0;
+};
+
+/// limited() with a memory of the last answer, likewise.
+class Limiter {
+public:
+  const KnowledgeRef &operator()(const KnowledgeRef &k, Reach reach);
+
+private:
+  KnowledgeRef asked, answer;
+  Reach of = Reach::All;
 };
 
 } // namespace act::runtime::sim

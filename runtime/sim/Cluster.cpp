@@ -204,7 +204,7 @@ void Cta::checkRegisterChanges() const {
 
 void Cta::checkTouches() {
   for (const auto &[agent, touch] : touches) {
-    if (knows(endSeen.freeze(), touch.by))
+    if (knows(endSeen.freeze(), touch.by, sharedOf(rank)))
       continue;
     Finding f;
     f.kind = FindingKind::InvalidOperation;

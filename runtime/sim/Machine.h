@@ -179,8 +179,8 @@ public:
   std::array<KnowledgeRef, 32> seen, proxied;
   std::array<std::array<uint32_t, 32>, OwnCount> own{}; // known of own agents
   /// Own accesses by the generic proxy (threads, cp.async) up to these ticks
-  /// have a proxy fence behind them.
-  std::array<std::array<uint32_t, 32>, 2> proxiedOwn{};
+  /// have a proxy fence behind them, by its Reach (as far as Own).
+  std::array<std::array<std::array<uint32_t, 32>, 2>, 4> proxiedOwn{};
   /// What a fence leaves to later relaxed writes, and takes from earlier
   /// relaxed reads; by how far the other thread is at most (Scope: its CTA, its
   /// cluster, its GPU). A fence of a narrow scope means nothing farther away.
@@ -193,6 +193,7 @@ public:
   std::array<KnowledgeRef, 32> inits;
   void initialised(unsigned lane, Epoch init);
   Joiner joiner;
+  Limiter limiter;
   /// What `of` knows for certain of groups of 32 agents, the last asked for.
   struct Certain {
     KnowledgeRef of;
@@ -227,6 +228,7 @@ public:
   std::array<uint64_t, 32> clusterToken{};
   uint32_t clusterPassed = 0; // lanes that have waited at it
 
+  Reach ownReach(unsigned k) const; // of proxiedOwn[k]
   uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
   Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
   /// Lane `lane` learns k and p (acquire).
@@ -235,7 +237,8 @@ public:
   /// (release). Call ticked() once after the lanes of an instruction.
   void publish(unsigned lane, Gathering &k, Gathering &p) const;
   void ticked() { ++tick; }
-  bool laneKnows(unsigned lane, Epoch e, bool needsProxy) const;
+  bool laneKnows(unsigned lane, Epoch e, bool needsProxy,
+                 Reach reach = Reach::All) const;
 
   enum class Outcome : uint8_t { Ran, Blocked, Finished };
   /// Runs up to `budget` instructions.

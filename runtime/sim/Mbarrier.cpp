@@ -71,20 +71,22 @@ void Mbarrier::checkLooks() {
       continue;
     const Look &l = looks[thread];
     auto knowsWarp = [&](const Knowledge &k) {
-      return k.mostTick(cta.linear, w * 32, 32) >= l.tick;
+      return k.mostTick(cta.linear, w * 32, 32, sharedOf(cta.rank)) >= l.tick;
     };
     auto byCopy = [&](const Warp &from) {
       bool own = from.cta == &cta && from.index == w;
-      return std::any_of(
-          from.copiesSent.rbegin(), from.copiesSent.rend(),
-          [&](const Warp::Sent &s) {
-            return ((own && s.tick >= l.tick) ||
-                    (s.seen && knowsWarp(*s.seen))) &&
-                   told([&](const Knowledge &k) { return k.knows(s.copy); });
-          });
+      return std::any_of(from.copiesSent.rbegin(), from.copiesSent.rend(),
+                         [&](const Warp::Sent &s) {
+                           return ((own && s.tick >= l.tick) ||
+                                   (s.seen && knowsWarp(*s.seen))) &&
+                                  told([&](const Knowledge &k) {
+                                    return k.knows(s.copy, sharedOf(cta.rank));
+                                  });
+                         });
     };
     auto byWgmma = [&](const Knowledge &k) {
-      return k.knows({cta.linear, 4 * n + w, uint32_t(l.wgmmaGroups + 1)});
+      return k.knows({cta.linear, 4 * n + w, uint32_t(l.wgmmaGroups + 1)},
+                     sharedOf(cta.rank));
     };
     if (told(knowsWarp) || told(byWgmma) ||
         std::any_of(cta.cluster->ctas.begin(), cta.cluster->ctas.end(),
@@ -186,7 +188,8 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
     return bad(m.overwritten ? "operates on an mbarrier that was overwritten"
                              : "operates on an mbarrier that was invalidated");
   // Later operations stand over the init in the shadow, so it is asked here.
-  if (c.checks && !c.warp.laneKnows(lane, m.initialised, false)) {
+  if (c.checks &&
+      !c.warp.laneKnows(lane, m.initialised, false, sharedOf(m.cta.rank))) {
     Finding f = c.finding(FindingKind::Race, at, lane,
                           "operates on an mbarrier that another initialises, "
                           "with nothing to order them");

@@ -46,12 +46,13 @@ Release leave(Context &c, unsigned lane, Order order, Scope scope) {
     return r;
   }
   // A fence of a wide scope tells the near as well.
-  KnowledgeRef told;
+  Warp::Told last;
   for (unsigned d = unsigned(widest) + 1; d-- > 0;) {
     const Warp::Told &t = c.warp.fenced[d][lane];
-    if (t.seen && t.seen != told)
+    if ((t.seen && t.seen != last.seen) ||
+        (t.proxied && t.proxied != last.proxied))
       r.parts.push_back({c.cta.linear, Scope(d), t});
-    told = t.seen;
+    last = t;
   }
   return r;
 }
@@ -190,26 +191,41 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
     c.poll(address, "a word of memory to change");
 }
 
-void fence(Context &c, Order order, Scope scope) {
+namespace {
+
+// What a fence leaves to relaxed writes that follow.
+void tell(Warp &w, unsigned lane, Scope scope, const KnowledgeRef &seen,
+          const KnowledgeRef &proxied) {
+  for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d) {
+    Warp::Told &told = w.fenced[d][lane];
+    told.seen = w.joiner(told.seen, seen);
+    told.proxied = w.joiner(told.proxied, proxied);
+  }
+}
+
+} // namespace
+
+void fence(Context &c, Order order, Scope scope, Reach reach) {
   if (!c.checks)
     return;
   Warp &w = c.warp;
-  unsigned reach = unsigned(std::min(scope, Scope::Gpu));
+  unsigned farthest = unsigned(std::min(scope, Scope::Gpu));
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
       continue;
-    for (unsigned d = 0; isAcquire(order) && d <= reach; ++d) {
+    for (unsigned d = 0; isAcquire(order) && d <= farthest; ++d) {
       Warp::Told &pending = w.pendingAcquire[d][lane];
-      w.learn(lane, pending.seen, pending.proxied);
-      pending = {};
+      w.learn(lane, limited(pending.seen, reach),
+              limited(pending.proxied, reach));
+      if (reach == Reach::All)
+        pending = {};
     }
     if (!isRelease(order))
       continue;
     Gathering seen, proxied;
     w.publish(lane, seen, proxied);
-    Warp::Told told{seen.freeze(), proxied.freeze()};
-    for (unsigned d = 0; d <= reach; ++d)
-      w.fenced[d][lane] = told;
+    tell(w, lane, scope, limited(seen.freeze(), reach),
+         limited(proxied.freeze(), reach));
   }
   w.ticked();
 }
@@ -219,11 +235,8 @@ void fenceInits(Context &c) {
     return;
   Warp &w = c.warp;
   for (unsigned lane = 0; lane < 32; ++lane)
-    for (unsigned d = 0; c.active(lane) && d <= unsigned(Scope::Cluster); ++d) {
-      Warp::Told &told = w.fenced[d][lane];
-      told.seen = w.joiner(told.seen, w.inits[lane]);
-      told.proxied = w.joiner(told.proxied, w.inits[lane]);
-    }
+    if (c.active(lane))
+      tell(w, lane, Scope::Cluster, w.inits[lane], w.inits[lane]);
 }
 
 void orderLanes(Context &c) {
@@ -239,16 +252,40 @@ void orderLanes(Context &c) {
       c.warp.learn(lane, seen.freeze(), proxied.freeze());
 }
 
-void fenceProxy(Context &c) {
+void fenceProxy(Context &c, Reach reach) {
   if (!c.checks)
     return;
   Warp &w = c.warp;
+  auto &own = w.proxiedOwn[unsigned(std::min(reach, Reach::Own))];
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
-      w.proxied[lane] = w.joiner(w.proxied[lane], w.seen[lane]);
-      w.proxiedOwn[OwnThread][lane] = w.tick;
-      w.proxiedOwn[OwnCopyAsync][lane] = w.own[OwnCopyAsync][lane];
+      w.proxied[lane] =
+          w.joiner(w.proxied[lane], w.limiter(w.seen[lane], reach));
+      own[OwnThread][lane] = w.tick;
+      own[OwnCopyAsync][lane] = w.own[OwnCopyAsync][lane];
     }
+  w.ticked();
+}
+
+void fenceGenericToAsync(Context &c, Order order, Scope scope, Reach reach) {
+  if (!c.checks)
+    return;
+  Warp &w = c.warp;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!c.active(lane))
+      continue;
+    if (isRelease(order)) {
+      Gathering seen, proxied;
+      w.publish(lane, seen, proxied);
+      tell(w, lane, scope, nullptr, limited(seen.freeze(), reach));
+      continue;
+    }
+    KnowledgeRef &known = w.proxied[lane];
+    known = w.joiner(known, w.limiter(w.seen[lane], reach));
+    for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d)
+      known =
+          w.joiner(known, limited(w.pendingAcquire[d][lane].proxied, reach));
+  }
   w.ticked();
 }
 

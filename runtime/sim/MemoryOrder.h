@@ -39,14 +39,19 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    unsigned bytes, Order order, Scope scope,
                    const std::function<bool(std::byte *)> &change);
 /// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
-void fence(Context &c, Order order, Scope scope);
+/// `reach`: the memory that a .sync_restrict leaves.
+void fence(Context &c, Order order, Scope scope, Reach reach = Reach::All);
 /// fence.mbarrier_init.release.cluster for the active lanes: a release of what
 /// they initialised, of nothing else (PTX ISA 9.7.13.4).
 void fenceInits(Context &c);
 /// bar.warp.sync: what the active lanes did comes before what they do next.
 void orderLanes(Context &c);
-/// fence.proxy.async for the active lanes.
-void fenceProxy(Context &c);
+/// fence.proxy.async for the active lanes, for memory of `reach`.
+void fenceProxy(Context &c, Reach reach);
+/// fence.proxy.async::generic.order.sync_restrict.scope: the async proxy of who
+/// acquires comes after the generic one of who releases (or is known to who
+/// acquires). Order: Acquire or Release.
+void fenceGenericToAsync(Context &c, Order order, Scope scope, Reach reach);
 
 } // namespace act::runtime::sim
 #endif

@@ -271,7 +271,9 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     // where one was only initialised: Triton makes such, and it goes well).
     bool needsProxy =
         wrote && m.async && !m.object && (!isAsync(manner) || isObject(manner));
-    if (by.ordered(e, needsProxy))
+    // A fence.proxy.async::generic orders for the async proxy alone.
+    if (by.ordered(e, needsProxy) ||
+        (m.async && !needsProxy && by.ordered(e, true)))
       return;
     if (m.strong && isStrong(manner) && by.inScope(e.cta, scopeOf(manner)))
       return;

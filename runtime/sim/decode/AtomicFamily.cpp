@@ -220,19 +220,43 @@ void decodeRed(Decoder &d) {
 
 // ---- fences
 
+struct Fence { // as Instruction::options
+  Order order = Order::AcquireRelease;
+  Scope scope = Scope::System;
+  Reach reach = Reach::All; // Own: of the CTA that executes it
+  explicit Fence(Order order, Scope scope, Reach reach)
+      : order(order), scope(scope), reach(reach) {}
+  explicit Fence(uint32_t options)
+      : order(Order(options & 0xff)), scope(Scope(options >> 8 & 0xff)),
+        reach(Reach(options >> 16)) {}
+  uint32_t options() const {
+    return uint32_t(order) | uint32_t(scope) << 8 | uint32_t(reach) << 16;
+  }
+  Reach in(const Cta &cta) const {
+    return reach == Reach::Own ? sharedOf(cta.rank) : reach;
+  }
+};
+
 Step fenceStep(Context &c, const Instruction &i) {
-  fence(c, Order(i.options & 0xff), Scope(i.options >> 8));
+  Fence f(i.options);
+  fence(c, f.order, f.scope, f.in(c.cta));
   return Step::Next;
 }
 
-void decodedFence(Decoder &d, Order order, Scope scope) {
-  d.begin(fenceStep, Class::Barrier);
-  d.current().options = uint32_t(order) | uint32_t(scope) << 8;
+Step proxyStep(Context &c, const Instruction &i) {
+  fenceProxy(c, Fence(i.options).in(c.cta));
+  return Step::Next;
 }
 
-Step proxyStep(Context &c, const Instruction &) {
-  fenceProxy(c);
+Step genericToAsyncStep(Context &c, const Instruction &i) {
+  Fence f(i.options);
+  fenceGenericToAsync(c, f.order, f.scope, f.in(c.cta));
   return Step::Next;
+}
+
+void decodedFence(Decoder &d, Handler step, Fence fence) {
+  d.begin(step, Class::Barrier);
+  d.current().options = fence.options();
 }
 
 Step initsStep(Context &c, const Instruction &) {
@@ -241,6 +265,22 @@ Step initsStep(Context &c, const Instruction &) {
 }
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
+
+// .sync_restrict::space, if it is there: a release of one's own CTA's shared
+// memory, or an acquire of the cluster's, and nothing else (PTX ISA 9.7.13.4).
+Reach syncRestrict(Decoder &d, bool acquires, bool releases) {
+  int space =
+      d.oneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  if (space < 0)
+    return Reach::All;
+  d.require(90, 86);
+  if (acquires == releases || acquires != (space == 1))
+    d.fail("'.sync_restrict::shared::cta' is for .release, "
+           "'.sync_restrict::shared::cluster' for .acquire");
+  if (!d.peek("cluster"))
+    d.fail("'.sync_restrict' needs the scope .cluster");
+  return space == 0 ? Reach::Own : Reach::Shared;
+}
 
 // fence{.sem}.scope; fence.proxy.kind; fence.mbarrier_init.release.cluster
 void decodeFence(Decoder &d) {
@@ -261,21 +301,33 @@ void decodeFence(Decoder &d) {
     int order = d.oneOf({"acquire", "release"}, kind == 3);
     if (kind == 3)
       return decodeTensorMapFence(d, order == 0);
-    if (order >= 0)
-      d.scope(Scope::System);
-    d.oneOf({"global", "shared::cta", "shared::cluster",
-             "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-    return d.begin(kind == 1 ? proxyStep : nothing, Class::Barrier);
+    if (kind == 2) {
+      Reach reach = syncRestrict(d, order == 0, order == 1);
+      if (reach == Reach::All)
+        return d.fail("'fence.proxy.async::generic' needs .sync_restrict");
+      return decodedFence(d, genericToAsyncStep,
+                          Fence(order == 0 ? Order::Acquire : Order::Release,
+                                d.scope(Scope::Cluster), reach));
+    }
+    int space =
+        kind == 1 ? d.oneOf({"global", "shared::cta", "shared::cluster"}) : -1;
+    return decodedFence(d, kind == 1 ? proxyStep : nothing,
+                        Fence(Order::AcquireRelease, Scope::System,
+                              space < 0    ? Reach::All
+                              : space == 0 ? Reach::Global
+                              : space == 1 ? Reach::Own
+                                           : Reach::Shared));
   }
   d.require(70, 60);
   int order = d.oneOf({"sc", "acq_rel", "acquire", "release"});
-  Scope scope = d.scope(Scope::System);
-  d.oneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  decodedFence(d,
-               order == 2   ? Order::Acquire
-               : order == 3 ? Order::Release
-                            : Order::AcquireRelease,
-               scope);
+  Reach reach = syncRestrict(d, order == 2, order == 3);
+  if (!d.peek("cta") && !d.peek("cluster") && !d.peek("gpu") && !d.peek("sys"))
+    return d.fail("'" + d.tree().spelling() + "' needs a scope");
+  decodedFence(d, fenceStep,
+               Fence(order == 2   ? Order::Acquire
+                     : order == 3 ? Order::Release
+                                  : Order::AcquireRelease,
+                     d.scope(Scope::System), reach));
 }
 
 void decodeMembar(Decoder &d) {
@@ -285,10 +337,12 @@ void decodeMembar(Decoder &d) {
     return;
   }
   int scope = d.oneOf({"cta", "gl", "sys"}, true);
-  decodedFence(d, Order::AcquireRelease,
-               scope == 0   ? Scope::Cta
-               : scope == 1 ? Scope::Gpu
-                            : Scope::System);
+  decodedFence(d, fenceStep,
+               Fence(Order::AcquireRelease,
+                     scope == 0   ? Scope::Cta
+                     : scope == 1 ? Scope::Gpu
+                                  : Scope::System,
+                     Reach::All));
 }
 
 } // namespace

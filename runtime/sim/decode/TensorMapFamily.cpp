@@ -184,7 +184,7 @@ void decodeTensorMap(Decoder &d) {
 // ---- fence.proxy.tensormap
 
 Step release(Context &c, const Instruction &i) {
-  fenceProxy(c);
+  fenceProxy(c, Reach::Global);
   fence(c, Order::Release, Scope(i.options));
   return Step::Next;
 }
@@ -241,8 +241,8 @@ struct MapObserver : Observer {
   }
   bool ordered(Epoch e, bool needsProxy) const override {
     for (const auto *a : acquires)
-      if (knows(a->known, e))
-        return !needsProxy || c.warp.laneKnows(lane, e, true);
+      if (knows(a->known, e, Reach::Global))
+        return !needsProxy || c.warp.laneKnows(lane, e, true, Reach::Global);
     return false;
   }
   bool inScope(uint32_t, Scope) const override { return false; }

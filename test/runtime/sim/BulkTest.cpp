@@ -139,6 +139,49 @@ TEST(Bulk, StoresBehindAProxyFence) {
   EXPECT_TRUE(unordered.finds(FindingKind::Race, "reads what another writes"));
 }
 
+// PTX ISA 9.7.13.4: a proxy fence of one state space orders that alone.
+TEST(Bulk, ProxyFencesAreOfAStateSpace) {
+  auto unfenced = [](Kernel k) {
+    EXPECT_TRUE(k.run()) << k.error;
+    bool found = k.finds(FindingKind::Race, "without a proxy fence");
+    EXPECT_EQ(k.findings.empty(), !found) << k.told();
+    return found;
+  };
+  // Thread 0 writes what its copy takes: from shared memory, from global.
+  const std::string start = "@%p0 st.global.u32 [%rd0], 7;\n";
+  for (const char *space :
+       {"", ".shared::cta", ".shared::cluster", ".global"}) {
+    const std::string name = space,
+                      between = "fence.proxy.async" + name + ";\n";
+    EXPECT_EQ(
+        unfenced(loading(fill + between + sync + store + commit + done, "")),
+        name == ".global")
+        << name;
+    EXPECT_EQ(
+        unfenced(loading(fill + (sync + between) + store + commit + done, "")),
+        name == ".global")
+        << name;
+    EXPECT_EQ(unfenced(loading(start + between + expect(128) + load + landed)),
+              name == ".shared::cta" || name == ".shared::cluster")
+        << name;
+  }
+  // From the generic to the async proxy: by who releases, or who acquires.
+  const std::string released = "fence.proxy.async::generic.release."
+                               "sync_restrict::shared::cta.cluster;\n",
+                    acquired = "fence.proxy.async::generic.acquire."
+                               "sync_restrict::shared::cluster.cluster;\n",
+                    meet = "barrier.cluster.arrive.relaxed;\n"
+                           "barrier.cluster.wait.acquire;\n";
+  Kernel both =
+      loading(fill + released + meet + acquired + store + commit + done, "");
+  EXPECT_TRUE(both.runClean(6)) << both.told();
+  Kernel taker = loading(fill + (sync + acquired) + store + commit + done, "");
+  EXPECT_TRUE(taker.runClean(6)) << taker.told();
+  Kernel none = loading(fill + meet + acquired + store + commit + done, "");
+  ASSERT_TRUE(none.run());
+  EXPECT_TRUE(none.finds(FindingKind::Race, "")) << none.told();
+}
+
 TEST(Bulk, BuffersAreFreeWhenTheyAreRead) {
   std::string again = "st.shared.u32 [%r4], 1;\n";
   Kernel good =

@@ -278,6 +278,97 @@ TEST(Cluster, FenceOfInitsTellsOfThoseAlone) {
   }
 }
 
+// Thread 0 writes a word of its CTA's shared memory, one of the other's and a
+// global one; after a barrier that orders nothing the other CTA reads one.
+std::string confided(const std::string &released, const std::string &acquired,
+                     const std::string &reads) {
+  return R"(
+    setp.eq.u32 q, t, 0;
+    mad.wide.u32 a, rank, 4, out;
+    mad.wide.u32 b, other, 4, out;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mapa.shared::cluster.u32 x, box, other;
+    @q st.shared.b32 [box], rank;
+    @q st.shared::cluster.b32 [x+4], rank;
+    @q st.global.b32 [a], rank;
+    )" + released +
+         "\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait" + acquired +
+         "\n" + reads + "\n" + sync;
+}
+
+// PTX ISA 9.7.13.4: .sync_restrict::shared::cta is for objects of the own CTA's
+// shared memory, .sync_restrict::shared::cluster for those of the cluster's.
+TEST(Cluster, RestrictedFencesTellOfSharedMemoryAlone) {
+  const std::string released = "@q fence.release.sync_restrict::shared::cta."
+                               "cluster;",
+                    own = "ld.shared::cluster.b32 y, [x];",
+                    others = "ld.shared.b32 y, [box+4];",
+                    global = "ld.global.b32 y, [b];";
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    auto races = [&](const std::string &body) {
+      Ran r = runKernel("", body, {2, 2, 32}, seed);
+      EXPECT_EQ(r.error, "") << body;
+      EXPECT_EQ(r.findings.empty(), !r.has(FindingKind::Race)) << r.all();
+      return r.has(FindingKind::Race, "reads what another writes");
+    };
+    EXPECT_FALSE(races(confided(released, ".acquire;", own)));
+    EXPECT_TRUE(races(confided(released, ".acquire;", others)));
+    EXPECT_TRUE(races(confided(released, ".acquire;", global)));
+    EXPECT_TRUE(races(confided("", ".acquire;", own)));
+    for (const std::string &reads : {own, others, global}) {
+      EXPECT_FALSE(
+          races(confided("@q fence.release.cluster;", ".acquire;", reads)));
+      // A whole fence remains one when a restricted one follows.
+      EXPECT_FALSE(races(confided("@q fence.release.cluster;" + released,
+                                  ".acquire;", reads)));
+    }
+    // What was told of one kind of memory is passed on as that.
+    EXPECT_FALSE(races(confided(released, ".acquire;", "bar.sync 0;" + own)));
+    EXPECT_TRUE(races(confided(released, ".acquire;", "bar.sync 0;" + global)));
+  }
+}
+
+TEST(Cluster, RestrictedFencesTakeOfSharedMemoryAlone) {
+  // The letters' wait, relaxed, with a fence behind it; and a global word that
+  // goes with each letter.
+  auto with = [](const std::string &fence, bool global) {
+    std::string s = replaced(letters, ".acquire.cluster.shared::cta",
+                             ".relaxed.cluster.shared::cta");
+    s = replaced(s, "@!p bra WAIT;\n", "@!p bra WAIT;\n    " + fence + "\n");
+    if (!global)
+      return s;
+    s = replaced(s, "    mov.u32 i, 0;\n",
+                 "    mov.u32 i, 0;\n    mad.wide.u32 a, rank, 4, out;\n"
+                 "    mad.wide.u32 b, other, 4, out;\n");
+    s = replaced(s, "    st.shared::cluster.b32 [x], i;\n",
+                 "    st.shared::cluster.b32 [x], i;\n"
+                 "    @q st.global.b32 [a], i;\n");
+    return replaced(
+        s, "    ld.shared.b32 x, [x];\n",
+        "    ld.shared.b32 x, [x];\n    ld.global.b32 rank, [b];\n");
+  };
+  const std::string shared =
+      "fence.acquire.sync_restrict::shared::cluster.cluster;";
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    EXPECT_EQ(runKernel("", with(shared, false), {2, 2, 32}, seed).all(), "");
+    EXPECT_EQ(
+        runKernel("", with("fence.acquire.cluster;", true), {2, 2, 32}, seed)
+            .all(),
+        "");
+    // What the restricted one leaves, a whole one takes.
+    EXPECT_EQ(runKernel("", with(shared + "fence.acquire.cluster;", true),
+                        {2, 2, 32}, seed)
+                  .all(),
+              "");
+    Ran r = runKernel("", with(shared, true), {2, 2, 32}, seed);
+    EXPECT_TRUE(r.has(FindingKind::Race, "reads what another writes"))
+        << r.all();
+    for (const Finding &f : r.findings)
+      EXPECT_EQ(f.where.find("shared"), std::string::npos) << f.str();
+  }
+}
+
 // ---- how long shared memory lives
 
 const std::string glance = R"(

@@ -307,10 +307,27 @@ def tensor_maps():
                     f"{'.' if order else ''}{order}{end}")
             for rest in ("", " [r], 128", " [r], 64", " [x], 128", " [r]"):
                 yield f"{word}{rest};"
+
+
+def fences():
     for kind in ("alias", "async", "async.global", "async.shared::cta",
                  "async.shared::cluster", "async.shared", "async.local",
                  "tensormap"):
         yield f"fence.proxy.{kind};"
+    scopes = ("", ".cta", ".cluster", ".gpu", ".sys")
+    restricts = ("", ".sync_restrict::shared::cta",
+                 ".sync_restrict::shared::cluster")
+    for scope in scopes:
+        for restrict in restricts:
+            for order in ("", ".sc", ".acq_rel", ".acquire", ".release"):
+                yield f"fence{order}{restrict}{scope};"
+                if order not in (".sc", ".acq_rel"):
+                    yield f"fence.proxy.async::generic{order}{restrict}{scope};"
+        for order in ("", ".acquire", ".release"):
+            yield f"fence.mbarrier_init{order}{scope};"
+    for level in ("", ".cta", ".gl", ".sys", ".gpu", ".cluster",
+                  ".proxy.alias", ".proxy.async", ".proxy"):
+        yield f"membar{level};"
 
 
 def differs(spelling):
@@ -350,7 +367,8 @@ def main():
     arguments = parser.parse_args()
     spellings = list(dict.fromkeys(
         s for family in (arithmetic, bits, comparisons, conversions, exchanges,
-                         moves, copies, tensor_maps) for s in family() if not differs(s)))
+                         moves, copies, tensor_maps, fences)
+        for s in family() if not differs(s)))
     masks = [0] * len(spellings)
     for k, (target, version) in enumerate(settings):
         for i, taken in enumerate(judge(arguments.ptxas, target, version,
