@@ -332,6 +332,7 @@ void decodeFence(Decoder &d) {
 
 void decodeMembar(Decoder &d) {
   if (d.take("proxy")) {
+    d.require(60, 75);
     d.oneOf({"alias"}, true);
     d.begin(nothing, Class::Barrier);
     return;
