@@ -89,7 +89,7 @@ struct ShareConversions
 
   void run(Block &block) {
     if (isFull(block))
-      return;
+      return shareEachAlone(block);
     DominanceInfo dominance(block.getParentOp());
     Group group;
     Operation *first = nullptr;
@@ -113,6 +113,17 @@ struct ShareConversions
       group[v].push_back(conversion);
     }
     close();
+  }
+
+  // Each block behind a barrier of its own: what is stored need not stay in
+  // registers until its last use.
+  void shareEachAlone(Block &block) {
+    llvm::MapVector<Value, Group> groups;
+    for (auto conversion : block.getOps<ConvertLayoutOp>())
+      if (Value v = movedBlock(conversion))
+        groups[v][v].push_back(conversion);
+    for (auto &[v, group] : groups)
+      share(group, group[v].front());
   }
 };
 
