@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -165,6 +167,20 @@ public:
   virtual Status unregisterHost(void *address) { return free(address); }
   /// Whether free() would take the address.
   virtual bool isAllocation(const void *address) const = 0;
+  /// An allocation that was handed to others (actrt_to_dlpack): only they free
+  /// it, until they give it back. lend() is false when it is lent already.
+  bool lend(const void *address) {
+    std::lock_guard<std::mutex> guard(lending);
+    return lent.insert(address).second;
+  }
+  bool isLent(const void *address) const {
+    std::lock_guard<std::mutex> guard(lending);
+    return lent.count(address) != 0;
+  }
+  void takeBack(const void *address) {
+    std::lock_guard<std::mutex> guard(lending);
+    lent.erase(address);
+  }
   /// Says that others than this interface write the range.
   virtual void writtenByOthers(void *, uint64_t) {}
   /// An error unless the range lies within one allocation.
@@ -187,6 +203,10 @@ public:
   }
   virtual Findings findings() const { return {}; }
   virtual void clearFindings() {}
+
+private:
+  mutable std::mutex lending;
+  std::set<const void *> lent;
 };
 
 struct DeviceOptions {

@@ -238,8 +238,9 @@ typedef struct actrt_argument {
 
 /* A host kernel has the signature of include/act/Artifact/Step.h and is called
  * for every block in [0, grid x * y * z); `block` is for the other devices.
- * shared_bytes is the dynamic part. A PTX kernel is given exactly the
- * parameters that it declares, each of the declared size. */
+ * shared_bytes is the dynamic part. A dimension of 0 is 1, but for grid[0]. A
+ * PTX kernel is given exactly the parameters that it declares, each of the
+ * declared size. */
 typedef struct actrt_launch_shape {
   size_t struct_size;
   uint32_t grid[3], block[3];

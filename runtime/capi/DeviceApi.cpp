@@ -107,6 +107,9 @@ actrt_status actrt_free(actrt_device device, void *address) {
     auto d = findDevice(device);
     if (!d)
       return ACTRT_INVALID_HANDLE;
+    if (d->isLent(address))
+      return invalid("the allocation belongs to a DLPack tensor, whose deleter "
+                     "frees it");
     auto s = d->free(address);
     return s ? ACTRT_SUCCESS : fail(ACTRT_INVALID_ARGUMENT, s.error().str());
   });

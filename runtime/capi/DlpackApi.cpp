@@ -34,6 +34,7 @@ static constexpr Word words[] = {
 
 static void deleteExported(DLManagedTensor *self) {
   auto *e = reinterpret_cast<Exported *>(self->manager_ctx);
+  e->device->takeBack(e->tensor.dl_tensor.data);
   (void)e->device->free(e->tensor.dl_tensor.data);
   delete e;
 }
@@ -185,6 +186,7 @@ actrt_status actrt_from_dlpack(actrt_device device, DLManagedTensor *tensor,
       *address = tensor->dl_tensor.data;
       *type = t;
       guard.kept = true;
+      d->takeBack(*address);
       delete exported;
       return ACTRT_SUCCESS;
     }
@@ -230,6 +232,8 @@ actrt_status actrt_to_dlpack(actrt_device device, void *address,
     DeviceInfo info = d->info();
     t.device = {info.kind == "cuda" ? kDLCUDA : kDLCPU,
                 static_cast<int32_t>(info.kind == "cuda" ? info.ordinal : 0)};
+    if (!d->lend(address))
+      return invalid("the allocation belongs to a DLPack tensor already");
     d->writtenByOthers(address, *bytes);
     e->device = d;
     e->tensor.manager_ctx = e.get();

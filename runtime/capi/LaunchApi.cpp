@@ -11,9 +11,12 @@ using namespace act::runtime;
 static constexpr uint32_t maximumValueBytes = 32764;
 
 static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
-  if (!shape)
-    return Error{"the launch has no shape", ""};
+  if (!shape || shape->struct_size < offsetof(actrt_launch_shape, cluster))
+    return Error{"the launch has no shape, or its struct_size is too small",
+                 ""};
   actrt_launch_shape given = readStruct(shape);
+  if (given.grid[0] == 0)
+    return Error{"the launch's grid has no size", ""};
   LaunchShape out;
   uint64_t blocks = 1;
   bool clustered = given.cluster[0] || given.cluster[1] || given.cluster[2];
@@ -125,6 +128,8 @@ actrt_status actrt_tensor_map_encode_tiled(actrt_device device,
     if (!d->runsPtx())
       return fail(ACTRT_UNSUPPORTED,
                   "device " + d->info().name + " has no tensor maps");
+    if (tensor->struct_size < sizeof *tensor)
+      return invalid("the tensor's struct_size is too small");
     actrt_tiled_tensor given = readStruct(tensor);
     TiledTensor t;
     t.type = static_cast<TensorMapType>(given.dtype);

@@ -154,8 +154,13 @@ std::string Grid::describe(const Cta &cta, uint64_t address) const {
     std::string s = "shared memory";
     if (rank)
       s += " of CTA " + std::to_string(rank - 1) + " of the cluster";
-    return s + " + " + std::to_string(a & ((1u << sharedRankShift) - 1)) +
-           " (of " + std::to_string(cta.shared.bytes) + " bytes)";
+    uint64_t offset = a & ((1u << sharedRankShift) - 1);
+    s += " + " + std::to_string(offset) + " (of " +
+         std::to_string(cta.shared.bytes) + " bytes)";
+    for (const FunctionCode::SharedVariable &v : kernel->sharedVariables)
+      if (offset >= v.offset && offset - v.offset < v.bytes)
+        return s + ", " + v.name + " + " + std::to_string(offset - v.offset);
+    return s;
   }
   if (isLocalAddress(address))
     return "local memory + " + std::to_string(address - localWindow);

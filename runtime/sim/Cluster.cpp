@@ -171,8 +171,21 @@ void Cluster::reportWaiting(FindingKind kind) const {
         const Instruction &i = f.frame->function->code[f.pc];
         Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
         bool polls = f.polled && f.steps - f.polledSteps < lookRange;
+        // Lanes of a warp that stand at different instructions for all of it.
+        bool apart = i.flags & flagAligned && f.waitingFor && !f.barrier &&
+                     f.mask != warp->liveLanes;
         std::string what =
-            f.waitingFor ? "waits for " + std::string(f.waitingFor)
+            apart ? "stands at an instruction that its whole warp must execute "
+                    "together; its other lanes wait elsewhere"
+            : f.barrier
+                ? "waits for barrier " +
+                      std::to_string(f.barrier - cta->barriers.data()) +
+                      ", to which " + std::to_string(f.barrier->arrived) +
+                      " of " +
+                      (f.barrier->expected ? std::to_string(f.barrier->expected)
+                                           : "all") +
+                      " threads have come"
+            : f.waitingFor ? "waits for " + std::string(f.waitingFor)
             : polls && f.mbarrier
                 ? "waits for " + f.mbarrier->describe(f.mbarrierPhase)
             : polls ? "waits for " + std::string(f.polled)
@@ -180,7 +193,10 @@ void Cluster::reportWaiting(FindingKind kind) const {
         uint64_t address = f.waitingFor ? f.waitingAddress
                            : polls      ? f.polledAddress
                                         : 0;
-        if (address)
+        if (apart)
+          c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(f.mask),
+                   what);
+        else if (address)
           c.reportAt(kind, i, __builtin_ctz(f.mask), address, what);
         else
           c.report(kind, i, __builtin_ctz(f.mask), what);

@@ -48,6 +48,7 @@ class Cluster;
 class Cta;
 class Warp;
 struct Mbarrier;
+struct Barrier;
 
 /// Local memory of a thread, all its calls together (the hardware's limit).
 constexpr uint64_t localLimit = 512 * 1024;
@@ -61,6 +62,9 @@ struct Frame {
   uint32_t depth = 0;    // of calls; 0: the kernel
   const Instruction *call = nullptr;
   uint64_t localBase = 0; // of the function's .local variables
+  /// Lanes that used alloca in it, and their Warp::stackTop before.
+  uint32_t allocated = 0;
+  std::array<uint32_t, 32> stackAtEntry;
   std::unique_ptr<std::byte[]> storage;
   std::byte *registers = nullptr; // 64-byte aligned
   Definedness defined;
@@ -83,6 +87,7 @@ struct Fragment {
   uint64_t signature = 0;   // at a .sync: only equal ones meet
   const char *waitingFor = nullptr; // "barrier 1", for messages
   uint64_t waitingAddress = 0;
+  const Barrier *barrier = nullptr; // that it waits for
   // It looked at something that had not changed: what, when (steps), and for
   // an mbarrier which phase.
   const char *polled = nullptr;
@@ -98,7 +103,8 @@ struct Fragment {
 
 /// A CTA barrier (bar.sync 0 ... 15).
 struct Barrier {
-  uint32_t expected = 0, arrived = 0; // threads
+  uint32_t expected = 0, arrived = 0; // threads; expected 0: all
+  bool reduces = false;               // bar.red, not bar.sync or bar.arrive
   uint64_t generation = 0;
   bool reduceAnd = true, reduceOr = false; // bar.red, so far
   uint32_t reduceCount = 0;
@@ -171,6 +177,8 @@ public:
   uint32_t registerChanges = 0; // setmaxnreg executed
   Region *lastRegion = nullptr; // of global memory: found again quickly
   std::byte *local = nullptr;   // [lane][localLimit], mapped when first needed
+  /// Of each lane's local memory, where what alloca took begins.
+  std::array<uint32_t, 32> stackTop;
   Counters *counters = nullptr;
   Random random;
 
@@ -228,7 +236,7 @@ public:
   std::array<uint64_t, 32> clusterToken{};
   uint32_t clusterPassed = 0; // lanes that have waited at it
 
-  Reach ownReach(unsigned k) const; // of proxiedOwn[k]
+  Reach ownReach(unsigned k) const;              // of proxiedOwn[k]
   uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
   Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
   /// Lane `lane` learns k and p (acquire).
@@ -252,6 +260,7 @@ public:
   void exit(uint32_t lanes);
   /// Maps local memory; false when a stack of `bytes` is too deep.
   bool needLocal(uint64_t bytes);
+  Warp() { stackTop.fill(localLimit); }
   ~Warp();
 
 private:

@@ -126,6 +126,11 @@ struct FunctionCode {
   std::vector<Placement> parameters, results, variables;
   uint64_t dynamicSharedOffset = 0; // where .extern .shared starts
   KernelInfo kernel;                // entries
+  struct SharedVariable {
+    std::string name;
+    uint64_t offset, bytes;
+  };
+  std::vector<SharedVariable> sharedVariables; // of a kernel, with sizes
   std::vector<std::vector<uint32_t>> branchTargets;
 };
 
@@ -137,8 +142,6 @@ public:
   std::vector<FunctionCode> functions; // as in tree->functions
   std::vector<ptx::Location> sites;    // of Instruction::site
   std::vector<std::string> spellings;  // likewise
-  uint64_t staticSharedBytes = 0;      // of module-level .shared variables
-  uint64_t dynamicSharedOffset = 0; // where .extern .shared starts: per entry
   std::vector<void *> variables; // device address of tree->variables[i]; null
                                  // for shared ones
   std::vector<Placement> placements; // of tree->variables[i] (shared ones)

@@ -92,11 +92,8 @@ LoadedModule::~LoadedModule() {
 
 Result<KernelInfo> LoadedModule::kernel(const std::string &name) const {
   for (const FunctionCode &f : decoded->functions)
-    if (f.isEntry && f.name == name) {
-      KernelInfo info = f.kernel;
-      info.sharedBytes = decoded->staticSharedBytes;
-      return info;
-    }
+    if (f.isEntry && f.name == name)
+      return f.kernel;
   return Error{"no kernel '" + name + "' in " + decoded->name, ""};
 }
 
@@ -210,7 +207,7 @@ Result<LaunchReport> Simulator::launch(const LoadedModule &module,
       code = &f;
   uint64_t shared = code->dynamicSharedOffset + request.dynamicSharedBytes;
   if (!request.dynamicSharedBytes)
-    shared = program.staticSharedBytes;
+    shared = info->sharedBytes;
   if (shared > machine.sharedBytesPerBlock)
     return bad(std::to_string(shared) + " bytes of shared memory; " +
                machine.name + " has " +

@@ -49,7 +49,7 @@ Warp::~Warp() {
 }
 
 bool Warp::needLocal(uint64_t bytes) {
-  if (bytes > localLimit)
+  if (bytes > *std::min_element(stackTop.begin(), stackTop.end()))
     return false;
   if (!local && bytes) {
     void *p = mmap(nullptr, 32 * localLimit, PROT_READ | PROT_WRITE,
@@ -233,6 +233,7 @@ void Warp::finishMeeting(const Instruction &at) {
         f.blocked = false;
         f.members = 0;
         f.waitingFor = nullptr;
+        f.barrier = nullptr;
         break;
       }
   met.clear();
@@ -353,6 +354,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       again.arrived = false;
       again.members = 0;
       again.waitingFor = nullptr;
+      again.barrier = nullptr;
     } else if (step == Step::Jumped) {
       ++fragments[current].steps;
       if (fragments.size() > fragmentCount) {

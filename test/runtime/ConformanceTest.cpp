@@ -213,6 +213,23 @@ TEST_P(Conformance, LaunchRunsEveryBlockOnce) {
   EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_SUCCESS);
 }
 
+TEST_P(Conformance, LaunchesHaveASize) {
+  actrt_module m = loadKernels();
+  actrt_stream s = nullptr;
+  ASSERT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
+  actrt_function f = nullptr;
+  ASSERT_EQ(actrt_function_get(m, "count_block", &f), ACTRT_SUCCESS);
+  auto *counts = allocateZeros<int32_t>(1);
+  actrt_argument a = pointer(counts);
+  actrt_launch_shape shape = grid(0);
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
+  shape = grid(1);
+  for (size_t size : {size_t(0), size_t(8), size_t(20)}) {
+    shape.struct_size = size;
+    EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
+  }
+}
+
 TEST_P(Conformance, ScalarsArriveWithTheirTypes) {
   actrt_module m = loadKernels();
   actrt_stream s = nullptr;

@@ -144,6 +144,24 @@ TEST_F(Dlpack, AnAllocationLeavesAndComesHome) {
   out->deleter(out);
 }
 
+TEST_F(Dlpack, WhatHasLeftIsNotOursToFree) {
+  void *mine = nullptr;
+  ASSERT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);
+  actrt_type t{};
+  t.dtype = ACTRT_DTYPE_F32;
+  t.rank = 1;
+  t.shape[0] = 16;
+  DLManagedTensor *out = nullptr, *again = nullptr;
+  ASSERT_EQ(actrt_to_dlpack(device, mine, &t, &out), ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_free(device, mine), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(actrt_to_dlpack(device, mine, &t, &again), ACTRT_INVALID_ARGUMENT);
+  ASSERT_EQ(actrt_from_dlpack(device, out, &address, &type), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_to_dlpack(device, mine, &t, &out), ACTRT_SUCCESS)
+      << actrt_last_error();
+  out->deleter(out);
+  EXPECT_EQ(actrt_free(device, mine), ACTRT_INVALID_ARGUMENT); // gone
+}
+
 TEST_F(Dlpack, OnlyWholeAllocationsLeave) {
   void *mine = nullptr;
   ASSERT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);

@@ -96,9 +96,16 @@ Step barrierStep(Context &c, const Instruction &i) {
                    (wanted ? std::to_string(wanted) : "all") +
                    " threads where others came with " +
                    (b.expected ? std::to_string(b.expected) : "all"));
+    bool reduces = t.kind >= Kind::RedPopc;
+    if (b.arrived && b.reduces != reduces)
+      c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
+               "comes to barrier " + std::to_string(index) +
+                   (reduces ? " to reduce, where others came without a value"
+                            : " without a value, where others came to reduce"));
+    b.reduces = reduces;
     b.expected = wanted;
     b.site = i.site;
-    if (t.kind >= Kind::RedPopc) {
+    if (reduces) {
       uint32_t p = c.predicate(t.predicate);
       p = (t.negated ? ~p : p) & c.mask;
       b.reduceAnd &= p == c.mask;
@@ -135,6 +142,7 @@ Step barrierStep(Context &c, const Instruction &i) {
     if (!c.fragment.waitingFor)
       ++c.warp.counters->barrierWaits;
     c.fragment.waitingFor = "a barrier";
+    c.fragment.barrier = &b;
     return Step::Blocked;
   }
   if (c.checks)

@@ -208,6 +208,10 @@ Step returnFrom(Context &c, const Instruction &i) {
                     c.warp.local + lane * localLimit + frame.localBase +
                         f.results[k].offset,
                     std::min(call.results[k].bytes, f.results[k].bytes));
+  for (uint32_t left = c.mask & frame.allocated; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    c.warp.stackTop[lane] = frame.stackAtEntry[lane];
+  }
   FrameRef caller = frame.caller;
   uint32_t pc = frame.returnPc;
   if (c.mask == c.fragment.mask) {

@@ -6,6 +6,7 @@
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/RegisterPressure.h"
+#include "runtime/sim/decode/SharedLayout.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -42,6 +43,7 @@ const Families &families() {
     registerCopy(f);
     registerTensorMap(f);
     registerCluster(f);
+    registerStack(f);
     return f;
   }();
   return all;
@@ -66,6 +68,18 @@ const char *typeClass(const ptx::Instruction &instruction) {
   return "/int";
 }
 
+/// The PTX version in which a target came, times ten (PTX ISA 11.1.2).
+uint32_t firstVersion(uint32_t sm, char suffix) {
+  static constexpr struct {
+    uint32_t sm, version, withSuffix;
+  } known[] = {{75, 63, 0}, {80, 70, 0}, {86, 71, 0}, {87, 74, 0},
+               {88, 90, 0}, {89, 78, 0}, {90, 78, 80}};
+  for (const auto &k : known)
+    if (k.sm == sm)
+      return suffix ? k.withSuffix : k.version;
+  return 0;
+}
+
 Decode familyOf(const ptx::Instruction &instruction) {
   auto it = families().find(instruction.root);
   if (it == families().end())
@@ -82,47 +96,24 @@ struct ProgramDecoder {
     return {message, program.name + ":" + std::to_string(where.line)};
   }
 
-  Status placeShared() {
-    // Shared variables of all functions stand one after the other; what is
-    // declared without a size starts behind them, for every kernel.
-    program.placements.resize(program.tree->variables.size());
-    for (size_t i = 0; i < program.tree->variables.size(); ++i)
-      if (Status s = place(program.tree->variables[i], program.placements[i]);
-          !s)
-        return s;
+  // Offsets come later, when all are known (SharedLayout.h).
+  void placeVariables() {
+    auto placed = [](const std::vector<ptx::Variable> &variables) {
+      std::vector<Placement> all;
+      for (const ptx::Variable &v : variables)
+        all.push_back({v.space, 0, v.bytes});
+      return all;
+    };
+    program.placements = placed(program.tree->variables);
     for (size_t i = 0; i < program.tree->functions.size(); ++i) {
       const ptx::Function &f = program.tree->functions[i];
-      FunctionCode &code = program.functions[i];
-      code.variables.resize(f.variables.size());
-      for (size_t v = 0; v < f.variables.size(); ++v)
-        if (Status s = place(f.variables[v], code.variables[v]); !s)
-          return s;
+      program.functions[i].name = f.name;
+      program.functions[i].isEntry = f.isEntry;
+      program.functions[i].variables = placed(f.variables);
     }
-    return ok();
-  }
-
-  Status place(const ptx::Variable &v, Placement &p) {
-    p.space = v.space;
-    p.bytes = v.bytes;
-    if (v.space != Space::Shared)
-      return ok();
-    if (v.isUnsized) {
-      dynamicAlign = std::max<uint64_t>(dynamicAlign, v.align);
-      return ok();
-    }
-    p.offset = alignTo(program.staticSharedBytes, v.align);
-    program.staticSharedBytes = p.offset + v.bytes;
-    if (program.staticSharedBytes >= uint64_t(1) << sharedRankShift)
-      return at(v.location, "shared variables take " +
-                                std::to_string(program.staticSharedBytes) +
-                                " bytes, more than any target has");
-    return ok();
   }
 
   Status layOut(const ptx::Function &f, FunctionCode &code) {
-    code.name = f.name;
-    code.isEntry = f.isEntry;
-    code.dynamicSharedOffset = alignTo(program.staticSharedBytes, dynamicAlign);
     auto local = [&](uint64_t bytes, uint64_t align) {
       code.localBytes = alignTo(code.localBytes, std::max<uint64_t>(align, 1));
       uint64_t offset = code.localBytes;
@@ -244,8 +235,6 @@ struct ProgramDecoder {
       code.kernel.registers = registerPressure(f, code);
     return ok();
   }
-
-  uint64_t dynamicAlign = 1;
 };
 
 Status Decoder::decode(Program &program) {
@@ -256,9 +245,17 @@ Status Decoder::decode(Program &program) {
                      std::to_string(tree.versionMinor) +
                      " is not known; expected 6.0 to 9.4",
                  program.name};
+  if (uint32_t least = firstVersion(tree.sm, tree.suffix); version < least)
+    return Error{
+        "target '" + tree.target + "' needs PTX " + std::to_string(least / 10) +
+            "." + std::to_string(least % 10) + " or higher; the module says " +
+            std::to_string(tree.versionMajor) + "." +
+            std::to_string(tree.versionMinor),
+        program.name};
   ProgramDecoder decoder{program};
   program.functions.resize(tree.functions.size());
-  if (Status s = decoder.placeShared(); !s)
+  decoder.placeVariables();
+  if (Status s = layOutShared(program); !s)
     return s;
   for (size_t i = 0; i < tree.functions.size(); ++i)
     if (Status s = decoder.layOut(tree.functions[i], program.functions[i]); !s)

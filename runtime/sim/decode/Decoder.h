@@ -178,6 +178,7 @@ void registerControl(Families &); // bra, brx, call, ret, exit, trap, brkpt,
                                   // nanosleep, pragma-likes
 void registerMove(Families &);    // mov, cvta, isspacep, selp, slct, set-like
                                   // moves, vectors pack/unpack
+void registerStack(Families &);   // alloca, stacksave, stackrestore
 void registerInteger(
     Families &); // add ... mad24, sad, abs, neg, min, max, addc, dp4a, bit ops
 void registerFloat(Families &);   // f32, f64: add ... fma, div, sqrt, rcp, ex2,

@@ -2,6 +2,7 @@
 //
 // shfl, vote, match, redux, elect, activemask.
 #include "test/runtime/sim/CheckOperation.h"
+#include "test/runtime/sim/RunKernel.h"
 #include <algorithm>
 
 using namespace act::runtime::sim;
@@ -230,6 +231,64 @@ TEST(Sync, OldFormsAndOldTargetsAreErrors) {
   EXPECT_NE(why("redux.sync.and.u32 x, x, -1;", "sm_90a"), "");
   EXPECT_NE(why("shfl.sync.b32 x, x, 1, 31, -1;", "sm_90a"), "");
   EXPECT_NE(why("match.any.sync.b32 x|p, x, -1;", "sm_90a"), "");
+}
+
+// ---- barriers that some do not come to
+
+TEST(Barriers, WhoWaitsSaysForWhom) {
+  Kernel k;
+  k.block = 64;
+  k.body = R"(
+  mov.u32 %r0, %tid.x;
+  setp.lt.u32 %p0, %r0, 32;
+  @%p0 bra OTHER;
+  bar.sync 1;
+  ret;
+OTHER:
+  bar.sync 2, 64;
+)";
+  ASSERT_TRUE(k.run()) << k.error;
+  EXPECT_TRUE(k.finds(FindingKind::Deadlock,
+                      "waits for barrier 2, to which 32 of 64 threads"))
+      << k.told();
+  EXPECT_TRUE(k.finds(FindingKind::Deadlock,
+                      "waits for barrier 1, to which 32 of all threads"))
+      << k.told();
+}
+
+TEST(Barriers, LanesAtDifferentOnesDiverge) {
+  Kernel k;
+  k.body = R"(
+  mov.u32 %r0, %tid.x;
+  setp.lt.u32 %p0, %r0, 16;
+  @%p0 bra OTHER;
+  bar.sync 0;
+  ret;
+OTHER:
+  bar.sync 0;
+)";
+  ASSERT_TRUE(k.run()) << k.error;
+  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "other lanes wait"))
+      << k.told();
+  EXPECT_FALSE(k.finds(FindingKind::Deadlock, "")) << k.told();
+}
+
+// PTX ISA 9.7.13.1: bar.red is not mixed with bar.sync at one barrier.
+TEST(Barriers, ReducingAndNotReducingDoNotMix) {
+  Kernel k;
+  k.block = 64;
+  k.body = R"(
+  mov.u32 %r0, %tid.x;
+  setp.lt.u32 %p0, %r0, 32;
+  @%p0 bra OTHER;
+  bar.red.popc.u32 %r1, 1, %p0;
+  ret;
+OTHER:
+  bar.sync 1;
+)";
+  ASSERT_TRUE(k.run()) << k.error;
+  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "to barrier 1"))
+      << k.told();
 }
 
 } // namespace
