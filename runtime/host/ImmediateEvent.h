@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 namespace act::runtime {
 
@@ -22,27 +23,28 @@ public:
   Status record() {
     std::lock_guard lock(mutex);
     time = std::chrono::steady_clock::now();
-    happened = true;
     return ok();
   }
   Status synchronize() override {
     std::lock_guard lock(mutex);
-    return happened ? ok() : Status(Error{"the event was never recorded", ""});
+    return time ? ok() : Status(Error{"the event was never recorded", ""});
   }
   Result<double> elapsedSince(Event &start) override {
     auto &other = static_cast<ImmediateEvent &>(start);
-    if (this == &other)
-      return 0.0;
-    std::scoped_lock lock(mutex, other.mutex);
-    if (!happened || !other.happened)
+    auto from = other.when(), to = when();
+    if (!from || !to)
       return Error{"the event was never recorded", ""};
-    return std::chrono::duration<double, std::milli>(time - other.time).count();
+    return std::chrono::duration<double, std::milli>(*to - *from).count();
   }
 
 private:
+  using Time = std::chrono::steady_clock::time_point;
+  std::optional<Time> when() {
+    std::lock_guard lock(mutex);
+    return time;
+  }
   std::mutex mutex;
-  bool happened = false;
-  std::chrono::steady_clock::time_point time;
+  std::optional<Time> time; // since it was recorded
 };
 
 } // namespace act::runtime

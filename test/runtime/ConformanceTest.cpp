@@ -264,6 +264,7 @@ TEST_P(Conformance, EventsMeasureTime) {
     ASSERT_EQ(actrt_event_create(device, &one), ACTRT_SUCCESS);
   double ms = -1;
   EXPECT_EQ(actrt_event_elapsed(e[0], e[1], &ms), ACTRT_FAILED);
+  EXPECT_EQ(actrt_event_elapsed(e[0], e[0], &ms), ACTRT_FAILED);
   ASSERT_EQ(actrt_event_record(e[0], s), ACTRT_SUCCESS);
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   ASSERT_EQ(actrt_event_record(e[1], s), ACTRT_SUCCESS);

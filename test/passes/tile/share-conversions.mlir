@@ -45,4 +45,42 @@ gpu.module @kernels {
     tile.store %p, %y[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
     gpu.return
   }
+
+  // A thread that carries many numbers through a loop has no room for two blocks
+  // at a time: each goes behind a barrier of its own.
+  // CHECK-LABEL: gpu.func @full
+  // CHECK: scf.for
+  // CHECK: %[[V:.+]] = arith.truncf
+  // CHECK: %[[W:.+]] = arith.truncf
+  // CHECK: tile.store_shared %[[V]], %[[M:.+]] :
+  // CHECK-NEXT: tile.barrier
+  // CHECK: tile.load_shared %[[M]]
+  // CHECK: tile.store_shared %[[W]], %[[N:.+]] :
+  // CHECK-NEXT: tile.barrier
+  // CHECK: tile.load_shared %[[N]]
+  // CHECK-NOT: tile.store_shared
+  // CHECK: scf.yield
+  gpu.func @full(%x: !tile.view<64x64xbf16>, %k: !tile.view<64x128xbf16>, %y: !tile.view<64x128xf32>, %z: !tile.view<64x128xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %none = arith.constant dense<0.0> : tensor<64x128xf32>
+    %a = tile.load %x[%c0 : 64, %c0 : 64] : !tile.view<64x64xbf16>
+    %b = tile.load %k[%c0 : 64, %c0 : 128] : !tile.view<64x128xbf16>
+    %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%p = %none, %q = %none) -> (tensor<64x128xf32>, tensor<64x128xf32>) {
+      %s = tile.dot %a, %a, %zero : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      %v = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+      %e = math.exp2 %s : tensor<64x64xf32>
+      %w = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xbf16>
+      %vt = tile.trans %v : tensor<64x64xbf16>
+      %p1 = tile.dot %vt, %b, %p : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+      %wt = tile.trans %w : tensor<64x64xbf16>
+      %q1 = tile.dot %wt, %b, %q : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+      scf.yield %p1, %q1 : tensor<64x128xf32>, tensor<64x128xf32>
+    }
+    tile.store %r#0, %y[%c0 : 64, %c0 : 128] : !tile.view<64x128xf32>
+    tile.store %r#1, %z[%c0 : 64, %c0 : 128] : !tile.view<64x128xf32>
+    gpu.return
+  }
 }
