@@ -101,19 +101,22 @@ Status AtomicFile::write(const void *data, size_t bytes) {
   return ok();
 }
 
-Status AtomicFile::commit() {
+Status AtomicFile::commit(Survives what) {
   if (temporary.empty()) {
     int closed = ::close(fd);
     fd = -1;
     return closed == 0 ? ok() : Status(failure("cannot write", path));
   }
-  if (fsync(fd) != 0)
+  const bool flushes = what == Survives::PowerCut;
+  if (flushes && fsync(fd) != 0)
     return failure("cannot flush", path);
   int closed = ::close(fd);
   fd = -1;
   if (closed != 0 || ::rename(temporary.c_str(), path.c_str()) != 0)
     return failure("cannot write", path);
   temporary.clear();
+  if (!flushes)
+    return ok();
   // The rename itself must survive a power cut. Some file systems refuse to
   // flush a folder; the file is whole all the same.
   int folder =
@@ -126,11 +129,11 @@ Status AtomicFile::commit() {
 }
 
 Status act::file::writeFile(const std::string &path, const void *data,
-                            size_t bytes) {
+                            size_t bytes, Survives what) {
   auto f = AtomicFile::create(path);
   if (!f)
     return f.error();
   if (auto s = f->write(data, bytes); !s)
     return s;
-  return f->commit();
+  return f->commit(what);
 }

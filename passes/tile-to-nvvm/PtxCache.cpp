@@ -131,5 +131,7 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   const llvm::json::Value *schedule = k.about.get("schedule");
   os << (schedule ? *schedule : llvm::json::Value(llvm::json::Object())) << "\n"
      << k.ptx;
-  (void)file::writeFile(file(key), (magic + digest(body) + "\n" + body).str());
+  // The digest tells what a power cut left.
+  (void)file::writeFile(file(key), (magic + digest(body) + "\n" + body).str(),
+                        file::Survives::ProcessEnd);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/WriteKernels.h"
 #include "act/File/AtomicFile.h"
+#include "act/File/MappedFile.h"
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Ptxas.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,9 +26,14 @@ LogicalResult tile::writeKernels(StringRef dir,
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return emitError(loc) << "cannot make the folder '" << dir
                           << "': " << code.message();
+  // Dozens of files, most of them as they were: what is there already is left
+  // alone, and what is not is flushed by whoever needs that.
   auto write = [&](const std::string &name, StringRef bytes) -> LogicalResult {
-    auto written =
-        file::writeFile((dir + "/" + name).str(), bytes.data(), bytes.size());
+    std::string path = (dir + "/" + name).str();
+    if (auto old = file::MappedFile::open(path);
+        old && old->text() == std::string_view(bytes))
+      return success();
+    auto written = file::writeFile(path, bytes, file::Survives::ProcessEnd);
     if (written)
       return success();
     return emitError(loc) << written.error().str();

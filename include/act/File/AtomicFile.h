@@ -9,7 +9,8 @@
 //   return f->commit();
 //
 // The bytes go to a temporary file in the same folder; commit() flushes it to
-// the disk, renames it over the destination and flushes the folder. Without a
+// the disk, renames it over the destination and flushes the folder. What is
+// soon made again need not survive a power cut, and is not flushed. Without a
 // commit the temporary is removed and the destination keeps what it had. A
 // process killed at any instant leaves the destination old or new, never in
 // between (a stray `.NAME.tmp-…` may stay behind).
@@ -25,6 +26,8 @@
 
 namespace act::file {
 
+enum class Survives { ProcessEnd, PowerCut };
+
 class AtomicFile {
 public:
   static Result<AtomicFile> create(const std::string &path);
@@ -35,7 +38,7 @@ public:
   Status write(std::string_view text) {
     return write(text.data(), text.size());
   }
-  Status commit();
+  Status commit(Survives what = Survives::PowerCut);
 
 private:
   AtomicFile() = default;
@@ -44,9 +47,11 @@ private:
 };
 
 /// Writes all of `data` to `path`, atomically.
-Status writeFile(const std::string &path, const void *data, size_t bytes);
-inline Status writeFile(const std::string &path, std::string_view text) {
-  return writeFile(path, text.data(), text.size());
+Status writeFile(const std::string &path, const void *data, size_t bytes,
+                 Survives what = Survives::PowerCut);
+inline Status writeFile(const std::string &path, std::string_view text,
+                        Survives what = Survives::PowerCut) {
+  return writeFile(path, text.data(), text.size(), what);
 }
 
 } // namespace act::file
