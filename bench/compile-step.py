@@ -10,8 +10,14 @@ attention fused and --remat=selective; what is timed is --emit-ptx on that modul
 "cold" has no cache, "cached" finds every kernel in one, "start" is act-opt that only
 reads and writes the module. The least of the rounds counts. Kernels that are equal
 but for their layer are one, so depth costs nothing.
+
+Where the package triton is there, two kernels alone follow, an attention forward and a
+product, beside Triton's for the same blocks: from act IR to PTX without the start of
+act-opt, and from the source to PTX in a process that has compiled before; ptxas is left
+out on both sides.
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -50,6 +56,43 @@ def measure(tools, model, target, rounds, folder):
     print(ROW.format(model.stem, len(index), lines, f"{cold:.2f}", f"{cached:.3f}", f"{start:.3f}"))
 
 
+# name → (the module, Triton's program, its constants)
+ALONE = {
+    "attention forward D 128": ("""
+func.func @forward(%q: tensor<8x4096x1x128xbf16>, %k: tensor<8x4096x1x128xbf16>, %v: tensor<8x4096x1x128xbf16>) -> tensor<8x4096x1x128xbf16> {
+  %r, %lse = act.attention %q, %k, %v scale 8.8388347648318447e-02 causal : (tensor<8x4096x1x128xbf16>, tensor<8x4096x1x128xbf16>, tensor<8x4096x1x128xbf16>) -> (tensor<8x4096x1x128xbf16>, tensor<8x1x4096xf32>)
+  return %r : tensor<8x4096x1x128xbf16>
+}""", "attention", dict(D=128, BM=128, BN=64, CAUSAL=True)),
+    "product": ("""
+func.func @forward(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %r = act.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  return %r : tensor<4096x4096xbf16>
+}""", "matmul", dict(BM=128, BN=128, BK=64))}
+
+
+def measure_alone(tools, target, rounds, folder):
+    os.environ["TRITON_ALWAYS_COMPILE"] = "1"
+    from triton_programs import compile_program
+
+    def of_triton(program, constants):
+        before = os.times()
+        compile_program(program, constants, "bf16", target, num_warps=8, num_stages=2)
+        after = os.times()  # ptxas is a child
+        return after.user - before.user + after.system - before.system
+
+    of_triton("matmul", dict(BM=32, BN=32, BK=32))
+    print(f"\n{'one kernel to PTX':<26}{'act s':>8}{'Triton s':>10}{'ratio':>7}")
+    for name, (text, program, constants) in ALONE.items():
+        module = folder / "alone.mlir"
+        module.write_text(text)
+        start = min(seconds([tools / "act-opt", module, "-o", "/dev/null"]) for _ in range(rounds))
+        ours = min(seconds([tools / "act-opt", module, "-o", "/dev/null",
+                            f"--emit-ptx=dir={folder} target={target} cache-dir=none"])
+                   for _ in range(rounds)) - start
+        theirs = min(of_triton(program, constants) for _ in range(rounds))
+        print(f"{name:<26}{ours:>8.3f}{theirs:>10.3f}{theirs / ours:>7.1f}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="*", type=pathlib.Path, default=MODELS)
@@ -61,6 +104,9 @@ def main():
     for model in o.models:
         with tempfile.TemporaryDirectory() as folder:
             measure(o.build / "bin", model, o.target, o.rounds, pathlib.Path(folder))
+    if importlib.util.find_spec("triton"):
+        with tempfile.TemporaryDirectory() as folder:
+            measure_alone(o.build / "bin", o.target, o.rounds, pathlib.Path(folder))
 
 
 main()
