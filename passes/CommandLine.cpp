@@ -1,141 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/CommandLine.h"
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
+
+namespace {
+
+/// An argument; of a flag `--name=value` the parts.
+struct Word {
+  std::string text, name, value;
+  bool assigns = false; // has a value
+
+  explicit Word(std::string argument) : text(std::move(argument)) {
+    size_t dashes = text.find_first_not_of('-'), equals = text.find('=');
+    if (dashes != 1 && dashes != 2)
+      return;
+    name = text.substr(dashes,
+                       equals == std::string::npos ? equals : equals - dashes);
+    assigns = equals != std::string::npos;
+    if (assigns)
+      value = text.substr(equals + 1);
+  }
+  Word(const std::string &name, const std::string &value)
+      : Word("--" + name + "=" + value) {}
+
+  bool is(std::string_view flag) const { return name == flag && assigns; }
+  bool isOneOf(std::initializer_list<std::string_view> flags) const {
+    return assigns &&
+           std::find(flags.begin(), flags.end(), name) != flags.end();
+  }
+  bool keepsBudget() const {
+    return is("remat") && value.rfind("policy=budget=", 0) == 0;
+  }
+  /// One more option of a pass.
+  void add(const std::string &option) {
+    *this = Word(name, assigns ? value + " " + option : option);
+  }
+};
+
+/// A rule of CommandLine.h is a function here.
+class Words {
+public:
+  Words(int argc, char **argv)
+      : program(argv[0]), words(argv + 1, argv + argc) {}
+
+  void nameFirstOptions();
+  void spreadTarget();
+  void spreadAllocator();
+  void placeDeviceMemory();
+  void gatherStep();
+  std::vector<std::string> texts() const;
+
+private:
+  template <typename Is> auto find(Is is) {
+    return std::find_if(words.begin(), words.end(), is);
+  }
+  template <typename Is> bool any(Is is) { return find(is) != words.end(); }
+  /// The words that are, taken out of the line.
+  template <typename Is> std::vector<Word> take(Is is) {
+    std::vector<Word> taken, rest;
+    for (Word &w : words)
+      (is(w) ? taken : rest).push_back(std::move(w));
+    words = std::move(rest);
+    return taken;
+  }
+
+  std::string program;
+  std::vector<Word> words;
+  bool replays = false; // the reports ask an allocator
+};
+
+// What follows a flag of a pass at once has a name, too, unless the options are
+// named already.
+void Words::nameFirstOptions() {
+  auto named = [](const std::string &value,
+                  std::initializer_list<std::string_view> options) {
+    return std::any_of(options.begin(), options.end(),
+                       [&](std::string_view option) {
+                         return value.rfind(std::string(option) + "=", 0) == 0;
+                       });
+  };
+  for (Word &w : words) {
+    if (w.is("remat") && !named(w.value, {"policy"}))
+      w = Word(w.name, "policy=" + w.value);
+    else if (w.is("emit") && !named(w.value, {"file", "target", "mode",
+                                              "cache-dir", "cpu", "kernels"}))
+      w = Word(w.name, "file=" + w.value);
+    else if (w.is("emit-ptx") &&
+             !named(w.value, {"dir", "target", "mode", "cache-dir", "cubin"}))
+      w = Word(w.name, "dir=" + w.value);
+  }
+}
+
+// Alone a target is left to the parser, which knows no such flag.
+void Words::spreadTarget() {
+  auto emits = [](const Word &w) { return w.isOneOf({"emit", "emit-ptx"}); };
+  if (!any(emits))
+    return;
+  std::vector<Word> targets =
+      take([](const Word &w) { return w.is("target"); });
+  for (Word &w : words)
+    if (emits(w) && !targets.empty())
+      w.add("target=" + targets.back().value);
+}
+
+// For every report, and for a budget, which is kept to in what the allocator
+// reserves. Fixed policies ask no allocator.
+void Words::spreadAllocator() {
+  auto report = [](const Word &w) { return w.name == "memory-report"; };
+  auto keepsBudget = [](const Word &w) { return w.keepsBudget(); };
+  bool reports = any(report), budgets = any(keepsBudget);
+  for (const Word &w : take([&](const Word &w) {
+         return w.isOneOf({"allocator", "allocator-conf"}) ? reports || budgets
+                : w.isOneOf({"cublas-workspace", "cublaslt-workspace"})
+                    ? reports
+                    : false;
+       })) {
+    replays |= reports;
+    for (Word &pass : words)
+      if (report(pass) ||
+          (keepsBudget(pass) && w.name.rfind("allocator", 0) == 0))
+        pass.add(w.name + "=" + w.value);
+  }
+}
+
+// With an allocator the card is the report's, too, and alone its.
+void Words::placeDeviceMemory() {
+  auto isDevice = [](const Word &w) { return w.is("device-memory"); };
+  auto isRemat = [](const Word &w) { return w.is("remat"); };
+  size_t at = find(isDevice) - words.begin();
+  std::vector<Word> sizes = take(isDevice);
+  if (sizes.empty())
+    return;
+  std::string option = "device-memory=" + sizes.back().value;
+  auto remat = std::find_if(words.rbegin(), words.rend(), isRemat);
+  bool fixed = remat == words.rend() || !remat->keepsBudget();
+  if (replays)
+    for (Word &w : words)
+      if (w.name == "memory-report")
+        w.add(option);
+  if (replays && fixed)
+    return;
+  if (remat != words.rend())
+    remat->add(option);
+  else
+    words.insert(words.begin() + at,
+                 Word("remat", "policy=budget=fit " + option));
+}
+
+// One pass for all of them. A budget has to know what the step needs.
+void Words::gatherStep() {
+  auto isStep = [](const Word &w) {
+    return w.isOneOf({"optimizer", "master", "grad-dtype", "micro-batches",
+                      "clip", "beta1", "beta2", "eps", "weight-decay"});
+  };
+  auto stepOrBudget = [&](const Word &w) {
+    return isStep(w) || w.keepsBudget();
+  };
+  size_t at = find(stepOrBudget) - words.begin();
+  std::string options;
+  for (const Word &w : take(isStep))
+    options += (options.empty() ? "" : " ") + w.name + "=" + w.value;
+  if (!options.empty())
+    words.insert(words.begin() + at, Word("write-step", options));
+}
+
+std::vector<std::string> Words::texts() const {
+  std::vector<std::string> out{program};
+  for (const Word &w : words)
+    out.push_back(w.text);
+  return out;
+}
+
+} // namespace
 
 std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
+  Words words(argc, argv);
+  words.nameFirstOptions();
+  words.spreadTarget();
+  words.spreadAllocator();
+  words.placeDeviceMemory();
+  words.gatherStep();
   // MLIR's parser keeps pointers into the arguments.
   static std::vector<std::unique_ptr<std::string>> strings;
   std::vector<char *> out;
-  auto keep = [&](std::string s) {
-    strings.push_back(std::make_unique<std::string>(std::move(s)));
-    return strings.back()->data();
-  };
-  static const char *stepOptions[] = {
-      "optimizer", "master", "grad-dtype", "micro-batches", "clip",
-      "beta1",     "beta2",  "eps",        "weight-decay"};
-  static const char *ptxOptions[] = {"dir", "target", "mode", "cache-dir", "cubin"};
-  static const char *emitOptions[] = {"file", "target", "mode", "cache-dir", "cpu", "kernels"};
-  static const char *allocatorOptions[] = {"allocator", "allocator-conf", "cublas-workspace",
-                                           "cublaslt-workspace"};
-  auto isNamed = [](const auto &options, const std::string &value) {
-    return std::any_of(std::begin(options), std::end(options), [&](auto *option) {
-      return value.rfind(std::string(option) + "=", 0) == 0;
-    });
-  };
-  std::string step, target, allocator, deviceMemory;
-  size_t stepAt = 0, rematAt = 0, deviceAt = 0;
-  std::vector<std::string> allocatorOfBudget;
-  std::vector<size_t> emitAt, reportAt; // in out
-  bool reports = std::any_of(argv, argv + argc, [](const char *arg) {
-    size_t at = std::string(arg).find("-memory-report");
-    return at <= 1;
-  });
-  // Fixed policies ask no allocator.
-  bool budgets = std::any_of(argv, argv + argc, [](const char *arg) {
-    std::string s = arg;
-    size_t at = s.find("-remat=");
-    return at <= 1 && (s.find("=budget=") != std::string::npos);
-  });
-  bool emits = std::any_of(argv, argv + argc, [](const char *arg) {
-    std::string s = arg;
-    return s.find("-emit-ptx=") <= 1 || s.find("-emit=") <= 1;
-  });
-  for (int i = 0; i < argc; ++i) {
-    std::string arg = argv[i];
-    size_t dashes = arg.find_first_not_of('-');
-    size_t eq = arg.find('=');
-    if (i && (dashes == 1 || dashes == 2) && eq != std::string::npos) {
-      std::string name = arg.substr(dashes, eq - dashes),
-                  value = arg.substr(eq + 1);
-      if (name == "remat") {
-        out.push_back(nullptr); // room for --write-step
-        rematAt = out.size();
-        out.push_back(keep("--remat=" + std::string(value.rfind("policy=", 0) ? "policy=" : "") + value));
-        continue;
-      }
-      if (name == "device-memory") {
-        deviceMemory = value;
-        out.push_back(nullptr);
-        deviceAt = out.size();
-        out.push_back(nullptr);
-        continue;
-      }
-      if (name == "emit") {
-        emitAt.push_back(out.size());
-        out.push_back(keep("--emit=" + (isNamed(emitOptions, value) ? value : "file=" + value)));
-        continue;
-      }
-      if (name == "emit-ptx") {
-        emitAt.push_back(out.size());
-        out.push_back(keep("--emit-ptx=" + (isNamed(ptxOptions, value) ? value : "dir=" + value)));
-        continue;
-      }
-      // Alone it is left to the parser, which knows no such flag.
-      if (name == "target" && emits) {
-        target = value;
-        continue;
-      }
-      if (name == "allocator" || name == "allocator-conf") {
-        allocatorOfBudget.push_back(name + "=" + value);
-        if (!reports && budgets)
-          continue;
-      }
-      if (reports && std::find(std::begin(allocatorOptions), std::end(allocatorOptions), name) !=
-                         std::end(allocatorOptions)) {
-        allocator += " " + name + "=" + value;
-        continue;
-      }
-      if (std::find(std::begin(stepOptions), std::end(stepOptions), name) !=
-          std::end(stepOptions)) {
-        if (step.empty()) {
-          stepAt = out.size();
-          out.push_back(nullptr);
-        }
-        step += (step.empty() ? "" : " ") + name + "=" + value;
-        continue;
-      }
-    }
-    if (arg == "-memory-report" || arg == "--memory-report" ||
-        arg.rfind("-memory-report=", 0) == 0 || arg.rfind("--memory-report=", 0) == 0)
-      reportAt.push_back(out.size());
-    out.push_back(argv[i]);
-  }
-  if (!step.empty())
-    out[stepAt] = keep("--write-step=" + step);
-  auto isBudget = [&] {
-    return rematAt && std::string(out[rematAt]).find("policy=budget=") != std::string::npos;
-  };
-  // A budget is kept to in what the allocator reserves.
-  if (rematAt && isBudget())
-    for (const std::string &setting : allocatorOfBudget)
-      out[rematAt] = keep(std::string(out[rematAt]) + " " + setting);
-  // With an allocator the card is the report's, too, and alone its.
-  if (deviceAt && !allocator.empty()) {
-    allocator += " device-memory=" + deviceMemory;
-    if (!isBudget())
-      deviceAt = 0;
-  }
-  if (deviceAt && !rematAt) {
-    rematAt = deviceAt;
-    deviceAt = 0;
-    out[rematAt] = keep("--remat=policy=budget=fit device-memory=" + deviceMemory);
-  } else if (deviceAt) {
-    out[rematAt] = keep(std::string(out[rematAt]) + " device-memory=" + deviceMemory);
-  }
-  // What a step needs is known once it is written.
-  if (stepAt && isBudget() && rematAt < stepAt)
-    std::swap(out[rematAt - 1], out[stepAt]);
-  if (!target.empty())
-    for (size_t at : emitAt)
-      out[at] = keep(std::string(out[at]) + " target=" + target);
-  if (!allocator.empty())
-    for (size_t at : reportAt) {
-      std::string report = out[at];
-      bool bare = report.find('=') == std::string::npos;
-      out[at] = keep(report + (bare ? "=" + allocator.substr(1) : allocator));
-    }
-  out.erase(std::remove(out.begin(), out.end(), nullptr), out.end());
+  for (std::string &text : words.texts())
+    out.push_back(
+        strings.emplace_back(std::make_unique<std::string>(std::move(text)))
+            ->data());
   return out;
 }

@@ -35,6 +35,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       getOperation().emitError() << "view " << view << " has no format " << format;
       return signalPassFailure();
     }
+    if (failed(checkOptionsOfViews()))
+      return signalPassFailure();
     OwningOpRef<ModuleOp> copy(getOperation().clone());
     if (failed(bindLetters(*copy, dims, format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
@@ -84,6 +86,27 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     }
     report->whatIf = std::move(fits);
     write(*report);
+  }
+
+  // What another view alone asks would be left unsaid.
+  LogicalResult checkOptionsOfViews() {
+    struct {
+      bool said;
+      StringRef name, of;
+    } options[] = {{attention.hasValue(), "attention", "torch"},
+                   {checkpoint.hasValue(), "checkpoint", "torch"},
+                   {selection.hasValue(), "selection", "paper"}};
+    for (auto [said, name, of] : options)
+      if (said && view != of)
+        return getOperation().emitError()
+               << name << " says something about view " << of
+               << ", and this is view " << view << ": expected view=" << of
+               << ", too";
+    if (view == "torch" && !function.empty())
+      return getOperation().emitError()
+             << "function=" << function
+             << ": view torch is about a step of @forward, not a function";
+    return success();
   }
 
   LogicalResult ask(ModuleOp module,

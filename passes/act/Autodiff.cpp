@@ -67,6 +67,13 @@ public:
         AccumulateOp::create(b, op->getLoc(), param.getNameAttr(), g);
       return success();
     }
+    // The gradient of a border between layers is one.
+    if (auto border = dyn_cast<KeptOp>(op)) {
+      Value g = take(border.getResult());
+      if (g && active.contains(border.getInput()))
+        add(border.getInput(), KeptOp::create(b, op->getLoc(), g));
+      return success();
+    }
     SmallVector<Value> dy;
     bool any = false;
     for (Value r : op->getResults()) {
@@ -436,7 +443,7 @@ LogicalResult Differentiator::run() {
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);
-  PhaseOp::create(b, grad.getLoc(), "backward");
+  auto backward = PhaseOp::create(b, grad.getLoc(), "backward");
   Value seed = ConstantOp::create(b, grad.getLoc(), lossType, 1.0);
   seed.getDefiningOp()->setAttr("act.loss_scale", b.getUnitAttr());
   body.add(loss, seed);
@@ -448,6 +455,15 @@ LogicalResult Differentiator::run() {
       return failure();
     }
   }
+  // The borders of forward's layers are nothing to backward: what it reads of a
+  // layer is the value.
+  for (auto border : block.getOps<KeptOp>())
+    if (border->isBeforeInBlock(backward))
+      border.getResult().replaceUsesWithIf(
+          border.getInput(), [&](OpOperand &use) {
+            return backward->isBeforeInBlock(
+                block.findAncestorOpInBlock(*use.getOwner()));
+          });
   return success();
 }
 

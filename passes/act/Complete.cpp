@@ -134,8 +134,14 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
       return module.emitError() << "'" << part << "' gives no letter a positive size; expected b=1,s=4096";
     values[letter.trim().str()] = n;
   }
+  auto fixed = givenSizes(module);
+  for (auto &[letter, size] : values)
+    if (auto it = fixed.find(letter); it != fixed.end() && it->second != size)
+      return module.emitError()
+             << "dims says " << letter << "=" << size << ", but in the module "
+             << letter << " has the size " << it->second;
   if (unsized == Unsized::Open)
-    values.merge(givenSizes(module));
+    values.merge(fixed);
   std::string missing;
   replaceSizes(module, [&](StringRef name, int64_t size) {
     if (!ShapedType::isDynamic(size))

@@ -79,8 +79,7 @@ public:
       if (failed(recomputeInLayer(pair)))
         return failure();
     }
-    if (policy.kind == RematPolicy::Selective)
-      recomputeInBody(grad);
+    changeBody(grad, !grad.getBody().getOps<RepeatOp>().empty());
     return success();
   }
 
@@ -118,24 +117,40 @@ private:
     return success();
   }
 
-  /// Values that cross the phase boundary in the entry function itself.
-  void recomputeInBody(func::FuncOp grad) {
+  /// Values that cross the phase boundary in the entry function itself. What is
+  /// not about single values needs layers.
+  void changeBody(func::FuncOp grad, bool layers) {
+    if (policy.kind != RematPolicy::Selective && layers)
+      return;
+    if (policy.kind != RematPolicy::Selective &&
+        policy.kind != RematPolicy::Offload) {
+      grad.emitWarning("repeats no layers, so this policy of --remat changes "
+                       "nothing; none, selective, "
+                       "offload and budgets work on any function");
+      return;
+    }
     Block &block = grad.getBody().front();
     PhaseOp boundary;
     for (auto phase : block.getOps<PhaseOp>())
       boundary = phase;
     if (!boundary)
       return;
+    bool moves = policy.kind == RematPolicy::Offload;
     SmallVector<Value> crossing;
     for (Operation &op : block) {
       if (!op.isBeforeInBlock(boundary))
         break;
+      // What is read in another shape is moved in that.
+      if (isReplayed(&op) && !(moves && isa<ReshapeOp>(op)))
+        continue;
       for (Value r : op.getResults())
-        if (!isReplayed(&op) && llvm::any_of(r.getUsers(), [&](Operation *u) {
+        if (llvm::any_of(r.getUsers(), [&](Operation *u) {
               return boundary->isBeforeInBlock(u) && !u->hasTrait<OpTrait::IsTerminator>();
             }))
           crossing.push_back(r);
     }
+    if (moves)
+      return offloadAcross(boundary, crossing);
     DenseSet<Operation *> chosen;
     for (Operation *op : selectCheap(crossing, block))
       if (op->isBeforeInBlock(boundary) && llvm::is_contained(crossing, op->getResult(0)))
