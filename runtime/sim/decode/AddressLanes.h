@@ -20,12 +20,18 @@ struct Address {
   Address(Decoder &d, const AddressOperand &a, ptx::Space said)
       : space(said), slot(a.slot), bytes(a.bytes), offset(a.offset) {
     using ptx::Space;
+    if (a.isNumber && said != Space::Local)
+      d.fail("'" + d.tree().spelling() +
+             "': only an address in .local can be a number");
     if (a.space == Space::Generic)
       return;
-    // A name of another space as the base of an instruction that names one.
-    bool parameter = said == Space::Param &&
-                     (a.space == Space::Param || a.space == Space::Local);
-    if (said != Space::Generic && said != a.space && !parameter)
+    // As generic addresses go the names of windows, not those of parameters
+    // and constants.
+    Space declared = a.isParameter ? Space::Param : a.space;
+    bool matches = said == Space::Generic
+                       ? declared != Space::Param && declared != Space::Const
+                       : said == declared;
+    if (!matches)
       d.fail("'" + d.tree().spelling() +
              "' addresses a variable of another state space");
     space = a.space;

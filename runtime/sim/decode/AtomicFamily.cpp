@@ -138,52 +138,113 @@ Step atomic128(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+// What each operation takes, alone and in vectors (of global memory, sm_90).
+// The halves come with .noftz and nothing else does.
+struct OperationTypes {
+  const char *spelling;
+  Op op;
+  bool isRed; // red has it too
+  std::vector<Type> alone, inVectors;
+};
+const OperationTypes *operationTypes(Decoder &d) {
+  static const std::vector<Type> bits = {Type::B32, Type::B64},
+                                 ordered = {Type::U32, Type::S32, Type::U64,
+                                            Type::S64},
+                                 halves = {Type::F16, Type::BF16, Type::F16x2,
+                                           Type::BF16x2};
+  static const OperationTypes all[] = {
+      {"and", Op::And, true, bits, {}},
+      {"or", Op::Or, true, bits, {}},
+      {"xor", Op::Xor, true, bits, {}},
+      {"cas",
+       Op::Cas,
+       false,
+       {Type::B16, Type::B32, Type::B64, Type::B128},
+       {}},
+      {"exch", Op::Exch, false, {Type::B32, Type::B64, Type::B128}, {}},
+      {"add",
+       Op::Add,
+       true,
+       {Type::U32, Type::S32, Type::U64, Type::F32, Type::F64, Type::F16,
+        Type::BF16, Type::F16x2, Type::BF16x2},
+       {Type::F32, Type::F16, Type::BF16, Type::F16x2, Type::BF16x2}},
+      {"inc", Op::Inc, true, {Type::U32}, {}},
+      {"dec", Op::Dec, true, {Type::U32}, {}},
+      {"min", Op::Min, true, ordered, halves},
+      {"max", Op::Max, true, ordered, halves},
+  };
+  for (const OperationTypes &operation : all)
+    if (d.take(operation.spelling))
+      return &operation;
+  return nullptr;
+}
+
+// What a type asks of target and version when one is updated alone.
+void requireForType(Decoder &d, Type type, Scope scope) {
+  switch (type) {
+  case Type::B16:
+  case Type::F16:
+    return d.require(70, 63);
+  case Type::F16x2:
+    return d.require(60, 62);
+  case Type::BF16:
+  case Type::BF16x2:
+    return d.require(90, 78);
+  case Type::B128:
+    return d.require(90, scope == Scope::System ? 84 : 83);
+  default:
+    return;
+  }
+}
+
 void decodeUpdate(Decoder &d, bool hasResult) {
   Atomic t;
-  int order = d.oneOf({"relaxed", "acquire", "release", "acq_rel"});
-  t.order = order < 0 ? Order::Relaxed : Order(order + 1);
+  static const std::pair<const char *, Order> orders[] = {
+      {"relaxed", Order::Relaxed},
+      {"release", Order::Release},
+      {"acquire", Order::Acquire},
+      {"acq_rel", Order::AcquireRelease}};
+  for (auto &[word, order] : orders) // red acquires nothing
+    if ((hasResult || !isAcquire(order)) && d.take(word)) {
+      t.order = order;
+      break;
+    }
   t.scope = d.scope(Scope::Gpu);
   Space space = d.space();
-  bool noftz = d.take("noftz");
-  int op = d.oneOf(
-      {"and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"},
-      true);
-  if (op < 0)
-    return;
-  t.op = Op(op);
-  bool hint = d.take("L2::cache_hint");
-  if (hint)
-    d.require(80, 74);
-  t.count = d.vector();
-  bool moves = hasResult && (t.op == Op::Cas || t.op == Op::Exch);
-  t.type =
-      d.type({moves ? Type::B128 : Type::B16, Type::B16, Type::B32, Type::B64,
-              Type::U32, Type::U64, Type::S32, Type::S64, Type::F16, Type::BF16,
-              Type::F16x2, Type::BF16x2, Type::F32, Type::F64});
-  t.bytes = ptx::bytesOf(t.type);
-  bool half = t.type == Type::F16 || t.type == Type::F16x2,
-       brain = t.type == Type::BF16 || t.type == Type::BF16x2,
-       floating = half || brain || t.type == Type::F32 || t.type == Type::F64;
-  if (floating && t.op != Op::Add &&
-      !((half || brain) && t.count > 1 && (t.op == Op::Min || t.op == Op::Max)))
+  bool isGlobal = space == Space::Generic || space == Space::Global;
+  if (!isGlobal && space != Space::Shared)
+    d.fail("'" + d.tree().spelling() + "' updates global and shared memory");
+  const OperationTypes *operation = operationTypes(d);
+  if (!operation || !(hasResult || operation->isRed))
     return d.fail("'" + d.tree().spelling() + "' has no such operation");
-  if ((half || brain) && !noftz)
+  t.op = operation->op;
+  bool hint = d.take("L2::cache_hint");
+  if (hint) {
+    d.require(80, 74);
+    if (!isGlobal)
+      d.fail("'" + d.tree().spelling() +
+             "' has a cache hint for shared memory");
+  }
+  t.count = d.vector();
+  t.type = d.type();
+  t.bytes = ptx::bytesOf(t.type);
+  const std::vector<Type> &allowed =
+      t.count > 1 ? operation->inVectors : operation->alone;
+  if (std::find(allowed.begin(), allowed.end(), t.type) == allowed.end())
+    return d.fail("'" + d.tree().spelling() + "' does not take the type ." +
+                  ptx::nameOf(t.type));
+  bool isHalf = t.type == Type::F16 || t.type == Type::F16x2 ||
+                t.type == Type::BF16 || t.type == Type::BF16x2;
+  if (isHalf && !d.take("noftz"))
     return d.fail("'" + d.tree().spelling() + "' needs .noftz");
-  if (half)
-    d.require(t.type == Type::F16 ? 70 : 60, t.type == Type::F16 ? 63 : 62);
-  if (brain)
-    d.require(90, 78);
-  if (t.count > 1)
+  requireForType(d, t.type, t.scope);
+  if (t.count > 1) {
     d.require(90, 81);
+    if (!isGlobal)
+      d.fail("'" + d.tree().spelling() + "' has vectors of global memory only");
+  }
   if (t.bytes * t.count > 16)
     return d.fail("'" + d.tree().spelling() + "' is wider than 16 bytes");
-  if (t.type == Type::B16)
-    d.require(70, 63);
-  if (t.type == Type::B128) {
-    d.require(90, t.scope == Scope::System ? 84 : 83);
-    if (t.count > 1)
-      return d.fail("'" + d.tree().spelling() + "' has no vectors");
-  }
   // f32 atomics on global memory flush subnormals, those on shared do not.
   t.ftz = t.type == Type::F32 && space == Space::Global;
   d.begin(t.type == Type::B128 ? atomic128 : atomic, Class::Atomic,
@@ -192,17 +253,22 @@ void decodeUpdate(Decoder &d, bool hasResult) {
   AddressOperand a = d.address(k);
   t.address = Address(d, a, space);
   d.pushSlot(a.slot);
-  auto element = [&](const Operand &o, unsigned n) -> const Operand & {
-    return o.kind == Operand::Vector && n < o.elements.size() ? o.elements[n]
-                                                              : o;
+  auto elements = [&](size_t index) {
+    if (t.count == 1 && d.operand(index).kind == Operand::Vector)
+      d.fail("'" + d.tree().spelling() + "' takes no vectors");
+    return d.elements(index, t.count);
   };
-  for (unsigned n = 0; n < t.count; ++n)
-    if (hasResult)
-      d.result(element(d.operand(0), n), t.type);
-    else
+  if (hasResult && d.isSink(0))
+    for (unsigned n = 0; n < t.count; ++n)
+      d.result(0, t.type);
+  else if (hasResult)
+    for (const Operand *o : elements(0))
+      d.result(*o, t.type);
+  else
+    for (unsigned n = 0; n < t.count; ++n)
       d.pushSlot(d.scratch(std::max(2u, t.bytes)));
-  for (unsigned n = 0; n < t.count; ++n)
-    d.source(element(d.operand(k + 1), n), t.type);
+  for (const Operand *o : elements(k + 1))
+    d.source(*o, t.type);
   size_t next = k + 2;
   if (t.op == Op::Cas)
     d.source(next++, t.type);

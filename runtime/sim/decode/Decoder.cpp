@@ -7,7 +7,12 @@
 namespace act::runtime::sim {
 
 using ptx::Operand;
+using ptx::Symbol;
 using ptx::Type;
+
+namespace {
+const Operand missing;
+}
 
 void Decoder::fail(const std::string &message) {
   if (hasFailed)
@@ -115,23 +120,25 @@ unsigned Decoder::vector() {
 
 ptx::Space Decoder::space() {
   using ptx::Space;
-  static const std::tuple<const char *, Space, bool> words[] = {
-      {"global", Space::Global, false},
-      {"shared", Space::Shared, false},
-      {"shared::cta", Space::Shared, false},
-      {"shared::cluster", Space::Shared, true},
-      {"local", Space::Local, false},
-      {"const", Space::Const, false},
-      {"param", Space::Param, false},
-      {"param::entry", Space::Param, false},
-      {"param::func", Space::Param, false}};
-  clusterSpace = false;
-  for (auto &[word, space, cluster] : words)
-    if (take(word)) {
-      if (cluster)
-        require(90, 78);
-      clusterSpace = cluster;
-      return space;
+  struct Word {
+    const char *spelling;
+    Space space;
+    uint32_t sm, ptx10;
+  };
+  static const Word words[] = {{"global", Space::Global, 10, 10},
+                               {"shared", Space::Shared, 10, 10},
+                               {"shared::cta", Space::Shared, 30, 78},
+                               {"shared::cluster", Space::Shared, 90, 78},
+                               {"local", Space::Local, 10, 10},
+                               {"const", Space::Const, 10, 10},
+                               {"param", Space::Param, 10, 10},
+                               {"param::entry", Space::Param, 70, 83},
+                               {"param::func", Space::Param, 70, 83}};
+  clusterSpace = peek("shared::cluster");
+  for (const Word &word : words)
+    if (take(word.spelling)) {
+      require(word.sm, word.ptx10);
+      return word.space;
     }
   return Space::Generic;
 }
@@ -242,7 +249,6 @@ uint32_t Decoder::immediateSlot(const Operand &o, Type type) {
 uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
                              ptx::Space &space) {
   using ptx::Space;
-  using ptx::Symbol;
   const Symbol &s = o.symbol;
   switch (s.kind) {
   case Symbol::ModuleVariable: {
@@ -284,21 +290,51 @@ uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
   }
 }
 
+namespace {
+
+// .b goes with all of its size, .u and .s with each other, a float with the
+// same float (PTX ISA 9.2); predicates and what is packed are kinds of bits.
+enum class Kind { Bits, Integer, Float };
+Kind kindOf(Type type) {
+  switch (type) {
+  case Type::U8:
+  case Type::U16:
+  case Type::U32:
+  case Type::U64:
+  case Type::S8:
+  case Type::S16:
+  case Type::S32:
+  case Type::S64:
+    return Kind::Integer;
+  case Type::F16:
+  case Type::F32:
+  case Type::F64:
+    return Kind::Float;
+  default:
+    return Kind::Bits;
+  }
+}
+
+} // namespace
+
+unsigned Decoder::checkedBytes(const ptx::Register &r, Type type, bool wide) {
+  unsigned have = slotBytes(r.type), bytes = slotBytes(type);
+  Kind is = kindOf(r.type), expected = kindOf(type);
+  bool clash = is != expected && is != Kind::Bits && expected != Kind::Bits;
+  if (clash || (r.type == Type::Pred) != (type == Type::Pred) ||
+      (wide ? have < bytes : have != bytes))
+    fail("register " + r.name + " is ." + ptx::nameOf(r.type) + ", expected ." +
+         ptx::nameOf(type) + " in '" + instruction->spelling() + "'");
+  return have;
+}
+
 uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
   unsigned bytes = slotBytes(type);
   uint32_t slot = 0;
   switch (o.kind) {
   case Operand::Reg: {
-    const ptx::Register &r = owner->registers[o.reg];
-    unsigned have = slotBytes(r.type);
-    bool isPredicate = r.type == Type::Pred;
-    if (isPredicate != (type == Type::Pred) ||
-        (wide ? have < bytes : have != bytes))
-      fail("register " + r.name + " is ." + ptx::nameOf(r.type) +
-           ", expected ." + ptx::nameOf(type) + " in '" +
-           instruction->spelling() + "'");
     slot = layout->registerSlot(o.reg);
-    bytes = have;
+    bytes = checkedBytes(owner->registers[o.reg], type, wide);
     break;
   }
   case Operand::Immediate:
@@ -341,26 +377,14 @@ uint32_t Decoder::result(const Operand &o, Type type, bool wide) {
   if (o.kind == Operand::Sink) {
     slot = layout->scratch(bytes);
   } else if (o.kind == Operand::Reg) {
-    const ptx::Register &r = owner->registers[o.reg];
-    unsigned have = slotBytes(r.type);
-    bool isPredicate = r.type == Type::Pred;
-    if (isPredicate != (type == Type::Pred) ||
-        (wide ? have < bytes : have != bytes))
-      fail("register " + r.name + " is ." + ptx::nameOf(r.type) +
-           ", expected ." + ptx::nameOf(type) + " in '" +
-           instruction->spelling() + "'");
     slot = layout->registerSlot(o.reg);
-    bytes = have;
+    bytes = checkedBytes(owner->registers[o.reg], type, wide);
   } else {
     fail("'" + instruction->spelling() + "' expects a register for its result");
   }
   slots.push_back(slot);
   writeUses.push_back({slot, uint16_t(bytes)});
   return slot;
-}
-
-namespace {
-const Operand missing;
 }
 
 uint32_t Decoder::source(size_t index, Type type, bool wide) {
@@ -393,6 +417,24 @@ const Operand &Decoder::operand(size_t index) {
   return instruction->operands[index];
 }
 
+std::vector<const Operand *> Decoder::elements(size_t index, unsigned count) {
+  const Operand &o = operand(index);
+  std::vector<const Operand *> all;
+  for (const Operand &element : o.elements)
+    all.push_back(&element);
+  if (o.kind != Operand::Vector)
+    all = {&o};
+  else if (std::all_of(all.begin(), all.end(), [](const Operand *element) {
+             return element->kind == Operand::Sink;
+           }))
+    fail("'" + instruction->spelling() + "' needs a register in its vector");
+  if (all.size() != count)
+    fail("'" + instruction->spelling() + "' moves " + std::to_string(count) +
+         " elements");
+  all.resize(count, &missing);
+  return all;
+}
+
 uint32_t Decoder::sourcePredicate(size_t index, bool *negated) {
   *negated = index < operandCount() && instruction->operands[index].negated;
   return source(index, Type::Pred);
@@ -413,6 +455,11 @@ AddressOperand Decoder::address(const Operand &o) {
     Operand base = o;
     base.offset = 0;
     a.slot = symbolSlot(base, 8, a.space);
+    a.symbol = o.symbol.kind;
+    a.isParameter =
+        a.symbol == Symbol::Parameter || a.symbol == Symbol::ReturnValue ||
+        (a.symbol == Symbol::FunctionVariable &&
+         owner->variables[o.symbol.index].space == ptx::Space::Param);
   } else if (o.hasBase) {
     a.bytes = slotBytes(owner->registers[o.reg].type);
     if (a.bytes != 4 && a.bytes != 8)
@@ -422,6 +469,7 @@ AddressOperand Decoder::address(const Operand &o) {
     a.slot = layout->registerSlot(o.reg);
     readUses.push_back({a.slot, a.bytes});
   } else {
+    a.isNumber = true;
     a.slot = layout->constant(0, 8);
   }
   return a;

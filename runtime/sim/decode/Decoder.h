@@ -51,6 +51,11 @@ struct AddressOperand {
   int64_t offset = 0;
   /// The space that a symbol base lies in; Generic when the base is a register.
   ptx::Space space = ptx::Space::Generic;
+  /// Of a symbol base: what kind, and whether it was declared .param (which
+  /// `space` may have as local memory).
+  ptx::Symbol::Kind symbol = ptx::Symbol::FunctionName;
+  bool isParameter = false;
+  bool isNumber = false; // neither register nor symbol
 };
 
 class Decoder {
@@ -121,6 +126,9 @@ public:
   void byBits(size_t first = ~size_t(0));
   /// The operand as it stands, counted as used.
   const ptx::Operand &operand(size_t index);
+  /// The `count` elements of a vector operand, or the one that is no vector.
+  /// Of a vector of results one at least is a register.
+  std::vector<const ptx::Operand *> elements(size_t index, unsigned count);
   size_t operandCount() const { return instruction->operands.size(); }
   /// An integer known when decoding; an error otherwise.
   int64_t immediate(size_t index);
@@ -169,6 +177,8 @@ private:
   /// A symbol as a value of `bytes`: the slot, and the space it lies in.
   uint32_t symbolSlot(const ptx::Operand &operand, unsigned bytes,
                       ptx::Space &space);
+  /// The width of a register that stands for `type`; an error if it cannot.
+  unsigned checkedBytes(const ptx::Register &r, ptx::Type type, bool wide);
   uint32_t immediateSlot(const ptx::Operand &operand, ptx::Type type);
   void finish(); // complains about what is left over
 };

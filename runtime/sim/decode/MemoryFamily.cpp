@@ -10,6 +10,7 @@
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/Lanes.h"
+#include <algorithm>
 #include <cstring>
 
 namespace act::runtime::sim {
@@ -236,76 +237,185 @@ Step store(Context &c, const Instruction &i) {
 
 // ---- decoding
 
-// Cache and eviction words change no value.
-void takeHints(Decoder &d, bool isStore) {
-  for (const char *word : {"ca", "cg", "cs", "lu", "cv", "wb", "wt"})
-    d.take(word);
-  for (const char *level : {"L1::", "L2::"})
-    for (const char *word : {"evict_normal", "evict_unchanged", "evict_first",
-                             "evict_last", "no_allocate"})
-      if (d.take((std::string(level) + word).c_str()))
-        d.require(level[1] == '1' ? 70 : 100, 74);
-  for (const char *word : {"L2::64B", "L2::128B", "L2::256B"})
-    if (d.take(word))
-      d.require(80, 74);
+// What the tables below speak of: instructions ...
+enum : uint8_t { Ld = 1, Nc = 2, Ldu = 4, St = 8 }; // Nc: ld with .nc
+// ... and how an access is ordered: Plain is .weak, written or not.
+enum : uint8_t { Plain = 1, Volatile = 2, Scoped = 4, Mmio = 8 };
+
+struct OrderWord {
+  const char *spelling;
+  Order order;
+  uint8_t manner, instructions;
+};
+constexpr OrderWord orderWords[] = {
+    {"weak", Order::Weak, Plain, Ld | St},
+    {"volatile", Order::Relaxed, Volatile, Ld | St},
+    {"relaxed", Order::Relaxed, Scoped, Ld | St},
+    {"acquire", Order::Acquire, Scoped, Ld},
+    {"release", Order::Release, Scoped, St},
+};
+
+// What caches are told; no word changes a value. One of each group at most.
+struct CacheWord {
+  const char *spelling;
+  uint8_t group, instructions, manners;
+  bool anySpace; // or generic and .global
+  uint32_t sm, ptx10;
+};
+constexpr CacheWord cacheWords[] = {
+    {"ca", 0, Ld | Nc, Plain, true, 20, 20},
+    {"cg", 0, Ld | Nc | St, Plain, true, 20, 20},
+    {"cs", 0, Ld | Nc | St, Plain, true, 20, 20},
+    {"lu", 0, Ld, Plain, true, 20, 20},
+    {"cv", 0, Ld, Plain, true, 20, 20},
+    {"wb", 0, St, Plain, true, 20, 20},
+    {"wt", 0, St, Plain, true, 20, 20},
+    {"L1::evict_normal", 0, Ld | Nc | St, Plain | Scoped, false, 70, 74},
+    {"L1::evict_unchanged", 0, Ld | Nc | St, Plain | Scoped, false, 70, 74},
+    {"L1::evict_first", 0, Ld | Nc | St, Plain | Scoped, false, 70, 74},
+    {"L1::evict_last", 0, Ld | Nc | St, Plain | Scoped, false, 70, 74},
+    {"L1::no_allocate", 0, Ld | Nc | St, Plain | Scoped, false, 70, 74},
+    {"L2::evict_normal", 1, Ld | Nc | St, Plain | Scoped, false, 100, 88},
+    {"L2::evict_first", 1, Ld | Nc | St, Plain | Scoped, false, 100, 88},
+    {"L2::evict_last", 1, Ld | Nc | St, Plain | Scoped, false, 100, 88},
+    {"L2::64B", 2, Ld | Nc, Plain | Scoped | Volatile, false, 75, 74},
+    {"L2::128B", 2, Ld | Nc, Plain | Scoped | Volatile, false, 75, 74},
+    {"L2::256B", 2, Ld | Nc, Plain | Scoped | Volatile, false, 80, 74},
+    {"L2::cache_hint", 3, Ld | Nc | St, Plain | Scoped, false, 80, 74},
+};
+
+/// Of ld, ldu or st: what its words said.
+struct Access {
+  uint8_t instruction = Ld, manner = Plain;
+  Order order = Order::Weak;
+  Scope scope = Scope::System;
+  Space space = Space::Generic;
+  bool evictsL2 = false, hasPolicy = false; // a policy is one more operand
+  bool isGlobal() const {
+    return space == Space::Generic || space == Space::Global;
+  }
+};
+
+// {.weak, .volatile, .relaxed.scope, .acquire.scope, .release.scope,
+//  .mmio.relaxed.sys}
+void takeOrder(Decoder &d, Access &a) {
+  bool mmio = d.take("mmio");
+  if (mmio)
+    d.require(70, 82);
+  for (const OrderWord &word : orderWords) {
+    if (!(word.instructions & a.instruction) || !d.take(word.spelling))
+      continue;
+    a.order = word.order;
+    a.manner = word.manner;
+    break;
+  }
+  if (a.manner == Scoped) {
+    int scope = d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
+    a.scope = Scope(std::max(scope, 0));
+    if (a.scope == Scope::Cluster)
+      d.require(90, 78);
+  }
+  if (!mmio)
+    return;
+  if (a.order != Order::Relaxed || a.manner != Scoped ||
+      a.scope != Scope::System)
+    d.fail("'" + d.tree().spelling() + "': .mmio needs .relaxed.sys");
+  a.manner = Mmio;
 }
 
-// {.weak, .volatile, .relaxed.scope, .acquire.scope, .release.scope, .mmio}
-Order takeOrder(Decoder &d, Scope &scope) {
-  static const std::pair<const char *, Order> words[] = {
-      {"weak", Order::Weak},
-      {"volatile", Order::Relaxed},
-      {"relaxed", Order::Relaxed},
-      {"acquire", Order::Acquire},
-      {"release", Order::Release}};
-  scope = Scope::System;
-  d.take("mmio");
-  for (auto &[word, order] : words)
-    if (d.take(word)) {
-      if (order != Order::Weak && std::string(word) != "volatile")
-        scope = d.scope(Scope::System);
-      return order;
-    }
-  return Order::Weak;
+void takeSpace(Decoder &d, Access &a) {
+  bool entry = d.peek("param::entry");
+  a.space = d.space();
+  bool allowed = true;
+  if (a.instruction == Nc)
+    allowed = a.space == Space::Global;
+  else if (a.manner == Mmio || a.instruction == Ldu)
+    allowed = a.isGlobal();
+  else if (a.manner != Plain)
+    allowed = a.isGlobal() || a.space == Space::Shared;
+  else if (a.instruction == St)
+    allowed = a.space != Space::Const && !entry;
+  if (!allowed)
+    d.fail("'" + d.tree().spelling() + "' does not take its state space");
 }
 
-void decodeTransfer(Decoder &d, bool isStore) {
+void takeCacheWords(Decoder &d, Access &a) {
+  bool had[4] = {};
+  for (const CacheWord &word : cacheWords) {
+    if (!(word.instructions & a.instruction) || had[word.group] ||
+        !d.take(word.spelling))
+      continue;
+    had[word.group] = true;
+    d.require(word.sm, word.ptx10);
+    if (!(word.manners & a.manner) || !(word.anySpace || a.isGlobal()))
+      d.fail("'" + d.tree().spelling() + "' does not take '." + word.spelling +
+             "'");
+  }
+  a.evictsL2 = had[1];
+  a.hasPolicy = had[3];
+}
+
+Access takeAccess(Decoder &d, uint8_t instruction) {
+  Access a;
+  a.instruction = instruction;
+  if (instruction == Ld && d.take("nc"))
+    a.instruction = Nc;
+  else if (instruction != Ldu)
+    takeOrder(d, a);
+  takeSpace(d, a);
+  takeCacheWords(d, a);
+  return a;
+}
+
+// One's own parameters are read, what one returns is written.
+void refuseWrongWay(Decoder &d, const AddressOperand &a, bool isStore) {
+  using ptx::Symbol;
+  if (a.isParameter &&
+      a.symbol == (isStore ? Symbol::Parameter : Symbol::ReturnValue))
+    d.fail("'" + d.tree().spelling() + "' cannot " +
+           (isStore ? "write a parameter of the function"
+                    : "read what the function returns"));
+}
+
+void decodeTransfer(Decoder &d, uint8_t instruction) {
+  bool isStore = instruction == St;
+  Access access = takeAccess(d, instruction);
   Transfer t;
-  t.order = takeOrder(d, t.scope);
-  if ((isStore && t.order == Order::Acquire) ||
-      (!isStore && t.order == Order::Release))
-    return d.fail("'" + d.tree().spelling() + "' has an order that only " +
-                  (isStore ? "loads" : "stores") + " have");
-  Space space = d.space();
-  takeHints(d, isStore);
-  bool hint = d.take("L2::cache_hint");
-  if (hint)
-    d.require(80, 74);
-  d.take("nc");
-  d.take("unified");
+  t.order = access.order;
+  t.scope = access.scope;
   t.count = d.vector();
-  Type type = d.type();
+  Type type = d.type({Type::B8, Type::B16, Type::B32, Type::B64, Type::B128,
+                      Type::U8, Type::U16, Type::U32, Type::U64, Type::S8,
+                      Type::S16, Type::S32, Type::S64, Type::F32, Type::F64});
   t.bytes = ptx::bytesOf(type);
   t.isSigned = type == Type::S8 || type == Type::S16 || type == Type::S32;
-  if (!t.bytes || t.bytes * t.count > 32)
+  unsigned total = t.bytes * t.count;
+  if (!total || total > 32)
     return d.fail("'" + d.tree().spelling() + "' moves no such size");
-  if (t.bytes * t.count == 32)
+  if (total == 32) {
     d.require(100, 88);
+    if (!access.isGlobal())
+      d.fail("'" + d.tree().spelling() + "' moves 32 bytes of global memory");
+  }
+  if (access.evictsL2 && total != 32)
+    d.fail("'" + d.tree().spelling() + "': .L2::evict needs 32 bytes");
+  if (access.manner == Mmio && t.count > 1)
+    d.fail("'" + d.tree().spelling() + "': .mmio has no vectors");
   if (type == Type::B128)
-    d.require(70, 83);
+    d.require(70, access.manner != Plain && access.manner != Volatile &&
+                          access.scope == Scope::System
+                      ? 84
+                      : 83);
   d.begin(isStore ? store : load, isStore ? Class::Store : Class::Load,
           flagStrictReads | flagDefinesItself);
   size_t addressAt = isStore ? 0 : 1, valueAt = isStore ? 1 : 0;
   AddressOperand a = d.address(addressAt);
-  t.address = Address(d, a, space);
+  refuseWrongWay(d, a, isStore);
+  t.address = Address(d, a, access.space);
   d.pushSlot(a.slot);
-  const Operand &value = d.operand(valueAt);
-  if ((value.kind == Operand::Vector ? value.elements.size() : 1) != t.count)
-    return d.fail("'" + d.tree().spelling() + "' moves " +
-                  std::to_string(t.count) + " elements");
+  std::vector<const Operand *> values = d.elements(valueAt, t.count);
   for (unsigned k = 0; k < t.count; ++k) {
-    const Operand &o =
-        value.kind == Operand::Vector ? value.elements[k] : value;
+    const Operand &o = *values[k];
     if (isStore)
       d.source(o, type, true);
     else
@@ -313,14 +423,17 @@ void decodeTransfer(Decoder &d, bool isStore) {
     t.registerBytes[k] =
         uint8_t(o.kind == Operand::Reg ? d.registerBytes(o) : slotBytes(type));
   }
-  if (hint)
+  if (!isStore && d.isSink(valueAt))
+    d.fail("'" + d.tree().spelling() + "' needs a register for what it reads");
+  if (access.hasPolicy)
     d.source(2, Type::B64);
   t.move = moverOf(t, isStore);
   d.current().data = d.keep(t);
 }
 
-void decodeLoad(Decoder &d) { decodeTransfer(d, false); }
-void decodeStore(Decoder &d) { decodeTransfer(d, true); }
+void decodeLoad(Decoder &d) { decodeTransfer(d, Ld); }
+void decodeLoadUniform(Decoder &d) { decodeTransfer(d, Ldu); }
+void decodeStore(Decoder &d) { decodeTransfer(d, St); }
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
@@ -388,7 +501,7 @@ void decodeCreatePolicy(Decoder &d) {
 
 void registerMemory(Families &f) {
   f["ld"] = decodeLoad;
-  f["ldu"] = decodeLoad;
+  f["ldu"] = decodeLoadUniform;
   f["st"] = decodeStore;
   f["prefetch"] = decodePrefetch;
   f["prefetchu"] = decodePrefetchUniform;

@@ -220,8 +220,6 @@ struct IntoWindow {
 
 void decodeCvta(Decoder &d) {
   bool to = d.take("to");
-  if (d.peek("shared::cta"))
-    d.require(30, 78);
   Space space = d.space();
   Type t = d.type({Type::U32, Type::U64});
   if (space == Space::Generic)
@@ -289,8 +287,6 @@ Step isSpace(Context &c, const Instruction &i) {
   return Step::Next;
 }
 void decodeIsspacep(Decoder &d) {
-  if (d.peek("shared::cta"))
-    d.require(30, 78);
   Space space = d.space();
   Window window = Global;
   switch (space) {

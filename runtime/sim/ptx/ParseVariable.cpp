@@ -145,6 +145,9 @@ bool ModuleParser::parseDeclaration(Declaration &declaration) {
       Type type = typeNamed(std::string(token.word));
       if (!isFundamental(type))
         return failExpected("a type that can be declared");
+      if (type == Type::B128 &&
+          module->versionMajor * 10 + module->versionMinor < 83)
+        return fail(token, "'.b128' needs PTX 8.3 or higher");
       if (variable.type != Type::None)
         return fail(token, "'" + std::string(token.text) +
                                "' is a second type beside '." +

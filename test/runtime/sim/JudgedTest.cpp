@@ -57,4 +57,33 @@ TEST(Judged, AgreesWithPtxas) {
   EXPECT_GT(taken, 8000u);
 }
 
+// Versions that none of the settings tells apart; as ptxas has them.
+TEST(Judged, AsksForTheVersionThatBroughtIt) {
+  const struct {
+    const char *spelling, *target, *tooOld, *version;
+  } cases[] = {
+      {"ld.shared::cta.b32 x, [r];", "sm_80", "7.7", "7.8"},
+      {"ld.mmio.relaxed.sys.global.b32 x, [r];", "sm_80", "8.1", "8.2"},
+      {"ld.param::entry.b32 x, [r];", "sm_80", "8.2", "8.3"},
+      {"st.param::func.b32 [r], x;", "sm_80", "8.2", "8.3"},
+      {".reg .b128 q;", "sm_80", "8.2", "8.3"},
+      {".shared .b128 v;", "sm_80", "8.2", "8.3"},
+      {".reg .b128 q; ld.relaxed.gpu.b128 q, [r];", "sm_80", "8.2", "8.3"},
+      {".reg .b128 q; ld.relaxed.sys.b128 q, [r];", "sm_80", "8.3", "8.4"},
+      {".reg .b128 q; st.release.sys.b128 [r], q;", "sm_80", "8.3", "8.4"},
+      {"ld.global.L2::64B.b32 x, [r];", "sm_80", "7.3", "7.4"},
+      {"ld.global.L1::no_allocate.b32 x, [r];", "sm_80", "7.3", "7.4"},
+      {"red.relaxed.cluster.global.add.u32 [r], x;", "sm_90", "7.7", "7.8"},
+      {"atom.global.add.v2.f32 {x,y}, [r], {x,y};", "sm_90", "8.0", "8.1"},
+      {".reg .b128 q; atom.gpu.exch.b128 q, [r], q;", "sm_90", "8.2", "8.3"},
+      {".reg .b128 q; atom.sys.exch.b128 q, [r], q;", "sm_90", "8.3", "8.4"},
+  };
+  for (auto &c : cases) {
+    std::string body =
+        std::string("{.reg .b32 x,y; .reg .b64 r; ") + c.spelling + "}";
+    EXPECT_NE(whyNot(body, c.target, c.tooOld), "") << c.spelling;
+    EXPECT_EQ(whyNot(body, c.target, c.version), "") << c.spelling;
+  }
+}
+
 } // namespace

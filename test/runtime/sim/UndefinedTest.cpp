@@ -59,7 +59,8 @@ const Case cases[] = {
      "prmt.b32 u, a, u, 0x5410; and.b32 u, u, 0xffff; mov.b32 d, u;", ""},
     // ---- and those that matter
     {"stored", "mov.b32 d, u;", "d, computed from u, which was never written"},
-    {"never written itself", "mov.b32 d, 0; @one st.shared.b32 [0], u;",
+    {"never written itself",
+     "mov.b32 d, 0; mov.b32 t, 0; @one st.shared.b32 [t], u;",
      "uses u, which was never written"},
     {"a byte stored", "prmt.b32 d, a, u, 0x5410;", "d, computed from u,"},
     {"masked too little", "prmt.b32 t, a, u, 0x5410; and.b32 d, t, 0x1ffff;",
