@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the kernels of a training step move between global memory and a GPU, beside the
-least possible: each input of a group read once, each output written once.
+least for their blocks (each block of an operand read once by each program that needs
+it, each output written once) and the least possible (each input of a group read once).
 
     build/venv/bin/python bench/bytes-moved.py [MODEL.json] [--batch N] [--seq N] [--dtype bf16] [--remat P]
                                                [--build FOLDER] [--target sm_80] [--layer N]
+                                               [--over R]
 
-Each kernel runs in the simulator on arrays of zeros, which counts the bytes of its
-loads and stores (of bytes that several programs read, each time). Launches are those of
-the artifact. Printed are the kernels of one layer with how often they are launched for
-it, and a layer and the step as a whole: there, the least is that of the memory report,
-for which a group of two kernels is one and a parameter with a master copy is not read.
+Each kernel runs in the simulator on arrays of zeros, which counts the pieces of 32
+bytes that its loads and stores move (what several warps read, each time). Launches are
+those of the artifact. Printed are the kernels of one layer with how often they are
+launched for it, and a layer and the step as a whole: there, the least is that of the
+memory report, for which a group of two kernels is one and a parameter with a master
+copy is not read. What blocks need is the index's `block_bytes`; - where numbers in
+memory decide. --over R prints the kernels that move more than R times that, and fails
+if there are any.
 Without a model: a Llama with the proportions of Llama-3.2-1B, a quarter as wide, and
 two layers.
 
@@ -34,7 +39,7 @@ LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_s
          "torch_dtype": "bfloat16", "hidden_act": "silu"}
 STORED = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.uint8, "i32": np.int32,
           "i64": np.int64}
-ROW = "{:<44}{:>9}{:>15}{:>15}{:>8}"
+ROW = "{:<44}{:>9}{:>15}{:>15}{:>8}{:>15}{:>8}"
 
 
 def run(*command):
@@ -55,11 +60,18 @@ def moved(sim, kernel, folder, target):
     said = json.loads(run(sim, folder / "ptx" / kernel["file"], "--target", target, "--grid", numbers["grid"], "--block",
                           numbers["block"], "--smem", kernel["shared_bytes"], "--checks", "none", "--max-instructions", 0,
                           "--json", *arguments))
-    return said["counters"]["global_load_bytes"] + said["counters"]["global_store_bytes"]
+    return 32 * (said["counters"]["global_load_sectors"] + said["counters"]["global_store_sectors"])
 
 
-def line(name, count, bytes_, least):
-    print(ROW.format(name[:43], count, f"{bytes_:,}", f"{least:,}", f"{bytes_ / least:.3f}"))
+def line(name, count, bytes_, blocks, least):
+    of_blocks = ("-", "-") if blocks is None else (f"{blocks:,}", f"{bytes_ / blocks:.3f}")
+    print(ROW.format(name[:43], count, f"{bytes_:,}", *of_blocks, f"{least:,}", f"{bytes_ / least:.3f}"))
+
+
+def blocks_of(kernels, counts):
+    """What the blocks of launches need; nothing where that of one is not known."""
+    own = [n * kernels[k]["block_bytes"] if kernels[k]["block_bytes"] is not None else None for k, n in counts.items()]
+    return None if None in own else sum(own)
 
 
 def main():
@@ -72,6 +84,7 @@ def main():
     parser.add_argument("--layer", type=int, default=0)
     parser.add_argument("--build", type=pathlib.Path, help="default: what is on the PATH, or build/")
     parser.add_argument("--target", default="sm_80")
+    parser.add_argument("--over", type=float)
     o = parser.parse_args()
     found = shutil.which("act-opt")
     tools = o.build / "bin" if o.build else pathlib.Path(found).parent if found else ROOT / "build/bin"
@@ -105,12 +118,20 @@ def main():
         if a != b:
             sys.exit(f"the memory report says {a} launches, the artifact {b}")
 
-    print(ROW.format("kernel", "launches", "bytes moved", "least possible", "ratio"))
-    for name, n in own.items():
-        line(name, n, n * kernels[name]["moved"], n * kernels[name]["least_bytes"])
-    line(f"layer {o.layer}", said["launches"], sum(n * kernels[k]["moved"] for k, n in own.items()), said["least_bytes"])
-    line("step", len(names), sum(kernels[k]["moved"] for k in names), report["least_bytes"])
+    print(ROW.format("kernel", "launches", "bytes moved", "of its blocks", "ratio", "least possible", "ratio"))
+    every, over = collections.Counter(names), False
+    for name, n in (every if o.over else own).items():
+        k = kernels[name]
+        blocks = blocks_of(kernels, {name: n})
+        if not o.over or (blocks and n * k["moved"] > o.over * blocks):
+            line(name, n, n * k["moved"], blocks, n * k["least_bytes"])
+            over = bool(o.over)
+    line(f"layer {o.layer}", said["launches"], sum(n * kernels[k]["moved"] for k, n in own.items()),
+         blocks_of(kernels, own), said["least_bytes"])
+    line("step", len(names), sum(n * kernels[k]["moved"] for k, n in every.items()), blocks_of(kernels, every),
+         report["least_bytes"])
+    return over
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -150,8 +150,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == gridName)
     return verifyGrid(op, attribute.getValue());
   static constexpr StringLiteral others[] = {
-      "tile.ops", "tile.shapes", "tile.useful_flops", "tile.least_bytes",
-      "tile.shared_bytes"};
+      "tile.ops",         "tile.shapes",       "tile.useful_flops",
+      "tile.least_bytes", "tile.shared_bytes", "tile.block_bytes"};
   if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
     return success();
   return op->emitOpError() << "has an attribute " << name

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/FoldTransposes.h"
 #include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
 
@@ -148,6 +149,8 @@ LogicalResult addUp(Value result, Value memory, Value turns,
 }
 
 LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
+  if (failed(foldTransposes(f)))
+    return failure();
   Location loc = f.getLoc();
   auto results = f.getBody().front().getTerminator()->getOperands();
   // Pointers for tensors, results behind arguments; what is replaced in place

@@ -11,6 +11,9 @@ namespace {
 
 /// Elements of a block without products.
 constexpr int64_t blockElements = 4096;
+/// Those of four warps. Of blocks that have no multiple of 8 numbers for each,
+/// 16 bytes of bf16, some threads may hold copies, which they read as well.
+constexpr int64_t threads = 4 * 32;
 /// The longest row that a program has whole.
 constexpr int64_t wholeRow = 8192;
 
@@ -244,6 +247,105 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
   grid.warps = large ? 8 : 4;
 }
 
+/// Whether a block of `v`, with these extents, is made of blocks: of several
+/// dimensions that are one elsewhere it has one, or whole ones behind the
+/// first.
+bool isMadeOfBlocks(Value v, ArrayRef<int64_t> extents) {
+  if (argumentBehind(v))
+    return true;
+  auto isWide = [](RankedTensorType t, int64_t d) {
+    return t.getDimSize(d) > 1;
+  };
+  Operation *op = v.getDefiningOp();
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    if (llvm::any_of(*generic.getBody(), llvm::IsaPred<tensor::ExtractOp>))
+      return false;
+    SmallVector<int64_t> loops(generic.getNumLoops(), 1);
+    AffineMap map = generic.getMatchingIndexingMap(
+        generic.getDpsInitOperand(cast<OpResult>(v).getResultNumber()));
+    for (auto [e, n] : llvm::zip(map.getResults(), extents))
+      if (auto dim = dyn_cast<AffineDimExpr>(e))
+        loops[dim.getPosition()] = n;
+    return llvm::all_of(generic.getDpsInputOperands(), [&](OpOperand *input) {
+      if (!isa<RankedTensorType>(input->get().getType()))
+        return true;
+      SmallVector<int64_t> own;
+      SmallVector<unsigned> order;
+      for (AffineExpr e : generic.getMatchingIndexingMap(input).getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(e);
+        own.push_back(dim ? loops[dim.getPosition()] : 1);
+        if (own.back() > 1)
+          order.push_back(dim.getPosition());
+      }
+      // Only what is loaded is turned around in more than two dimensions.
+      return argumentBehind(input->get()) ||
+             ((order.size() <= 2 || llvm::is_sorted(order)) &&
+              isMadeOfBlocks(input->get(), own));
+    });
+  }
+  SmallVector<int64_t> moved;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      int64_t n = 1;
+      for (int64_t d : group) {
+        if (isWide(expand.getResultType(), d) && n > 1)
+          return false;
+        n = std::max(n, extents[d]);
+      }
+      moved.push_back(n);
+    }
+    return isMadeOfBlocks(expand.getSrc(), moved);
+  }
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    RankedTensorType from = collapse.getSrcType();
+    for (auto [n, group] :
+         llvm::zip(extents, collapse.getReassociationIndices())) {
+      int64_t rest = n;
+      SmallVector<int64_t> own(group.size(), 1);
+      for (size_t i = group.size(); i-- > 0;) {
+        own[i] = std::min(rest, from.getDimSize(group[i]));
+        if (rest % own[i] || (i && own[i] < from.getDimSize(group[i]) && n > 1))
+          return false;
+        rest /= own[i];
+      }
+      moved.append(own);
+    }
+    return isMadeOfBlocks(collapse.getSrc(), moved);
+  }
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return slice.getSourceType().getRank() == int64_t(extents.size()) &&
+           isMadeOfBlocks(slice.getSource(), extents);
+  return isa<linalg::FillOp, arith::ConstantOp, tensor::EmptyOp>(op);
+}
+
+/// Rows beside the block's last dimension, as many as there is room for; where
+/// these are all that there are, also of the dimensions before, so that heads
+/// of a few numbers do not make programs of a few numbers.
+void addRows(KernelGrid &grid, RowSums sums) {
+  ArrayRef<int64_t> shape = shapeOf(grid.root);
+  int64_t inner = grid.blocks.back();
+  for (size_t last = shape.size() - 1, d = last; d-- > 0;) {
+    int64_t rows = 1;
+    while (rows * 2 <= shape[d] &&
+           (rows * 2 * inner <= blockElements ||
+            (rows * inner % (8 * threads) && rows * inner <= blockElements)))
+      rows *= 2;
+    if (d + 1 < last) {
+      if (sums != RowSums::None || grid.blocks[d + 1] < shape[d + 1])
+        return;
+      if (shape[d] * inner <= blockElements && shape[d] * inner % threads == 0)
+        rows = shape[d];
+      grid.blocks[d] = rows;
+      if (rows > 1 && !isMadeOfBlocks(grid.root, grid.blocks)) {
+        grid.blocks[d] = 1;
+        return;
+      }
+    }
+    grid.blocks[d] = rows;
+    inner *= rows;
+  }
+}
+
 } // namespace
 
 int64_t KernelGrid::countOf(size_t dim) const {
@@ -322,12 +424,8 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   bool whole = shape[last] <= wholeRow && sums == RowSums::Along;
   int64_t most = sums == RowSums::Beside ? 16 : 1024;
   grid.blocks[last] = whole ? shape[last] : std::min(shape[last], most);
-  if (last > 0 && sums != RowSums::Beside) {
-    int64_t &rows = grid.blocks[last - 1];
-    while (rows * 2 * grid.blocks[last] <= blockElements &&
-           rows * 2 <= shape[last - 1])
-      rows *= 2;
-  }
+  if (last > 0 && sums != RowSums::Beside)
+    addRows(grid, sums);
   return grid;
 }
 

@@ -5,6 +5,7 @@
 #include "mlir/IR/Verifier.h"
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
+#include "passes/tile/BlockBytes.h"
 #include "passes/tile/Pipeline.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -115,6 +116,8 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   k.block = *block;
   k.grid = gridSize(kernel);
   k.sharedBytes = *shared;
+  if (auto bytes = kernel->getAttrOfType<IntegerAttr>(blockBytesName))
+    k.blockBytes = bytes.getInt();
   return success();
 }
 

@@ -18,9 +18,11 @@ struct CompiledKernel {
   std::array<int64_t, 3> grid = {0, 0, 0};  ///< zeros: the launch decides
   std::array<int32_t, 3> block = {1, 1, 1}; ///< threads
   int64_t sharedBytes = 0;                  ///< dynamic, asked for at launch
-  mlir::gpu::GPUFuncOp source;              ///< in the module that was given
-  llvm::json::Object about;                 ///< for the index: KernelIndex.h
-  bool cached = false;                      ///< it was on disk already
+  /// What the blocks of all programs have (BlockBytes.h); -1: memory decides.
+  int64_t blockBytes = -1;
+  mlir::gpu::GPUFuncOp source; ///< in the module that was given
+  llvm::json::Object about;    ///< for the index: KernelIndex.h
+  bool cached = false;         ///< it was on disk already
 };
 
 /// Compiles copies of the kernels in all gpu.modules of `module`, or of the one

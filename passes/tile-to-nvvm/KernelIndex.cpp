@@ -66,6 +66,9 @@ void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k) {
     json.attribute("shared_bytes", k.sharedBytes);
     about("useful_flops", 0);
     about("least_bytes", 0);
+    json.attribute("block_bytes", k.blockBytes < 0
+                                      ? llvm::json::Value(nullptr)
+                                      : llvm::json::Value(k.blockBytes));
     about("schedule", llvm::json::Object());
   });
 }

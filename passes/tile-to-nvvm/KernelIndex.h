@@ -10,6 +10,8 @@
 //   shared_bytes   of dynamic shared memory
 //   useful_flops   of the operations themselves
 //   least_bytes    each input read once, each output written once
+//   block_bytes    each block read once by each program that needs it, each
+//                  output written once; null: numbers in memory decide
 //   schedule       as an object
 //
 // Who makes kernels from act operations fills in CompiledKernel::about. For a

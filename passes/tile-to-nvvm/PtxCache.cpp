@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
-static constexpr llvm::StringLiteral magic = "act-ptx 2 ";
+static constexpr llvm::StringLiteral magic = "act-ptx 3 ";
 
 static std::string digest(StringRef text) {
   auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
@@ -108,13 +108,14 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
     llvm::consumeError(parsed.takeError());
     return false;
   }
-  if (values.size() != 7)
+  if (values.size() != 8)
     return false;
   for (int i = 0; i < 3; ++i) {
     kernel.block[i] = int32_t(values[i]);
     kernel.grid[i] = values[3 + i];
   }
   kernel.sharedBytes = values[6];
+  kernel.blockBytes = values[7];
   kernel.about["schedule"] = std::move(*parsed);
   kernel.ptx = ptx.str();
   return true;
@@ -127,7 +128,7 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   llvm::raw_string_ostream os(body);
   os << "block " << k.block[0] << " " << k.block[1] << " " << k.block[2]
      << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
-     << " shared " << k.sharedBytes << "\n";
+     << " shared " << k.sharedBytes << " bytes " << k.blockBytes << "\n";
   const llvm::json::Value *schedule = k.about.get("schedule");
   os << (schedule ? *schedule : llvm::json::Value(llvm::json::Object())) << "\n"
      << k.ptx;

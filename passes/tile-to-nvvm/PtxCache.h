@@ -7,8 +7,8 @@
 // is (path, size and time of the binary, so that a compiler under work never
 // finds its predecessor's code). An entry is one file, KEY.ptx, in the folder:
 //
-//     act-ptx 2 <SHA-256 of the rest>
-//     block 128 1 1 grid 0 0 0 shared 49152
+//     act-ptx 3 <SHA-256 of the rest>
+//     block 128 1 1 grid 0 0 0 shared 49152 bytes -1
 //     {"stages":2,"warps":4}
 //     <PTX>
 //

@@ -11,6 +11,7 @@
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include <deque>
+#include <map>
 
 namespace act::tile {
 #define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
@@ -105,6 +106,22 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
   }
 }
 
+/// The result's layout where each thread keeps what it has of the operand and
+/// repeats it: a few times only, and nobody else has it.
+std::optional<Distributed> repeated(const Distributed &l, BroadcastOp op) {
+  constexpr int64_t few = 4;
+  Distributed out = l;
+  int64_t times = 1;
+  for (auto [d, from] : llvm::enumerate(blockType(op.getInput()).getShape()))
+    if (int64_t to = blockType(op.getResult()).getDimSize(d); from != to) {
+      out = out.broadcast(d, to);
+      times *= to;
+    }
+  if (times > few || l.copies().total() > 1)
+    return std::nullopt;
+  return out;
+}
+
 class Assignment {
 public:
   Assignment(gpu::GPUFuncOp kernel)
@@ -127,12 +144,14 @@ private:
   Value as(Value v, const Distributed &l, OpBuilder &b);
   void require(OpOperand &operand, const Distributed &l);
   LogicalResult requireIndices(Operation *op, std::optional<Distributed> block);
+  void findWidest();
   Distributed defaultFor(RankedTensorType type) const;
 
   gpu::GPUFuncOp kernel;
   int64_t warps;
   llvm::DenseMap<Value, Distributed> layouts;
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> dotWarps;
+  std::map<std::vector<int64_t>, int64_t> widest; // bytes, by shape
   std::deque<Value> work;
 };
 
@@ -209,7 +228,10 @@ void Assignment::spreadFrom(Value v) {
       offer(trans.getResult(), swapped(l));
     else if (auto expand = dyn_cast<ExpandDimsOp>(op))
       offer(expand.getResult(), l.expanded(expand.getAxis()));
-    else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      if (auto out = repeated(l, broadcast))
+        offer(broadcast.getResult(), *out);
+    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       for (Value o : reduce.getInputs())
         offer(o, l);
       for (Value r : reduce.getResults())
@@ -338,9 +360,30 @@ LogicalResult Assignment::seedMemory() {
   return success();
 }
 
+/// What is computed element by element has one layout, by the widest of its
+/// types: with 8 elements of bf16 in a row, a thread would reach for 8 of f32
+/// in two accesses, each of which takes a half of all sectors. Operands of dots
+/// go other ways.
+void Assignment::findWidest() {
+  if (kernel.walk([](DotOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return;
+  kernel.walk([&](Operation *op) {
+    Value v = isa<LoadOp>(op)                 ? op->getResult(0)
+              : isa<StoreOp, AtomicAddOp>(op) ? op->getOperand(0)
+                                              : Value();
+    if (!v || !isBlock(v))
+      return;
+    int64_t &bytes = widest[blockType(v).getShape().vec()];
+    bytes = std::max<int64_t>(bytes, blockType(v).getElementTypeBitWidth() / 8);
+  });
+}
+
 Distributed Assignment::defaultFor(RankedTensorType type) const {
   std::vector<int64_t> shape = type.getShape().vec();
   int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  if (auto it = widest.find(shape); it != widest.end())
+    bytes = std::max(bytes, it->second);
   return *layout::blocked(shape, layout::vectorFor(shape, bytes, warps), warps);
 }
 
@@ -532,10 +575,25 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
                                   ? std::optional(layoutOf(op->getOperand(0)))
                                   : std::nullopt);
   }
-  if (auto load = dyn_cast<LoadOp>(op))
-    return requireIndices(op, isBlock(load.getResult())
-                                  ? std::optional(layoutOf(load.getResult()))
-                                  : std::nullopt);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (!isBlock(load.getResult()))
+      return requireIndices(op, std::nullopt);
+    // What several warps need, each has a part of and gets the rest from the
+    // others; in a loop the barriers cost more.
+    Distributed wanted = layoutOf(load.getResult()),
+                once = defaultFor(blockType(load.getResult()));
+    if (once.copies().warps < wanted.copies().warps &&
+        !load->getParentOfType<LoopLikeOpInterface>()) {
+      OpBuilder b(op->getContext());
+      b.setInsertionPointAfter(op);
+      Value r = load.getResult();
+      r.setType(with(blockType(r), once));
+      auto converted = ConvertLayoutOp::create(b, op->getLoc(),
+                                               with(blockType(r), wanted), r);
+      r.replaceAllUsesExcept(converted, converted);
+    }
+    return requireIndices(op, layoutOf(load.getResult()));
+  }
   if (isa<PrintOp>(op)) { // a line has the elements of one thread
     for (Value v : op->getOperands())
       if (isBlock(v)) {
@@ -617,6 +675,7 @@ LogicalResult Assignment::rewrite() {
 }
 
 LogicalResult Assignment::run() {
+  findWidest();
   if (failed(seedDots()) || failed(seedMemory()) || failed(seedRest()))
     return failure();
   return rewrite();

@@ -102,6 +102,18 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::math::MathDialect"];
 }
 
+def CountBlockBytesPass : Pass<"tile-count-block-bytes", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "says how many bytes the programs' blocks have";
+  let description = [{
+    `tile.block_bytes` of a kernel is the sum over its programs: of each, every
+    block that it reads, once, and every block that it writes, without what is
+    outside of views. It is the least that these blocks take, and what the kernel
+    moves where no thread reads what another one has. A kernel whose blocks
+    depend on numbers in memory, or whose grid is not known, has none.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect"];
+}
+
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "says which thread holds which element of every block";
   let description = [{

@@ -25,6 +25,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Each loop's own masks are known now, and one fewer select is in the way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createCountBlockBytesPass());
   pm.addPass(createSplitDotsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as

@@ -8,8 +8,8 @@
 //                   that iteration i − 1 has read: the barrier says that all
 //                   have read it read slot i mod stages
 //
-// Copies for iterations after the last are made too, as far as the view goes;
-// no one reads them.
+// There are no copies for iterations after the last: the loop's end is asked
+// for where the view's is not the same.
 #include "act/Layout/Shared.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -122,6 +122,9 @@ private:
   Value allocate(LoadOp load, int64_t slots);
   void copy(LoadOp load, ValueRange indices, Value shared, ValueRange slot);
   void read(const Staged &s, Value shared, ValueRange slot);
+  /// copies() for the iteration `counter`, if there is one.
+  void inLoop(scf::ForOp loop, ArrayRef<Staged> loads, Value counter,
+              llvm::function_ref<void()> copies);
   void stageOnce(ArrayRef<Staged> loads);
   bool stageLoop(scf::ForOp loop, ArrayRef<Staged> loads);
   /// The loads' indices in another iteration.
@@ -209,6 +212,31 @@ Staging::indicesAt(scf::ForOp loop, ArrayRef<Staged> loads, Value counter) {
   return all;
 }
 
+/// Whether nothing of `load` is inside of its view after the last iteration.
+static bool endsWithView(LoadOp load, scf::ForOp loop) {
+  auto end = getConstantIntValue(loop.getUpperBound());
+  auto view = cast<ViewType>(load.getView().getType());
+  return end && llvm::any_of(llvm::enumerate(load.getIndices()), [&](auto it) {
+           int64_t size = view.getShape()[it.index()];
+           return it.value() == loop.getInductionVar() &&
+                  !ShapedType::isDynamic(size) && size <= *end;
+         });
+}
+
+void Staging::inLoop(scf::ForOp loop, ArrayRef<Staged> loads, Value counter,
+                     llvm::function_ref<void()> copies) {
+  if (llvm::all_of(loads,
+                   [&](const Staged &s) { return endsWithView(s.load, loop); }))
+    return copies();
+  Location loc = loop.getLoc();
+  Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, counter,
+                                   loop.getUpperBound());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(
+      &scf::IfOp::create(b, loc, is).getThenRegion().front());
+  copies();
+}
+
 bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
   if (loop.getUnsignedCmp())
     return false;
@@ -248,9 +276,12 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
   for (int64_t s = 0; s + 1 < stages; ++s) {
     if (s)
       counter = advance(counter, 1);
-    auto indices = indicesAt(loop, loads, counter);
-    for (auto [i, staged] : llvm::enumerate(loads))
-      copy(staged.load, indices[i], buffers[i], constant(s));
+    Value slot = constant(s);
+    inLoop(loop, loads, counter, [&] {
+      auto indices = indicesAt(loop, loads, counter);
+      for (auto [i, staged] : llvm::enumerate(loads))
+        copy(staged.load, indices[i], buffers[i], slot);
+    });
     CommitCopiesOp::create(b, loc);
   }
 
@@ -281,8 +312,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
   WaitCopiesOp::create(b, loc, std::max<int64_t>(0, stages - 2));
   BarrierOp::create(b, loc);
   if (stages > 1) {
-    auto indices =
-        indicesAt(loop, loads, advance(loop.getInductionVar(), stages - 1));
+    Value ahead = advance(loop.getInductionVar(), stages - 1);
     Value target; // the slot before this one
     if (stages == 2) {
       target = nextOf(b, carried);
@@ -294,8 +324,11 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<Staged> all) {
           arith::SubIOp::create(b, loc, carried, number(b, 1)));
     }
     target = indexOf(target);
-    for (auto [i, staged] : llvm::enumerate(loads))
-      copy(staged.load, indices[i], buffers[i], target);
+    inLoop(loop, loads, ahead, [&] {
+      auto indices = indicesAt(loop, loads, ahead);
+      for (auto [i, staged] : llvm::enumerate(loads))
+        copy(staged.load, indices[i], buffers[i], target);
+    });
     CommitCopiesOp::create(b, loc);
   }
   Value slot = indexOf(carried);

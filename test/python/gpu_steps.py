@@ -34,8 +34,8 @@ LORA = ["--lora-rank=4", "--lora-alpha=8", "--lora-targets=q,v"]
 UPDATE = ["--micro-batches=2", "--clip=1.0", "--grad-dtype=f32", "--master=f32"]
 
 
-def entry(config, *options, flags=(), steps=20, policies=POLICIES):
-    return dict(config=config, options=options, flags=flags, steps=steps, policies=policies)
+def entry(config, *options, flags=(), steps=20, policies=POLICIES, fuse=True):
+    return dict(config=config, options=options, flags=flags, steps=steps, policies=policies, fuse=fuse)
 
 
 MODELS = {
@@ -50,6 +50,9 @@ MODELS = {
     "sgd": entry(LLAMA, flags=["--optimizer=sgd"], steps=4, policies=["none"]),
     "f16": entry(LLAMA, "--dtype=f16", steps=4, policies=["none"]),
     "f32": entry(LLAMA, "--dtype=f32", steps=4, policies=["none"]),
+    # Products, a softmax and transposes, as the framework has it.
+    "unfused": entry(LLAMA, steps=4, policies=["none", "layer"], fuse=False),
+    "unfused-gpt2": entry(GPT2, steps=4, policies=["none", "layer"], fuse=False),
 }
 TEXT = "the quick brown fox jumps over a lazy dog\n" * 40
 
@@ -64,8 +67,9 @@ class Run:
 
 
 class Model:
-    def __init__(self, bin, folder, config, options, flags, steps):
+    def __init__(self, bin, folder, config, options, flags, steps, fuse):
         self.bin, self.folder, self.flags, self.steps = bin, folder, flags, steps
+        self.fuse = ["--fuse-attention"] if fuse else []
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config))
         (folder / "text").write_text(TEXT)
@@ -82,7 +86,7 @@ class Model:
 
     def module(self, policy):
         out = self.folder / f"{policy}.mlir"
-        self.call("act-opt", self.forward, "--fuse-attention", f"--remat={policy}",
+        self.call("act-opt", self.forward, *self.fuse, f"--remat={policy}",
                   *self.flags, "-o", out)
         return out
 
@@ -105,8 +109,8 @@ def close(name, got, wanted):
     return worst <= TOLERANCE
 
 
-def check(bin, folder, name, config, options, flags, steps, policies):
-    model = Model(bin, folder / name, config, options, flags, steps)
+def check(bin, folder, name, config, options, flags, steps, policies, fuse):
+    model = Model(bin, folder / name, config, options, flags, steps, fuse)
     good, first = True, None
     host = model.train(model.module("none"), "host")
     if not host.losses[-1] < host.losses[0] * (0.98 if steps > 10 else 1):
@@ -133,7 +137,7 @@ def check(bin, folder, name, config, options, flags, steps, policies):
             good = False
     if any("drop" in key for key in config):
         other = {key: 0.0 if "drop" in key else value for key, value in config.items()}
-        without = Model(bin, folder / f"{name}-plain", other, options, flags, steps)
+        without = Model(bin, folder / f"{name}-plain", other, options, flags, steps, fuse)
         plain = without.train(without.module("none"), "host")
         if plain.losses[0] == host.losses[0]:
             print(f"{name}: dropout changes nothing")

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import ml_dtypes
 import numpy as np
@@ -313,27 +314,40 @@ def multiplies(case):
     return any(f"act.{op}" in case.text for op in ("matmul", "linear", "attention", "embedding_grad"))
 
 
-def run_blocks(cases, kernels):
+def under_seeds(case, kernels, seeds):
+    """What is wrong with a case in any of the orders that the seeds make."""
+    first = None
+    for seed in range(seeds):
+        kernels.options[-1] = f"--seed={seed}"
+        outputs = kernels.call(case)
+        if first is None:
+            first = outputs
+            yield from differences(case, outputs, 1e-5 if multiplies(case) else 3e-6, smallest=1e-2)
+        for i, (a, b) in enumerate(zip(first, outputs)):
+            if a.tobytes() != b.tobytes():
+                yield f"result {i}: seed {seed} has other bits than seed 0"
+
+
+def run_blocks(cases, kernels, seeds, say):
     wrong = refused = 0
     for case in cases:
+        started = time.monotonic()
         try:
-            outputs = kernels.call(case)
+            messages = list(under_seeds(case, kernels, seeds))
         except Refused as why:
             if ragged(case) and "no multiple of" in str(why):
                 continue
             refused += 1
-            print(f"{case.name}: {why}")
+            print(f"{case.name}: {why}", flush=True)
             continue
-        messages = list(differences(case, outputs, 1e-5 if multiplies(case) else 3e-6,
-                                    smallest=1e-2))
         wrong += bool(messages)
-        for message in messages:
-            print(f"{case.name}: {message}")
-    print(f"{len(cases)} cases, {wrong} wrong, {refused} without a kernel")
+        for message in messages or (["ok"] if say else []):
+            print(f"{case.name}: {message} ({time.monotonic() - started:.1f} s)", flush=True)
+    print(f"{len(cases)} cases under {seeds} seeds, {wrong} wrong, {refused} without a kernel", flush=True)
     return 1 if wrong or refused or not cases else 0
 
 
-def run(cases, lower, backend="plain", selected=None):
+def run(cases, lower, backend="plain", selected=None, seeds=1, targets=("sm_80",)):
     if selected:
         cases = [c for c in cases if selected in c.name]
     if backend == "host":
@@ -350,7 +364,13 @@ def run(cases, lower, backend="plain", selected=None):
         if backend == "host":
             execute = HostKernels(text, lower, folder).call
         elif backend == "blocks":
-            return run_blocks(cases, BlockKernels(lower, folder))
+            failed = 0
+            for target in targets:
+                print(f"on {target}")
+                failed |= run_blocks(cases, BlockKernels(lower, folder, [
+                    f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"]),
+                    seeds, say=seeds > 1)
+            return failed
         else:
             library = compile_module(text, lower, folder)
             execute = lambda case: call(library, case)

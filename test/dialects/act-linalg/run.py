@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD [plain|host|blocks] [NAME]: values of every act op by its linalg form,
-compiled by upstream's passes, as host kernels, or as PTX from blocks.
+"""run.py BUILD [plain|host|blocks] [NAME] [--seeds N] [--target sm_80,sm_89]: values of
+every act op by its linalg form, compiled by upstream's passes, as host kernels, or as
+PTX from blocks.
 
 NAME selects the cases whose name contains it. KEEP=DIR keeps the intermediate
-files.
+files. As PTX, each case runs on each target under N scheduling seeds, without a
+finding of the simulator and with the same bits each time:
+
+    run.py BUILD blocks --seeds 20 --target sm_80,sm_89
 """
+import argparse
 import pathlib
 import sys
 
@@ -22,5 +27,11 @@ if __name__ == "__main__":
     modules = [cases_elementwise, cases_shape, cases_norm, cases_primitives, cases_loss,
                cases_optimizer, cases_attention]
     cases = [case for module in modules for case in module.cases()]
-    lower = pathlib.Path(sys.argv[1]) / "bin/act-lower-linalg"
-    sys.exit(harness.run(cases, lower, *sys.argv[2:4]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("backend", nargs="?", default="plain", choices=["plain", "host", "blocks"])
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--target", default="sm_80")
+    o = parser.parse_args()
+    sys.exit(harness.run(cases, o.build / "bin/act-lower-linalg", o.backend, o.name, o.seeds, o.target.split(",")))

@@ -92,3 +92,80 @@ func.func @gather(%t: tensor<100x32xf32>, %n: tensor<60xi32>) -> tensor<60x32xf3
   } -> tensor<60x32xf32>
   return %r : tensor<60x32xf32>
 }
+
+// Heads of few numbers: a program has rows of all of them, and what they share
+// once. 8 * (8 * 2 * 32) numbers are a block.
+// CHECK-LABEL: gpu.func @turned(
+// CHECK-SAME: tile.grid = array<i64: 8, 1, 1>
+// CHECK: tile.load {{.*}} : !tile.view<64x8x2x32xbf16>
+// CHECK: tile.load %{{.+}}[%{{.+}} : 8, %{{.+}} : 32] : !tile.view<64x32xf32>
+// CHECK-NOT: tile.load
+// CHECK: tile.store %{{.+}}, %{{.+}}[%{{.+}} : 8, %{{.+}} : 8, %{{.+}} : 2, %{{.+}} : 32]
+#all = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#angle = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+func.func @turned(%x: tensor<64x512xbf16>, %cos: tensor<64x32xf32>) -> tensor<64x8x2x32xbf16> {
+  %h = tensor.expand_shape %x [[0], [1, 2, 3]] output_shape [64, 8, 2, 32] : tensor<64x512xbf16> into tensor<64x8x2x32xbf16>
+  %o = tensor.empty() : tensor<64x8x2x32xbf16>
+  %y = linalg.generic {indexing_maps = [#all, #angle, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%h, %cos : tensor<64x8x2x32xbf16>, tensor<64x32xf32>) outs(%o : tensor<64x8x2x32xbf16>) {
+  ^bb0(%i: bf16, %c: f32, %u: bf16):
+    %w = arith.extf %i : bf16 to f32
+    %m = arith.mulf %w, %c : f32
+    %t = arith.truncf %m : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<64x8x2x32xbf16>
+  return %y : tensor<64x8x2x32xbf16>
+}
+
+// What is gathered along one dimension of a block has rows of one dimension only.
+// CHECK-LABEL: gpu.func @picked(
+// CHECK: tile.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}} : 8, %{{.+}} : 32]
+#three = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#two = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @picked(%t: tensor<100x32xf32>, %n: tensor<4x8xi32>) -> tensor<4x8x32xf32> {
+  %o = tensor.empty() : tensor<4x8x32xf32>
+  %y = linalg.generic {indexing_maps = [#two, #three], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%n : tensor<4x8xi32>) outs(%o : tensor<4x8x32xf32>) {
+  ^bb0(%i: i32, %u: f32):
+    %row = arith.index_cast %i : i32 to index
+    %column = linalg.index 2 : index
+    %v = tensor.extract %t[%row, %column] : tensor<100x32xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x8x32xf32>
+  return %y : tensor<4x8x32xf32>
+}
+
+// Heads that were in front of tokens, as columns again: 70 rows of one sequence
+// are 64 and 6, not some of the next one's, and are read where they lie.
+// CHECK-LABEL: gpu.func @heads(
+// CHECK-SAME: %[[X:[a-zA-Z0-9_]+]]: !tile.ptr<bf16>
+// CHECK-SAME: tile.grid = array<i64: 4, 1, 1>
+// CHECK-DAG: %[[V:[a-zA-Z0-9_]+]] = tile.view %[[X]] sizes [2, 4, 70, 16]
+// CHECK: scf.for %[[HEAD:[a-zA-Z0-9_]+]] =
+// CHECK: tile.load %[[V]][%{{.+}}, %[[HEAD]], %{{.+}} : 64, %{{.+}} : 16]
+// CHECK: tile.dot
+// CHECK: tile.store %{{.+}} : !tile.view<2x70x48xf32>
+#swap = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
+func.func @heads(%x: tensor<2x4x70x16xbf16>, %w: tensor<48x64xbf16>) -> tensor<2x70x48xf32> {
+  %e = tensor.empty() : tensor<2x70x4x16xbf16>
+  %t = linalg.generic {indexing_maps = [#swap, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x4x70x16xbf16>) outs(%e : tensor<2x70x4x16xbf16>) {
+  ^bb0(%i: bf16, %u: bf16):
+    linalg.yield %i : bf16
+  } -> tensor<2x70x4x16xbf16>
+  %rows = tensor.collapse_shape %t [[0, 1], [2, 3]] : tensor<2x70x4x16xbf16> into tensor<140x64xbf16>
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<140x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<140x48xf32>) -> tensor<140x48xf32>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%rows, %w : tensor<140x64xbf16>, tensor<48x64xbf16>) outs(%f : tensor<140x48xf32>) {
+  ^bb0(%l: bf16, %r: bf16, %s: f32):
+    %lw = arith.extf %l : bf16 to f32
+    %rw = arith.extf %r : bf16 to f32
+    %m = arith.mulf %lw, %rw : f32
+    %n = arith.addf %s, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<140x48xf32>
+  %y = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 70, 48] : tensor<140x48xf32> into tensor<2x70x48xf32>
+  return %y : tensor<2x70x48xf32>
+}

@@ -123,4 +123,46 @@ gpu.module @kernels {
     tile.store %w, %y[%c0 : 16, %c0 : 64] : !tile.view<16x64xf32>
     gpu.return
   }
+
+  // A row that all warps need is read once, and handed on; in a loop each reads it.
+  // CHECK-LABEL: gpu.func @row
+  // CHECK: tile.load {{.*}} : !tile.view<8x512xbf16>
+  // CHECK: %[[W:.+]] = tile.load {{.*}} -> tensor<512xbf16, #[[ONCE:.+]]>
+  // CHECK: tile.convert_layout %[[W]] : tensor<512xbf16, #[[ONCE]]>
+  // CHECK: scf.for
+  // CHECK: %[[V:.+]] = tile.load
+  // CHECK-NOT: convert_layout
+  // CHECK: scf.yield
+  gpu.func @row(%x: !tile.view<8x512xbf16>, %w: !tile.view<512xbf16>, %y: !tile.view<8x512xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %a = tile.load %x[%c0 : 8, %c0 : 512] : !tile.view<8x512xbf16>
+    %r = tile.load %w[%c0 : 512] : !tile.view<512xbf16>
+    %e = tile.expand_dims %r axis 0 : tensor<512xbf16>
+    %b = tile.broadcast %e : tensor<1x512xbf16> -> tensor<8x512xbf16>
+    %p = arith.mulf %a, %b : tensor<8x512xbf16>
+    %sum = scf.for %k = %c0 to %c9 step %c1 iter_args(%acc = %p) -> tensor<8x512xbf16> {
+      %v = tile.load %w[%k : 512] : !tile.view<512xbf16>
+      %f = tile.expand_dims %v axis 0 : tensor<512xbf16>
+      %g = tile.broadcast %f : tensor<1x512xbf16> -> tensor<8x512xbf16>
+      %q = arith.addf %acc, %g : tensor<8x512xbf16>
+      scf.yield %q : tensor<8x512xbf16>
+    }
+    tile.store %sum, %y[%c0 : 8, %c0 : 512] : !tile.view<8x512xbf16>
+    gpu.return
+  }
+
+  // Halves that are made of what a thread has stay where they are made.
+  // CHECK-LABEL: gpu.func @halves
+  // CHECK-NOT: convert_layout
+  // CHECK: gpu.return
+  gpu.func @halves(%x: !tile.view<64x32xbf16>, %y: !tile.view<64x2x32xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 64, %c0 : 32] : !tile.view<64x32xbf16>
+    %e = tile.expand_dims %a axis 1 : tensor<64x32xbf16>
+    %b = tile.broadcast %e : tensor<64x1x32xbf16> -> tensor<64x2x32xbf16>
+    tile.store %b, %y[%c0 : 64, %c0 : 2, %c0 : 32] : !tile.view<64x2x32xbf16>
+    gpu.return
+  }
 }

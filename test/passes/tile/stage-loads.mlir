@@ -102,4 +102,34 @@ gpu.module @kernels {
     tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
     gpu.return
   }
+
+  // A loop that ends before its view does: nothing is copied that nobody reads, also
+  // where there is no iteration at all.
+  // CHECK-LABEL: gpu.func @part
+  // CHECK-SAME: %[[END:[a-zA-Z0-9_]+]]: index
+  // CHECK: %[[ANY:.+]] = arith.cmpi slt, %{{.+}}, %[[END]] : index
+  // CHECK: scf.if %[[ANY]] {
+  // CHECK: tile.copy_async
+  // CHECK: }
+  // CHECK: tile.commit_copies
+  // CHECK: scf.for %[[K:[a-zA-Z0-9_]+]] =
+  // CHECK: %[[AHEAD:.+]] = arith.addi %[[K]],
+  // CHECK: %[[MORE:.+]] = arith.cmpi slt, %[[AHEAD]], %[[END]] : index
+  // CHECK: scf.if %[[MORE]] {
+  // CHECK: tile.copy_async
+  // CHECK: }
+  // CHECK: tile.commit_copies
+  gpu.func @part(%x: !tile.view<256x64xbf16>, %y: !tile.view<64x64xbf16>, %z: !tile.view<64x64xf32>, %end: index) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %y0 = tile.load %y[%c0 : 64, %c0 : 64] : !tile.view<64x64xbf16>
+    %r = scf.for %k = %c0 to %end step %c64 iter_args(%s = %zero) -> tensor<64x64xf32> {
+      %a = tile.load %x[%k : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %y0, %a, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
 }

@@ -9,7 +9,7 @@ import re
 import sys
 
 WORDS = ["name", "file", "entry", "ops", "shapes", "grid", "block", "shared_bytes",
-         "useful_flops", "least_bytes", "schedule"]
+         "useful_flops", "least_bytes", "block_bytes", "schedule"]
 BYTES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1}
 folder = pathlib.Path(sys.argv[1])
 index = json.loads((folder / "index.json").read_text())

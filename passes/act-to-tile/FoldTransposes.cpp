@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act-to-tile/FoldTransposes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/act-to-tile/BlockEvaluator.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+struct Transposed {
+  Value argument;
+  AffineMap map; // from the dimensions of the result to those of the argument
+};
+
+std::optional<Transposed> transposed(Value v) {
+  auto op = v.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumResults() != 1)
+    return std::nullopt;
+  AffineMap in = op.getIndexingMapsArray()[0],
+            out = op.getIndexingMapsArray()[1];
+  Value source = op.getDpsInputs()[0];
+  if (!in.isPermutation() || !out.isPermutation() || !argumentBehind(source) ||
+      op.getBody()->getTerminator()->getOperand(0) !=
+          op.getBody()->getArgument(0))
+    return std::nullopt;
+  return Transposed{source, in.compose(inversePermutation(out))};
+}
+
+bool isOfTransposed(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  auto op = v.getDefiningOp<linalg::GenericOp>();
+  if (!op || !seen.insert(op).second)
+    return false;
+  return transposed(v) || llvm::any_of(op.getDpsInputs(), [&](Value input) {
+           return isOfTransposed(input, seen);
+         });
+}
+
+/// Heads' columns beside others' (queries, keys and values as one tensor) are
+/// put there as heads.
+struct InsertExpanded : OpRewritePattern<tensor::InsertSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
+                                PatternRewriter &b) const override {
+    auto collapse = op.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    if (!collapse || !isOfTransposed(collapse.getSrc(), seen) ||
+        op.getSourceType().getRank() != op.getDestType().getRank() ||
+        !op.hasUnitStride() ||
+        llvm::any_of(op.getStaticOffsets(), ShapedType::isDynamic))
+      return failure();
+    auto groups = collapse.getReassociationIndices();
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    SmallVector<int64_t> shape;
+    for (auto [d, group] : llvm::enumerate(groups)) {
+      int64_t rest = 1;
+      for (int64_t i : ArrayRef(group).drop_front())
+        rest *= collapse.getSrcType().getDimSize(i);
+      int64_t offset = op.getStaticOffsets()[d],
+              size = op.getDestType().getDimSize(d);
+      if (offset % rest || size % rest)
+        return failure();
+      for (int64_t i : group) {
+        bool isFirst = i == group.front();
+        int64_t own = collapse.getSrcType().getDimSize(i);
+        shape.push_back(isFirst ? size / rest : own);
+        offsets.push_back(b.getIndexAttr(isFirst ? offset / rest : 0));
+        sizes.push_back(b.getIndexAttr(own));
+        strides.push_back(b.getIndexAttr(1));
+      }
+    }
+    Location loc = op.getLoc();
+    RankedTensorType wide = op.getDestType().clone(shape);
+    Value dest = op.getDest();
+    if (dest.getDefiningOp<tensor::EmptyOp>())
+      dest = tensor::EmptyOp::create(b, loc, shape, wide.getElementType());
+    else
+      dest = tensor::ExpandShapeOp::create(b, loc, wide, dest, groups);
+    Value inserted = tensor::InsertSliceOp::create(
+        b, loc, collapse.getSrc(), dest, offsets, sizes, strides);
+    b.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), inserted,
+                                                  groups);
+    return success();
+  }
+};
+
+} // namespace
+
+LogicalResult act::tile::foldTransposes(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  RewritePatternSet patterns(context);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(
+      patterns, [](OpOperand *operand) {
+        auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+        llvm::SmallPtrSet<Operation *, 8> seen;
+        return collapse && isa<linalg::GenericOp>(operand->getOwner()) &&
+               isOfTransposed(collapse.getSrc(), seen);
+      });
+  patterns.add<InsertExpanded>(context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    return failure();
+  function.walk([&](linalg::GenericOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto from = transposed(input->get())) {
+        AffineMap &map = maps[input->getOperandNumber()];
+        map = from->map.compose(map);
+        input->set(from->argument);
+      }
+    op.setIndexingMapsAttr(Builder(context).getAffineMapArrayAttr(maps));
+  });
+  return success();
+}
