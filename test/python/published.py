@@ -49,6 +49,9 @@ class Model:
     def bytes(self, weights):
         if weights == "nf4":  # four bits, an f32 for each block of 64; the rest in 16 bits
             return self.projections // 2 + 4 * self.projections // 64 + 2 * self.rest
+        if weights == "nf4-nested":  # a byte for each block, an f32 for 256 of these, another for each tensor
+            return (self.projections // 2 + self.projections // 64 + 4 * self.projections // 64 // 256
+                    + 4 * self.L * len(self.linears) + 2 * self.rest)
         return {"f32": 4, "bf16": 2}[weights] * (self.projections + self.rest)
 
 
@@ -119,7 +122,7 @@ def inference():
             before = float(row["published"].split()[0])
             holds(f"{what}: {before} GiB before the pass is none of these weights",
                   abs(m.bytes(weights) / GiB - before) > 1)
-    for weights, published in (("f32", 27.0), ("bf16", 13.5), ("nf4", 4.16)):
+    for weights, published in (("f32", 27.0), ("bf16", 13.5), ("nf4", 4.16), ("nf4-nested", 3.85)):
         check(f"{weights} in GiB", float(f"{m.bytes(weights) / GiB:.3g}"), published)
 
 
