@@ -104,7 +104,7 @@ def strategies():
 def inference():
     b, s, m, GiB = 2, 3072, Model("mistral-7b-v0.3"), 2**30
     rows = {(row["weights"], row["attention"]): row for row in bench("inference")}
-    check("conditions", len(rows), 6)
+    check("conditions", len(rows), 8)
     for (weights, attention), row in rows.items():
         what, size = f"{weights}, {attention}", 4 if weights == "f32" else 2
         cache, logits = 2 * m.L * b * s * m.kv * size, b * s * m.V * size
