@@ -7,7 +7,8 @@
 Reads a prompt of --seq tokens. In GiB: the weights; activations at the peak (the plan of
 this runtime); the cache of keys and values (act-import --kv-cache); logits of all tokens
 in the model's type, and the f32 copy that some implementations make; the sum without
-that copy. "standard" is attention in primitives, "flash" --fuse-attention.
+that copy. "standard" is attention in primitives, "flash" --fuse-attention. "nf4-nested"
+is nf4 with QLoRA's double quantisation.
 
 The readings (Mistral-7B-v0.3, b = 2, s = 3072; GiB that PyTorch had reserved before and
 after the pass) cannot be the memory of this model on one device: weights alone are
@@ -24,7 +25,8 @@ import sys
 import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
-WEIGHTS = {"f32": ["--dtype", "f32"], "bf16": [], "nf4": ["--quantize", "nf4"]}
+WEIGHTS = {"f32": ["--dtype", "f32"], "bf16": [], "nf4": ["--quantize", "nf4"],
+           "nf4-nested": ["--quantize", "nf4-nested"]}
 ATTENTION = {"standard": [], "flash": ["--fuse-attention"]}
 COLUMNS = ("weights_bytes", "activations_bytes", "cache_bytes", "logits_bytes", "f32_copy_bytes", "total_bytes")
 PUBLISHED = {("f32", "standard"): "7.57 -> 8.74", ("nf4", "standard"): "7.55 -> 8.72",
@@ -50,7 +52,7 @@ def main():
             sys.exit(done.stderr)
 
     if not args.json:
-        print(f"{'weights':<9}{'attention':<10}{'weights':>9}{'activations':>12}{'cache':>8}{'logits':>8}"
+        print(f"{'weights':<12}{'attention':<10}{'weights':>9}{'activations':>12}{'cache':>8}{'logits':>8}"
               f"{'f32 copy':>10}{'total':>8}   published")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +76,7 @@ def main():
                 rows.append({"weights": weights, "attention": attention, "published": published,
                              **dict(zip(COLUMNS, sizes))})
                 if not args.json:
-                    print(f"{weights:<9}{attention:<10}" + "".join(
+                    print(f"{weights:<12}{attention:<10}" + "".join(
                         f"{v / 2**30:>{w}.2f}" for v, w in zip(sizes, (9, 12, 8, 8, 10, 8)))
                         + f"   {published}".rstrip())
     if args.json:

@@ -62,7 +62,7 @@ Operation *ActDialect::materializeConstant(OpBuilder &builder, Attribute value,
 }
 
 LogicalResult NF4Type::verify(function_ref<InFlightDiagnostic()> error,
-                              int64_t block) {
+                              int64_t block, bool) {
   if (block < 2 || block > 4096 || (block & (block - 1)))
     return error() << "nf4 block size must be a power of two from 2 to 4096, got "
                    << block;

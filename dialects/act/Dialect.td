@@ -42,12 +42,15 @@ def Act_NF4Type : Act_Type<"NF4", "nf4"> {
   let description = [{
     An element of a weight quantised to the sixteen NF4 values (QLoRA, Dettmers
     et al. 2023). `block` consecutive elements in row-major order share one f32
-    absolute maximum.
+    absolute maximum. With `nested` (QLoRA's double quantisation) these have 8
+    bits themselves: less their mean, in blocks of 256 that share an f32.
 
-    Example: `tensor<4096x4096x!act.nf4<block = 64>>`
+    Example: `tensor<4096x4096x!act.nf4<block = 64>>`,
+    `tensor<4096x4096x!act.nf4<nested = true>>`
   }];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "64">:$block);
-  let assemblyFormat = "(`<` `block` `=` $block^ `>`)?";
+  let parameters = (ins DefaultValuedParameter<"int64_t", "64">:$block,
+                        DefaultValuedParameter<"bool", "false">:$nested);
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
 }
 

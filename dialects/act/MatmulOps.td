@@ -61,7 +61,7 @@ def Act_DequantizeOp : Act_Op<"dequantize", [Pure, Costed, LowerableToSums]> {
   let summary = "an nf4 weight in a float type";
   let description = [{
     result = code value * absmax of the element's block, rounded to the result's
-    type.
+    type. A nested absmax is level of its code * the f32 of its block + the mean.
 
     Example:
     ```mlir

@@ -83,6 +83,53 @@ static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
       b.getI32Type());
 }
 
+// The same from 8 bits each, behind which is an f32 for each group and the
+// mean. Those are read as bytes where they lie: a block's group is no loop.
+static Value nestedAbsmax(LinalgBuilder &l, Value bytes, const nf4::Layout &at,
+                          ArrayRef<int64_t> blocks) {
+  std::array<float, 256> levels = nf4::scaleLevels();
+  Value table = arith::ConstantOp::create(
+      l.b, l.loc,
+      DenseElementsAttr::get(RankedTensorType::get({256}, l.b.getF32Type()),
+                             ArrayRef<float>(levels)));
+  int64_t count = ShapedType::getNumElements(blocks);
+  Value codes = l.reshape(l.slice(bytes, 0, at.scales, count), blocks);
+  return l.map(
+      blocks, {l.whole(codes)}, l.b.getI32Type(),
+      [&](Scalars &s, ValueRange x) -> Value {
+        OpBuilder &b = s.b;
+        auto number = [&](Value at) {
+          Value bits = s.i32(0);
+          for (int64_t i = 0; i < 4; ++i) {
+            Value byte = tensor::ExtractOp::create(
+                b, s.loc, bytes,
+                ValueRange(arith::AddIOp::create(b, s.loc, at, s.index(i))));
+            byte = arith::ExtUIOp::create(b, s.loc, b.getI32Type(), byte);
+            byte = arith::ShLIOp::create(b, s.loc, byte, s.i32(8 * i));
+            bits = arith::OrIOp::create(b, s.loc, bits, byte);
+          }
+          return arith::BitcastOp::create(b, s.loc, b.getF32Type(), bits);
+        };
+        Value block = s.index(0);
+        for (auto [i, size] : llvm::enumerate(blocks)) {
+          block = arith::MulIOp::create(b, s.loc, block, s.index(size));
+          block = arith::AddIOp::create(b, s.loc, block, s.loop(i));
+        }
+        Value group =
+            arith::DivUIOp::create(b, s.loc, block, s.index(nf4::scaleBlock));
+        group = arith::MulIOp::create(b, s.loc, group, s.index(4));
+        group = arith::AddIOp::create(b, s.loc, group, s.index(at.groups));
+        Value code =
+            arith::IndexCastUIOp::create(b, s.loc, b.getIndexType(), x[0]);
+        Value level =
+            tensor::ExtractOp::create(b, s.loc, table, ValueRange(code));
+        Value scale = arith::MulFOp::create(b, s.loc, level, number(group));
+        scale =
+            arith::AddFOp::create(b, s.loc, scale, number(s.index(at.mean)));
+        return arith::BitcastOp::create(b, s.loc, b.getI32Type(), scale);
+      });
+}
+
 // Loops of the result: (block, byte of the block, nibble). A last block that is
 // not full makes whole blocks of what is there, and cuts the rest off. With
 // `inRows`, blocks are counted per row, which must be whole ones: then a part
@@ -94,13 +141,15 @@ static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
   for (int64_t size : shape)
     count *= size;
   int64_t block = nf4.getBlock(), blocks = llvm::divideCeil(count, block);
-  int64_t packed = llvm::alignTo(llvm::divideCeil(count, 2), 64);
+  nf4::Layout layout(count, block, nf4.getNested());
+  int64_t packed = layout.scales;
   SmallVector<int64_t> lead{blocks};
   if (inRows && shape.back() % block == 0) {
     lead.assign(shape.begin(), shape.end());
     lead.back() /= block;
   }
-  Value scales = absmax(l, bytes, packed, lead);
+  Value scales = nf4.getNested() ? nestedAbsmax(l, bytes, layout, lead)
+                                 : absmax(l, bytes, packed, lead);
   Value table = arith::ConstantOp::create(
       l.b, l.loc,
       DenseElementsAttr::get(RankedTensorType::get({16}, l.b.getF32Type()),

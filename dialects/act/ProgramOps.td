@@ -183,7 +183,8 @@ def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> 
   let summary = "a forward value as recomputation reads it";
   let description = [{
     The value itself. Separates recomputed ops from the originals, so that
-    common-subexpression elimination does not undo rematerialisation.
+    common-subexpression elimination does not undo rematerialisation. Where layers
+    are written out (`--inline-repeats`), the border of a layer; so is its gradient.
 
     Example:
     ```mlir

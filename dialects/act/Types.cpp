@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/act/Types.h"
+#include "act/Nf4/Nf4.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -139,8 +140,7 @@ int64_t elementCount(RankedTensorType type) {
 int64_t byteSize(RankedTensorType type) {
   int64_t n = elementCount(type);
   if (auto nf4 = dyn_cast<NF4Type>(type.getElementType()))
-    return llvm::alignTo(llvm::divideCeil(n, 2), 64) +
-           llvm::divideCeil(n, nf4.getBlock()) * 4;
+    return nf4::Layout(n, nf4.getBlock(), nf4.getNested()).bytes;
   unsigned bits = type.getElementTypeBitWidth();
   return n * llvm::divideCeil(bits, 8);
 }

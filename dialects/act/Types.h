@@ -56,8 +56,7 @@ inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
 /// Elements of a static shape; 0 when a dimension is dynamic.
 int64_t elementCount(RankedTensorType type);
 
-/// Bytes that a static tensor occupies: a byte per i1, nf4 as packed codes
-/// padded to 64 bytes and one f32 per block.
+/// Bytes that a static tensor occupies: a byte per i1, nf4 as in nf4::Layout.
 int64_t byteSize(RankedTensorType type);
 
 } // namespace act

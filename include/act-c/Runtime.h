@@ -288,7 +288,7 @@ typedef ACTRT_ENUM(actrt_dtype){
     ACTRT_DTYPE_BF16 = 2,     ACTRT_DTYPE_F16 = 3,
     ACTRT_DTYPE_F8E4M3FN = 4, ACTRT_DTYPE_I1 = 5, /* a byte each */
     ACTRT_DTYPE_I32 = 6,      ACTRT_DTYPE_I64 = 7,
-    ACTRT_DTYPE_NF4 = 8} actrt_dtype;
+    ACTRT_DTYPE_NF4 = 8,      ACTRT_DTYPE_NF4_NESTED = 9} actrt_dtype;
 #define ACTRT_MAX_RANK 16
 typedef struct actrt_type {
   actrt_dtype dtype;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Artifact/Types.h"
+#include "act/Nf4/Nf4.h"
 
 using namespace act;
 using namespace act::artifact;
@@ -24,6 +25,8 @@ const char *artifact::dtypeName(DType dtype) {
     return "i64";
   case DType::NF4:
     return "nf4";
+  case DType::NF4Nested:
+    return "nf4-nested";
   }
   return "?";
 }
@@ -43,12 +46,17 @@ uint64_t artifact::elementBytes(DType dtype) {
   case DType::I1:
     return 1;
   case DType::NF4:
+  case DType::NF4Nested:
     return 0;
   }
   return 0;
 }
 
 bool artifact::isFloat(DType dtype) { return dtype <= DType::F8E4M3FN; }
+
+bool artifact::isNf4(DType dtype) {
+  return dtype == DType::NF4 || dtype == DType::NF4Nested;
+}
 
 std::string artifact::typeName(const TensorType &type) {
   std::string out = dtypeName(type.dtype);
@@ -72,22 +80,19 @@ Result<uint64_t> artifact::elementCount(const TensorType &type) {
   return empty ? 0 : n;
 }
 
-uint64_t artifact::nf4AbsmaxOffset(uint64_t elements) {
-  return ((elements + 1) / 2 + 63) / 64 * 64;
-}
-
 Result<uint64_t> artifact::byteSize(const TensorType &type) {
   auto n = elementCount(type);
   if (!n)
     return n;
-  if (type.dtype == DType::NF4) {
+  if (isNf4(type.dtype)) {
     if (type.blockSize <= 0)
       return Error{typeName(type) + " has a block size of " +
                        std::to_string(type.blockSize) + ", expected at least 1",
                    ""};
-    uint64_t block = static_cast<uint64_t>(type.blockSize);
-    uint64_t blocks = *n / block + (*n % block != 0);
-    return nf4AbsmaxOffset(*n) + 4 * blocks;
+    // At most 2^48 elements, so that nothing overflows.
+    nf4::Layout layout(static_cast<int64_t>(*n), type.blockSize,
+                       type.dtype == DType::NF4Nested);
+    return static_cast<uint64_t>(layout.bytes);
   }
   uint64_t bytes = *n * elementBytes(type.dtype); // at most 2^51
   if (bytes > maxBytes)

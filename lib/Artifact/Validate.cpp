@@ -35,10 +35,11 @@ private:
 };
 
 Status validateType(const TensorType &t, const std::string &owner) {
-  if (t.dtype > DType::NF4)
+  if (t.dtype > DType::NF4Nested)
     return error(owner + " has element type number " +
                  std::to_string(static_cast<int>(t.dtype)) + ", at most " +
-                 std::to_string(static_cast<int>(DType::NF4)) + " is known");
+                 std::to_string(static_cast<int>(DType::NF4Nested)) +
+                 " is known");
   if (t.shape.size() > 16)
     return error(owner + " has rank " + std::to_string(t.shape.size()) +
                  ", at most 16 is allowed");

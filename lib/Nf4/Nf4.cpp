@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Nf4/Nf4.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace act;
@@ -45,4 +46,52 @@ void nf4::dequantize(const uint8_t *codes, const float *absmax, size_t n,
     uint8_t c = i % 2 == 0 ? codes[i / 2] >> 4 : codes[i / 2] & 15;
     values[i] = levels[c] * absmax[i / block];
   }
+}
+
+std::array<float, 256> nf4::scaleLevels() {
+  std::array<float, 256> out{};
+  out[254] = 0;
+  out[255] = 1;
+  size_t next = 0;
+  double unit = 1e-6;
+  for (int e = 0; e < 7; ++e, unit *= 10)
+    for (int parts = 1 << e, i = 0; i < parts; ++i) {
+      auto level =
+          static_cast<float>(unit * (0.1 + 0.9 * (2 * i + 1) / (2 * parts)));
+      out[next++] = level;
+      out[next++] = -level;
+    }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void nf4::quantizeScales(const float *absmax, size_t n, uint8_t *codes,
+                         float *groups, float *mean) {
+  static const std::array<float, 256> levels = scaleLevels();
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i)
+    sum += absmax[i];
+  *mean = n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
+  for (size_t begin = 0; begin < n; begin += scaleBlock) {
+    size_t end = std::min(n, begin + size_t{scaleBlock});
+    float most = 0;
+    for (size_t i = begin; i < end; ++i)
+      most = std::fmax(most, std::fabs(absmax[i] - *mean));
+    groups[begin / scaleBlock] = most;
+    for (size_t i = begin; i < end; ++i) {
+      float x = most > 0 ? (absmax[i] - *mean) / most : 0.0f;
+      // The first level that is not below, or the one before it.
+      const float *above =
+          std::lower_bound(levels.data(), levels.data() + 255, x);
+      bool before = above != levels.data() && x - above[-1] < above[0] - x;
+      codes[i] = static_cast<uint8_t>(above - levels.data() - before);
+    }
+  }
+}
+
+void nf4::dequantizeScales(const uint8_t *codes, const float *groups,
+                           float mean, size_t n, float *absmax) {
+  static const std::array<float, 256> levels = scaleLevels();
+  for (size_t i = 0; i < n; ++i)
+    absmax[i] = levels[codes[i]] * groups[i / scaleBlock] + mean;
 }

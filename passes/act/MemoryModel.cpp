@@ -22,7 +22,7 @@ namespace {
 
 std::string dtypeName(Type element) {
   if (auto nf4 = dyn_cast<NF4Type>(element))
-    return "nf4";
+    return nf4.getNested() ? "nf4-nested" : "nf4";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << element;

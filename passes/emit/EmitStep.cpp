@@ -24,8 +24,8 @@ namespace {
 
 artifact::DType dtypeOf(Type element) {
   using artifact::DType;
-  if (isa<NF4Type>(element))
-    return DType::NF4;
+  if (auto nf4 = dyn_cast<NF4Type>(element))
+    return nf4.getNested() ? DType::NF4Nested : DType::NF4;
   if (element.isF64())
     return DType::F64;
   if (element.isF32())

@@ -57,6 +57,7 @@ struct ImportOptions {
   std::optional<double> loraAlpha;      // else 2 * rank
   std::vector<std::string> loraTargets; // else those of query and value
   bool nf4 = false;                     // weights of the layers' linear ops
+  bool nf4Nested = false;               // and their scales in 8 bits
 };
 
 /// Messages name the option or, for what only the config can change, its field.

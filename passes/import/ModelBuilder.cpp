@@ -269,7 +269,9 @@ Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
   Declaration base;
   base.deviation = config.initializerRange;
   base.frozen = options.loraRank || options.nf4;
-  Type stored = options.nf4 ? Type(NF4Type::get(b.getContext(), 64)) : element;
+  Type stored = options.nf4
+                    ? Type(NF4Type::get(b.getContext(), 64, options.nf4Nested))
+                    : element;
   Value weight =
       declare(symbol, module + ".weight",
               inOut ? type({in, out}, stored) : type({out, in}, stored), base);

@@ -10,7 +10,7 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::artifact;
 
-static_assert(ACTRT_DTYPE_NF4 == static_cast<int>(DType::NF4) &&
+static_assert(ACTRT_DTYPE_NF4_NESTED == static_cast<int>(DType::NF4Nested) &&
               ACTRT_DTYPE_I1 == static_cast<int>(DType::I1));
 
 static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
@@ -93,7 +93,7 @@ static Status checkType(const std::string &name, const TensorType &have,
   if (!given)
     return Error{"the type given for '" + name + "' is null", ""};
   if (given->rank > ACTRT_MAX_RANK || given->dtype < ACTRT_DTYPE_F64 ||
-      given->dtype > ACTRT_DTYPE_NF4)
+      given->dtype > ACTRT_DTYPE_NF4_NESTED)
     return Error{"the type given for '" + name + "' is no type", ""};
   TensorType t;
   t.dtype = static_cast<DType>(given->dtype);

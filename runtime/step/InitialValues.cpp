@@ -31,7 +31,7 @@ Status runtime::initialise(const Parameter &p, uint64_t seed, void *target) {
   if (!n)
     return n.error();
   bool plain = isFloat(p.type.dtype);
-  if (!plain && p.type.dtype != DType::NF4) {
+  if (!plain && !isNf4(p.type.dtype)) {
     auto bytes = byteSize(p.type);
     if (!bytes)
       return bytes.error();
@@ -57,12 +57,17 @@ Status runtime::initialise(const Parameter &p, uint64_t seed, void *target) {
   return plain ? ok() : storeValues(p.type, DType::F32, values.data(), target);
 }
 
+template <typename Byte> static auto *floatsAt(Byte *bytes, int64_t offset) {
+  using Float = std::conditional_t<std::is_const_v<Byte>, const float, float>;
+  return reinterpret_cast<Float *>(bytes + offset);
+}
+
 Status runtime::storeValues(const TensorType &type, DType from,
                             const void *source, void *target) {
   auto n = elementCount(type);
   if (!n)
     return n.error();
-  if (type.dtype != DType::NF4) {
+  if (!isNf4(type.dtype)) {
     convertFloats(from, source, type.dtype, target, *n);
     return ok();
   }
@@ -74,10 +79,18 @@ Status runtime::storeValues(const TensorType &type, DType from,
     values = converted.data();
   }
   auto *codes = static_cast<uint8_t *>(target);
-  uint64_t absmax = nf4AbsmaxOffset(*n);
-  std::memset(codes, 0, absmax);
-  nf4::quantize(values, *n, static_cast<size_t>(type.blockSize), codes,
-                reinterpret_cast<float *>(codes + absmax));
+  bool nested = type.dtype == DType::NF4Nested;
+  auto block = static_cast<size_t>(type.blockSize);
+  nf4::Layout at(static_cast<int64_t>(*n), type.blockSize, nested);
+  std::memset(codes, 0, static_cast<size_t>(at.bytes));
+  if (!nested) {
+    nf4::quantize(values, *n, block, codes, floatsAt(codes, at.scales));
+    return ok();
+  }
+  std::vector<float> absmax((*n + block - 1) / block);
+  nf4::quantize(values, *n, block, codes, absmax.data());
+  nf4::quantizeScales(absmax.data(), absmax.size(), codes + at.scales,
+                      floatsAt(codes, at.groups), floatsAt(codes, at.mean));
   return ok();
 }
 
@@ -86,15 +99,24 @@ Status runtime::loadValues(const TensorType &type, const void *source, DType to,
   auto n = elementCount(type);
   if (!n)
     return n.error();
-  if (type.dtype != DType::NF4) {
+  if (!isNf4(type.dtype)) {
     convertFloats(type.dtype, source, to, target, *n);
     return ok();
   }
   std::vector<float> values(*n);
   auto *codes = static_cast<const uint8_t *>(source);
-  nf4::dequantize(codes,
-                  reinterpret_cast<const float *>(codes + nf4AbsmaxOffset(*n)),
-                  *n, static_cast<size_t>(type.blockSize), values.data());
+  bool nested = type.dtype == DType::NF4Nested;
+  auto block = static_cast<size_t>(type.blockSize);
+  nf4::Layout at(static_cast<int64_t>(*n), type.blockSize, nested);
+  std::vector<float> absmax;
+  if (nested) {
+    absmax.resize((*n + block - 1) / block);
+    nf4::dequantizeScales(codes + at.scales, floatsAt(codes, at.groups),
+                          *floatsAt(codes, at.mean), absmax.size(),
+                          absmax.data());
+  }
+  nf4::dequantize(codes, nested ? absmax.data() : floatsAt(codes, at.scales),
+                  *n, block, values.data());
   convertFloats(DType::F32, values.data(), to, target, *n);
   return ok();
 }

@@ -61,8 +61,7 @@ static Status checkConvertible(const std::string &name, const TensorType &have,
                                DType given) {
   if (given == have.dtype)
     return ok();
-  bool floats =
-      isFloat(given) && (isFloat(have.dtype) || have.dtype == DType::NF4);
+  bool floats = isFloat(given) && (isFloat(have.dtype) || isNf4(have.dtype));
   return floats ? ok()
                 : Status(Error{"'" + name + "' is " + typeName(have) +
                                    ", it cannot be exchanged as " +

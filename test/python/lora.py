@@ -70,30 +70,37 @@ def check(build, quantized):
     return good
 
 
-def check_codes(build):
+def check_codes(build, nested):
     """Weights that have never been near nf4: what act makes of them is what the
-    reference makes of them, bit for bit."""
+    reference makes of them, bit for bit, and the loss is that of these."""
     act = Act(build, "nf4-codes")
     cfg = config("llama", hidden_size=32)
     problem = Problem(cfg, prepare(False))
     module = act.import_model(cfg, "--lora-rank", RANK, "--lora-targets", ",".join(TARGETS),
-                              "--quantize", "nf4")
+                              "--quantize", "nf4-nested" if nested else "nf4")
     got = act.train(module, problem.tokens[:1], problem.labels[:1], optimizer="sgd", lr=0,
                     init=problem.weights)
-    seen, good = 0, True
+    seen, good, remaining = 0, True, {}
     for name, w in problem.weights.items():
         quantized = name.endswith("_proj.weight")
         seen += quantized
-        expected = nf4.round_trip(w) if quantized else w
+        expected = nf4.round_trip(w, nested=nested) if quantized else w
+        remaining[name] = expected
         if "lora_" not in name and got.weights[name].tobytes() != expected.tobytes():
             print(f"{name}: expected the reference's {'nf4' if quantized else 'f32'} values")
             good = False
+    plain = act.import_model(cfg, "--lora-rank", RANK, "--lora-targets", ",".join(TARGETS), name="plain")
+    same = act.train(plain, problem.tokens[:1], problem.labels[:1], optimizer="sgd", lr=0, init=remaining)
+    if not np.allclose(got.losses, same.losses, rtol=1e-6, atol=0):
+        print(f"loss: {got.losses}, expected {same.losses}, that of the remaining values in f32")
+        good = False
     return good and seen == 7 * cfg.num_hidden_layers
 
 
 def main(build):
     # No shortcut: every part is run and says what it found.
-    results = [check(build, False), check(build, True), check_codes(build)]
+    results = [check(build, False), check(build, True), check_codes(build, False),
+               check_codes(build, True)]
     return all(results)
 
 

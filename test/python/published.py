@@ -49,6 +49,9 @@ class Model:
     def bytes(self, weights):
         if weights == "nf4":  # four bits, an f32 for each block of 64; the rest in 16 bits
             return self.projections // 2 + 4 * self.projections // 64 + 2 * self.rest
+        if weights == "nf4-nested":  # a byte for each block, an f32 for 256 of these, another for each tensor
+            return (self.projections // 2 + self.projections // 64 + 4 * self.projections // 64 // 256
+                    + 4 * self.L * len(self.linears) + 2 * self.rest)
         return {"f32": 4, "bf16": 2}[weights] * (self.projections + self.rest)
 
 
@@ -101,7 +104,7 @@ def strategies():
 def inference():
     b, s, m, GiB = 2, 3072, Model("mistral-7b-v0.3"), 2**30
     rows = {(row["weights"], row["attention"]): row for row in bench("inference")}
-    check("conditions", len(rows), 6)
+    check("conditions", len(rows), 8)
     for (weights, attention), row in rows.items():
         what, size = f"{weights}, {attention}", 4 if weights == "f32" else 2
         cache, logits = 2 * m.L * b * s * m.kv * size, b * s * m.V * size
@@ -119,7 +122,7 @@ def inference():
             before = float(row["published"].split()[0])
             holds(f"{what}: {before} GiB before the pass is none of these weights",
                   abs(m.bytes(weights) / GiB - before) > 1)
-    for weights, published in (("f32", 27.0), ("bf16", 13.5), ("nf4", 4.16)):
+    for weights, published in (("f32", 27.0), ("bf16", 13.5), ("nf4", 4.16), ("nf4-nested", 3.85)):
         check(f"{weights} in GiB", float(f"{m.bytes(weights) / GiB:.3g}"), published)
 
 

@@ -9,6 +9,7 @@
 #include "act/Nf4/Nf4.h"
 #include "runtime/measure/Measure.h"
 #include "test/runtime/HandMadeSteps.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -323,6 +324,39 @@ TEST(Step, Nf4ParametersAreQuantised) {
   std::memcpy(absmax, raw.data() + 128, sizeof absmax);
   EXPECT_EQ(absmax[0], 2);
   EXPECT_EQ(absmax[1], 4);
+}
+
+TEST(Step, NestedNf4ParametersAreQuantised) {
+  artifact::Step step;
+  artifact::Parameter p;
+  p.name = "w";
+  p.type.dtype = artifact::DType::NF4Nested;
+  p.type.shape = {300, 64}; // two groups of blocks, the second not full
+  p.type.blockSize = 64;
+  p.frozen = true;
+  step.parameters = {p};
+  Loaded l(step);
+  std::vector<float> w(19200), back(w.size()), alone(w.size()), absmax(300);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] =
+        std::sin(static_cast<float>(i)) * (1 + static_cast<float>(i % 77) / 9);
+  actrt_type f32 = makeType(ACTRT_DTYPE_F32, {300, 64});
+  actrt_type nested = makeType(ACTRT_DTYPE_NF4_NESTED, {300, 64});
+  ASSERT_EQ(actrt_step_set(l.handle, ACTRT_PARAMETER, "w", w.data(), &f32),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_PARAMETER, "w", back.data(), &f32),
+            ACTRT_SUCCESS);
+  // Codes, a byte for each block, two groups and the mean.
+  std::vector<uint8_t> raw(9600 + 320 + 3 * 4), codes(9600);
+  ASSERT_EQ(*artifact::byteSize(p.type), raw.size());
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_PARAMETER, "w", raw.data(), &nested),
+            ACTRT_SUCCESS);
+  nf4::quantize(w.data(), w.size(), 64, codes.data(), absmax.data());
+  EXPECT_TRUE(std::equal(codes.begin(), codes.end(), raw.begin()));
+  nf4::dequantize(codes.data(), absmax.data(), w.size(), 64, alone.data());
+  for (size_t i = 0; i < w.size(); ++i)
+    EXPECT_NEAR(back[i], alone[i], 0.01 * absmax[i / 64]) << i;
+  EXPECT_NE(back, alone) << "the scales have 8 bits";
 }
 
 // Codes and absmax that bitsandbytes 0.50.2 (quantize_4bit, nf4, block size 64)

@@ -23,7 +23,8 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --lora-rank R        low-rank adapters on a frozen model
   --lora-alpha A       their scale times R (2 R)
   --lora-targets q,..  the linear ops that get one (query and value)
-  --quantize nf4       the layers' weights in 4 bits
+  --quantize nf4       the layers' weights in 4 bits; nf4-nested: and their scales
+                       in 8 (QLoRA's double quantisation)
   -o FILE              the output (standard output)
 )";
 }
@@ -105,9 +106,10 @@ Status Parser::option(const std::string &name,
       return expected(name, "train or infer", v);
     o.train = v == "train";
   } else if (name == "--quantize") {
-    if (v != "nf4")
-      return expected(name, "nf4", v);
+    if (v != "nf4" && v != "nf4-nested")
+      return expected(name, "nf4 or nf4-nested", v);
     o.nf4 = true;
+    o.nf4Nested = v == "nf4-nested";
   } else if (name == "-o") {
     command.output = v;
   }

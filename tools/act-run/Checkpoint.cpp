@@ -61,7 +61,7 @@ Result<uint64_t> number(const safetensors::Metadata &m, const char *key) {
 }
 
 bool isFinite(const Entity &p, const std::vector<uint8_t> &bytes) {
-  if (p.type.dtype == ACTRT_DTYPE_NF4) // frozen
+  if (p.type.dtype >= ACTRT_DTYPE_NF4) // frozen
     return true;
   auto type = static_cast<artifact::DType>(p.type.dtype);
   for (uint64_t i = 0; i < p.elements(); ++i)

@@ -170,7 +170,7 @@ Status run::saveWeights(Model &model, const std::string &path,
   std::vector<safetensors::Source> tensors;
   for (const Entity &p : model.parameters) {
     actrt_dtype as =
-        p.type.dtype == ACTRT_DTYPE_NF4 ? ACTRT_DTYPE_F32 : p.type.dtype;
+        p.type.dtype >= ACTRT_DTYPE_NF4 ? ACTRT_DTYPE_F32 : p.type.dtype;
     auto bytes = model.get(ACTRT_PARAMETER, p, as);
     if (!bytes)
       return bytes.error();

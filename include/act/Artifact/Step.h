@@ -33,12 +33,24 @@
 
 namespace act::artifact {
 
-enum class DType : uint8_t { F64, F32, BF16, F16, F8E4M3FN, I1, I32, I64, NF4 };
+enum class DType : uint8_t {
+  F64,
+  F32,
+  BF16,
+  F16,
+  F8E4M3FN,
+  I1,
+  I32,
+  I64,
+  NF4,
+  NF4Nested // its absmax values have 8 bits themselves
+};
 
 /// Element type and static shape. Row-major and contiguous. i1 takes a byte per
 /// element. nf4 takes half a byte per element (two codes per byte, the first in
 /// the high nibble, as bitsandbytes packs them), padded to a multiple of 64
-/// bytes, followed by one f32 absmax per `blockSize` elements.
+/// bytes, followed by one f32 absmax per `blockSize` elements; nested by what
+/// nf4::Layout says.
 struct TensorType {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;

@@ -17,16 +17,15 @@ const char *dtypeName(DType dtype);
 /// Bytes of one element; 0 for nf4, which packs two elements into a byte.
 uint64_t elementBytes(DType dtype);
 bool isFloat(DType dtype); // nf4 is not
+bool isNf4(DType dtype);   // nested or not
 /// "f32[2,3]"
 std::string typeName(const TensorType &type);
 
 /// The product of the shape; an error when a dimension is negative or the
 /// product exceeds maxBytes.
 Result<uint64_t> elementCount(const TensorType &type);
-/// Bytes in memory. nf4: codes padded to a multiple of 64 bytes, then absmax.
+/// Bytes in memory, of nf4 as nf4::Layout says.
 Result<uint64_t> byteSize(const TensorType &type);
-/// nf4 only: where the absmax values start.
-uint64_t nf4AbsmaxOffset(uint64_t elements);
 
 } // namespace act::artifact
 #endif

@@ -115,15 +115,34 @@ CODES = np.array([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809
                   0.7229568362236023, 1.0], np.float32)
 
 
-def nf4_bytes(shape, block):
+# Of scales that have 8 bits: the middles of 2^e equal parts of 0.1 to 1, in decades.
+LEVELS = [10.0 ** (e - 6) * (0.1 + 0.9 * (i + 0.5) / 2 ** e) for e in range(7) for i in range(2 ** e)]
+LEVELS = np.array(sorted([-x for x in LEVELS] + LEVELS + [0, 1]), np.float32)
+
+
+def padded(data):
+    return np.concatenate([data, np.zeros(-len(data) % 64, np.uint8)])
+
+
+def nested_scales(n):
+    """Bytes of n scales in 8 bits, groups of 256 and a mean, and the scales."""
+    codes = rng.integers(0, 256, n).astype(np.uint8)
+    groups, mean = (rng.random(-(-n // 256)) + 0.1).astype(np.float32), np.float32(1.7)
+    data = np.concatenate([padded(codes), groups.view(np.uint8), np.array([mean]).view(np.uint8)])
+    return LEVELS[codes] * np.repeat(groups, 256)[:n] + mean, data
+
+
+def nf4_bytes(shape, block, nested=False):
     """Random codes and scales, and what they stand for."""
     n = int(np.prod(shape))
     codes = rng.integers(0, 16, n + n % 2)
     scales = (rng.random(-(-n // block)) * 3 + 0.1).astype(np.float32)
+    tail = scales.view(np.uint8)
+    if nested:
+        scales, tail = nested_scales(-(-n // block))
     values = CODES[codes[:n]] * np.repeat(scales, block)[:n]
     packed = (codes[0::2] << 4 | codes[1::2]).astype(np.uint8)
-    packed = np.concatenate([packed, np.zeros(-len(packed) % 64, np.uint8)])
-    data = np.concatenate([packed, scales.view(np.uint8)]).view(np.int8)
+    data = np.concatenate([padded(packed), tail]).view(np.int8)
     return data, values.reshape(shape)
 
 
@@ -136,11 +155,19 @@ def nf4():
                        f"%r = act.dequantize %0 : {tensor(shape, f'!act.nf4<block = {block}>')} -> {tensor(shape, d)}",
                        [data], [tensor(shape, f"!act.nf4<block = {block}>")], [tensor(shape, d)],
                        "%r", [want.astype(DTYPES[d])], exact=True)
-    data, w = nf4_bytes((6, 64), 64)
-    for d in ("f32", "bf16"):
-        x = draw((2, 4, 64), d)
-        T = [tensor(x.shape, d), "tensor<6x64x!act.nf4>"]
-        t = tensor((2, 4, 6), d)
-        want = wide(x) @ wide(w.astype(DTYPES[d])).T
-        yield Case(f"linear_nf4_{d}", f"%r = act.linear %0, %1 : ({', '.join(T)}) -> {t}",
-                   [x, data], T, [t], "%r", [want])
+    # 520 blocks are three groups, of which the last is not full.
+    for shape, block in [((260, 16), 8), ((4, 64), 64), ((7, 9), 16)]:
+        data, want = nf4_bytes(shape, block, nested=True)
+        t, d = tensor(shape, f"!act.nf4<block = {block}, nested = true>"), "f32"
+        yield Case(f"dequantize_nested_{shape[0]}x{shape[1]}_{block}",
+                   f"%r = act.dequantize %0 : {t} -> {tensor(shape, d)}", [data], [t], [tensor(shape, d)],
+                   "%r", [want], exact=True)
+    for nested in (False, True):
+        data, w = nf4_bytes((6, 64), 64, nested)
+        for d in ("f32", "bf16"):
+            x = draw((2, 4, 64), d)
+            T = [tensor(x.shape, d), f"tensor<6x64x!act.nf4<nested = {str(nested).lower()}>>"]
+            t = tensor((2, 4, 6), d)
+            want = wide(x) @ wide(w.astype(DTYPES[d])).T
+            yield Case(f"linear_nf4{'_nested' * nested}_{d}", f"%r = act.linear %0, %1 : ({', '.join(T)}) -> {t}",
+                       [x, data], T, [t], "%r", [want])

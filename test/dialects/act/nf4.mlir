@@ -10,3 +10,13 @@ func.func @default(%x: tensor<4x64x!act.nf4<block = 64>>) {
 func.func @small(%x: tensor<4x64x!act.nf4<block = 16>>) {
   return
 }
+
+// CHECK: @nested(%{{.+}}: tensor<4x64x!act.nf4<nested = true>>)
+func.func @nested(%x: tensor<4x64x!act.nf4<block = 64, nested = true>>) {
+  return
+}
+
+// CHECK: @small_nested(%{{.+}}: tensor<4x64x!act.nf4<block = 16, nested = true>>)
+func.func @small_nested(%x: tensor<4x64x!act.nf4<nested = true, block = 16>>) {
+  return
+}
