@@ -257,10 +257,11 @@ void decodeBarrier(Decoder &d) {
     d.oneOf({"sync"}, true);
     d.require(30, 60);
     d.begin(warpSync, Class::Barrier, flagStrictReads);
-    d.source(0, Type::B32);
+    d.source(0, Type::U32);
     return;
   }
-  d.take("cta");
+  if (d.take("cta"))
+    d.require(30, 78);
   Bar t;
   int kind = d.oneOf({"sync", "arrive", "red"}, true);
   t.aligned = isBar || d.take("aligned");
@@ -281,11 +282,18 @@ void decodeBarrier(Decoder &d) {
   if (kind == 2)
     t.result = t.kind == Kind::RedPopc ? d.result(k++, Type::U32)
                                        : d.result(k++, Type::Pred);
-  t.barrier = d.source(k++, Type::B32);
+  if (d.isImmediate(k) && uint64_t(d.immediate(k)) > 15)
+    d.fail("barriers are numbered 0 to 15, not " +
+           std::to_string(d.immediate(k)));
+  t.barrier = d.source(k++, Type::U32);
   size_t rest = d.operandCount() - std::min(d.operandCount(), k);
   t.hasCount = kind == 2 ? rest == 2 : rest == 1;
+  if (t.hasCount && d.isImmediate(k) &&
+      (d.immediate(k) % 32 || (t.kind == Kind::Arrive && !d.immediate(k))))
+    d.fail("'" + d.tree().spelling() + "' counts whole warps, not " +
+           std::to_string(d.immediate(k)) + " threads");
   if (t.hasCount)
-    t.count = d.source(k++, Type::B32);
+    t.count = d.source(k++, Type::U32);
   else if (t.kind == Kind::Arrive)
     return d.fail("'" + d.tree().spelling() + "' needs a number of threads");
   if (kind == 2)

@@ -292,6 +292,14 @@ void decodeReturn(Decoder &d) {
   d.begin(returnFrom, Class::Control);
 }
 void decodeTrap(Decoder &d) { d.begin(trap, Class::Control); }
+// pmevent n; pmevent.mask bits: triggers counters, of which none are there
+void decodeEvent(Decoder &d) {
+  int64_t limit = d.take("mask") ? 65535 : 15, event = d.immediate(0);
+  if (event < 0 || event > limit)
+    d.fail("'" + d.tree().spelling() + "' takes 0 to " + std::to_string(limit));
+  d.begin(nothing, Class::Control);
+}
+
 void decodeBreakpoint(Decoder &d) { d.begin(nothing, Class::Control); }
 void decodeNanosleep(Decoder &d) {
   d.require(70, 63);
@@ -310,6 +318,7 @@ void registerControl(Families &f) {
   f["exit"] = decodeExit;
   f["trap"] = decodeTrap;
   f["brkpt"] = decodeBreakpoint;
+  f["pmevent"] = decodeEvent;
   f["nanosleep"] = decodeNanosleep;
 }
 

@@ -209,41 +209,101 @@ unsigned Decoder::registerBytes(const Operand &operand) const {
              : 0;
 }
 
+namespace {
+
+// .b goes with all of its size, .u and .s with each other, a float with the
+// same float (PTX ISA 9.2); predicates are a kind of bits.
+enum class Kind { Bits, Integer, Float };
+Kind kindOf(Type type) {
+  switch (type) {
+  case Type::U8:
+  case Type::U16:
+  case Type::U32:
+  case Type::U64:
+  case Type::S8:
+  case Type::S16:
+  case Type::S32:
+  case Type::S64:
+    return Kind::Integer;
+  case Type::F16:
+  case Type::F16x2:
+  case Type::BF16:
+  case Type::BF16x2:
+  case Type::F32:
+  case Type::F64:
+    return Kind::Float;
+  default:
+    return Kind::Bits;
+  }
+}
+
+/// Floats of 32 and 64 bits take floating-point numbers, halves none; else
+/// they are integers, or the bits of a float as wide as .b is.
+bool takesNumber(Type type, const Operand &number) {
+  bool isF32 = number.isF32, isF64 = number.isFloat && !isF32;
+  switch (type) {
+  case Type::F32:
+  case Type::F64:
+    return isF32 || isF64;
+  case Type::F16:
+  case Type::F16x2:
+  case Type::BF16:
+  case Type::BF16x2:
+    return false;
+  case Type::B32:
+    return !isF64;
+  case Type::B64:
+    return !isF32;
+  default:
+    return !isF32 && !isF64;
+  }
+}
+
+} // namespace
+
 uint32_t Decoder::immediateSlot(const Operand &o, Type type) {
   unsigned bytes = slotBytes(type);
   uint64_t bits = o.bits;
+  if (!takesNumber(type, o))
+    fail("'" + instruction->spelling() + "' does not take this number as ." +
+         ptx::nameOf(type));
   if (type == Type::Pred)
     return layout->constant(bits ? ~0u : 0, 0);
-  if (o.isF32) {
-    if (type == Type::F64) {
-      float f;
-      uint32_t low = uint32_t(bits);
-      std::memcpy(&f, &low, 4);
-      double d = f;
-      std::memcpy(&bits, &d, 8);
-    }
-  } else if (o.isFloat) {
+  if (o.isF32 && type == Type::F64) {
+    float f;
+    uint32_t low = uint32_t(bits);
+    std::memcpy(&f, &low, 4);
+    double d = f;
+    std::memcpy(&bits, &d, 8);
+  } else if (o.isFloat && !o.isF32 && type == Type::F32) {
     double d;
     std::memcpy(&d, &bits, 8);
-    if (type == Type::F32 || (bytes == 4 && type != Type::F16x2)) {
-      float f = float(d);
-      uint32_t low;
-      std::memcpy(&low, &f, 4);
-      bits = low;
-    } else if (bytes < 4) {
-      fail("a floating-point immediate has no ." +
-           std::string(ptx::nameOf(type)) + " form");
-    }
-  } else if (type == Type::F32) {
-    float f = float(int64_t(bits));
+    float f = float(d);
     uint32_t low;
     std::memcpy(&low, &f, 4);
     bits = low;
-  } else if (type == Type::F64) {
-    double d = double(int64_t(bits));
-    std::memcpy(&bits, &d, 8);
   }
   return layout->constant(bits, bytes);
+}
+
+uint32_t Decoder::specialSlot(const Operand &o, Type type, bool wide) {
+  unsigned bytes = slotBytes(type);
+  const SpecialRegister *special = specialNamed(o.name);
+  if (!special) {
+    fail((isChangingSpecial(o.name) ? "only mov reads "
+                                    : "unknown special register ") +
+         o.name);
+    return layout->constant(0, bytes);
+  }
+  require(special->sm, special->ptx10);
+  bool isConstant = special->which == Special::WarpSize;
+  if (!isConstant && instruction->root != "mov" && instruction->root != "cvt")
+    fail("only mov and cvt read " + o.name);
+  unsigned width = type == Type::Pred ? 1 : ptx::bytesOf(type);
+  if (kindOf(type) == Kind::Float ||
+      !(wide ? special->widths >= width : special->widths & width))
+    fail("'" + instruction->spelling() + "' does not take " + o.name);
+  return layout->special(special->which, bytes, 0);
 }
 
 uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
@@ -290,37 +350,11 @@ uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
   }
 }
 
-namespace {
-
-// .b goes with all of its size, .u and .s with each other, a float with the
-// same float (PTX ISA 9.2); predicates and what is packed are kinds of bits.
-enum class Kind { Bits, Integer, Float };
-Kind kindOf(Type type) {
-  switch (type) {
-  case Type::U8:
-  case Type::U16:
-  case Type::U32:
-  case Type::U64:
-  case Type::S8:
-  case Type::S16:
-  case Type::S32:
-  case Type::S64:
-    return Kind::Integer;
-  case Type::F16:
-  case Type::F32:
-  case Type::F64:
-    return Kind::Float;
-  default:
-    return Kind::Bits;
-  }
-}
-
-} // namespace
-
 unsigned Decoder::checkedBytes(const ptx::Register &r, Type type, bool wide) {
   unsigned have = slotBytes(r.type), bytes = slotBytes(type);
   Kind is = kindOf(r.type), expected = kindOf(type);
-  bool clash = is != expected && is != Kind::Bits && expected != Kind::Bits;
+  bool clash = is != Kind::Bits && expected != Kind::Bits &&
+               (is != expected || (is == Kind::Float && r.type != type));
   if (clash || (r.type == Type::Pred) != (type == Type::Pred) ||
       (wide ? have < bytes : have != bytes))
     fail("register " + r.name + " is ." + ptx::nameOf(r.type) + ", expected ." +
@@ -340,20 +374,9 @@ uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
   case Operand::Immediate:
     slot = immediateSlot(o, type);
     break;
-  case Operand::Special: {
-    Special which = specialNamed(o.name);
-    if (which == Special::None) {
-      if (o.name.rfind("%envreg", 0) == 0)
-        slot = layout->constant(0, bytes);
-      else
-        fail((isChangingSpecial(o.name) ? "only mov reads "
-                                        : "unknown special register ") +
-             o.name);
-      break;
-    }
-    slot = special(which, bytes, 0);
+  case Operand::Special:
+    slot = specialSlot(o, type, wide);
     break;
-  }
   case Operand::SymbolRef: {
     ptx::Space space;
     slot = symbolSlot(o, bytes, space);

@@ -174,6 +174,8 @@ private:
   Error error;
   FrameLayout *layout = nullptr; // of the frame in the making
   uint32_t special(Special which, unsigned bytes, uint64_t addend);
+  /// A special register as a value of `type`.
+  uint32_t specialSlot(const ptx::Operand &operand, ptx::Type type, bool wide);
   /// A symbol as a value of `bytes`: the slot, and the space it lies in.
   uint32_t symbolSlot(const ptx::Operand &operand, unsigned bytes,
                       ptx::Space &space);

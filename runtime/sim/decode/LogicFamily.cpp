@@ -310,7 +310,8 @@ void decodeShf(Decoder &d) {
        uniform<Funnel<true, false>, uint32_t, 3>()},
       {uniform<Funnel<false, true>, uint32_t, 3>(),
        uniform<Funnel<false, false>, uint32_t, 3>()}};
-  plainOperands(d, handlers[right][wrap], Class::Logic, Type::B32, 3);
+  plainOperands(d, handlers[right][wrap], Class::Logic, Type::B32, 2);
+  d.source(3, Type::U32);
   d.byBits(2);
 }
 
@@ -331,10 +332,7 @@ Step lop3Predicate(Context &c, const Instruction &i) {
 void decodeLop3(Decoder &d) {
   int boolean = d.oneOf({"or", "and"});
   d.type({Type::B32});
-  int64_t table = d.immediate(4);
-  if (table < 0 || table > 255)
-    d.fail("the table of lop3 is a number from 0 to 255, not " +
-           std::to_string(table));
+  int64_t table = d.immediate(4) & 255; // ptxas drops what is above
   if (boolean < 0) {
     plainOperands(d, &map<Lop3, uint32_t, uint32_t, uint32_t, uint32_t>,
                   Class::Logic, Type::B32, 3);

@@ -148,6 +148,42 @@ void decodeVector(Decoder &d, Type t, const Operand &vector, bool packs) {
          std::to_string(vector.elements.size()) + " elements");
 }
 
+// ---- mov of a vector: slots of the results, then those of the sources
+
+template <typename T> Step moveVector(Context &c, const Instruction &i) {
+  unsigned count = i.slotCount / 2;
+  T values[4][32];
+  for (unsigned k = 0; k < count; ++k)
+    std::memcpy(values[k], c.lanes<T>(i.slots[count + k]), sizeof values[k]);
+  for (unsigned k = 0; k < count; ++k)
+    put(c, i.slots[k], values[k]);
+  return Step::Next;
+}
+
+void decodeMoveVector(Decoder &d, Type t, unsigned count) {
+  std::vector<Operand> from;
+  if (d.operand(1).kind == Operand::Special && count == 4)
+    for (char part : {'x', 'y', 'z', 'w'}) {
+      from.push_back(d.operand(1));
+      from.back().name += std::string(".") + part;
+    }
+  else
+    for (const Operand *element : d.elements(1, count))
+      from.push_back(*element);
+  unsigned bytes = ptx::bytesOf(t);
+  if (count > 4 || bytes < 2 || bytes > 8)
+    return d.fail("'" + d.tree().spelling() + "' moves no such vector");
+  d.begin(bytes == 2   ? &moveVector<uint16_t>
+          : bytes == 4 ? &moveVector<uint32_t>
+                       : &moveVector<uint64_t>,
+          Class::Move);
+  for (const Operand *element : d.elements(0, count))
+    d.result(*element, t);
+  for (const Operand &element : from)
+    d.source(element, t);
+  d.byBits();
+}
+
 // ---- clocks
 
 enum Clock : uint32_t { Cycles, Other };
@@ -165,8 +201,9 @@ template <typename T> Step readClock(Context &c, const Instruction &i) {
   return Step::Next;
 }
 void decodeClock(Decoder &d, Type t, const std::string &name) {
-  bool wide = name == "%clock64" || name == "%globaltimer";
-  if (ptx::bytesOf(t) != (wide ? 8 : 4))
+  bool wide = name == "%clock64" || name == "%globaltimer" ||
+              name.find("_64") != std::string::npos;
+  if (t == Type::F32 || t == Type::F64 || ptx::bytesOf(t) != (wide ? 8 : 4))
     return d.fail("'" + d.tree().spelling() + "': " + name + " has " +
                   (wide ? "64" : "32") + " bits");
   d.begin(wide ? &readClock<uint64_t> : &readClock<uint32_t>, Class::Move);
@@ -183,6 +220,8 @@ void decodeMov(Decoder &d) {
                    Type::S64, Type::F32, Type::F64});
   if (t == Type::B128)
     d.require(70, 83);
+  if (unsigned count = d.vector(); count > 1)
+    return decodeMoveVector(d, t, count);
   const Operand &to = d.operand(0), &from = d.operand(1);
   if (from.kind == Operand::Vector)
     return decodeVector(d, t, from, true);

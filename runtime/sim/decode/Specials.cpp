@@ -5,57 +5,62 @@
 
 namespace act::runtime::sim {
 
-Special specialNamed(const std::string &name) {
-  static const std::unordered_map<std::string, Special> names = {
-      {"%tid.x", Special::TidX},
-      {"%tid.y", Special::TidY},
-      {"%tid.z", Special::TidZ},
-      {"%ntid.x", Special::NtidX},
-      {"%ntid.y", Special::NtidY},
-      {"%ntid.z", Special::NtidZ},
-      {"%ctaid.x", Special::CtaidX},
-      {"%ctaid.y", Special::CtaidY},
-      {"%ctaid.z", Special::CtaidZ},
-      {"%nctaid.x", Special::NctaidX},
-      {"%nctaid.y", Special::NctaidY},
-      {"%nctaid.z", Special::NctaidZ},
-      {"%laneid", Special::LaneId},
-      {"%warpid", Special::WarpId},
-      {"%nwarpid", Special::NwarpId},
-      {"%smid", Special::SmId},
-      {"%nsmid", Special::NsmId},
-      {"%gridid", Special::GridId},
-      {"%lanemask_eq", Special::LanemaskEq},
-      {"%lanemask_le", Special::LanemaskLe},
-      {"%lanemask_lt", Special::LanemaskLt},
-      {"%lanemask_ge", Special::LanemaskGe},
-      {"%lanemask_gt", Special::LanemaskGt},
-      {"%clusterid.x", Special::ClusteridX},
-      {"%clusterid.y", Special::ClusteridY},
-      {"%clusterid.z", Special::ClusteridZ},
-      {"%nclusterid.x", Special::NclusteridX},
-      {"%nclusterid.y", Special::NclusteridY},
-      {"%nclusterid.z", Special::NclusteridZ},
-      {"%cluster_ctaid.x", Special::ClusterCtaidX},
-      {"%cluster_ctaid.y", Special::ClusterCtaidY},
-      {"%cluster_ctaid.z", Special::ClusterCtaidZ},
-      {"%cluster_nctaid.x", Special::ClusterNctaidX},
-      {"%cluster_nctaid.y", Special::ClusterNctaidY},
-      {"%cluster_nctaid.z", Special::ClusterNctaidZ},
-      {"%cluster_ctarank", Special::ClusterCtarank},
-      {"%cluster_nctarank", Special::ClusterNctarank},
-      {"%is_explicit_cluster", Special::IsExplicitCluster},
-      {"%dynamic_smem_size", Special::DynamicSmemSize},
-      {"%total_smem_size", Special::TotalSmemSize},
-      {"%aggr_smem_size", Special::AggrSmemSize},
-      {"%reserved_smem_offset_begin", Special::ReservedSmem},
-      {"%reserved_smem_offset_end", Special::ReservedSmem},
-      {"WARP_SZ", Special::WarpSize},
-      {"%envreg2", Special::EnvironmentLow},
-      {"%envreg1", Special::EnvironmentHigh},
+namespace {
+
+std::unordered_map<std::string, SpecialRegister> allSpecials() {
+  std::unordered_map<std::string, SpecialRegister> all = {
+      {"%laneid", {Special::LaneId}},
+      {"%warpid", {Special::WarpId}},
+      {"%nwarpid", {Special::NwarpId}},
+      {"%smid", {Special::SmId}},
+      {"%nsmid", {Special::NsmId}},
+      {"%gridid", {Special::GridId, 2 | 4 | 8}},
+      {"%lanemask_eq", {Special::LanemaskEq}},
+      {"%lanemask_le", {Special::LanemaskLe}},
+      {"%lanemask_lt", {Special::LanemaskLt}},
+      {"%lanemask_ge", {Special::LanemaskGe}},
+      {"%lanemask_gt", {Special::LanemaskGt}},
+      {"%cluster_ctarank", {Special::ClusterCtarank, 4, 90, 78}},
+      {"%cluster_nctarank", {Special::ClusterNctarank, 4, 90, 78}},
+      {"%is_explicit_cluster", {Special::IsExplicitCluster, 1, 90, 78}},
+      {"%dynamic_smem_size", {Special::DynamicSmemSize}},
+      {"%total_smem_size", {Special::TotalSmemSize}},
+      {"%aggr_smem_size", {Special::AggrSmemSize, 4, 90, 81}},
+      {"%current_graph_exec", {Special::Zero, 8, 50, 80}},
+      {"WARP_SZ", {Special::WarpSize, 2 | 4 | 8}},
   };
-  auto it = names.find(name);
-  return it == names.end() ? Special::None : it->second;
+  for (const char *end : {"begin", "end", "cap", "0", "1"})
+    all[std::string("%reserved_smem_offset_") + end] = {Special::Zero, 4, 80,
+                                                        76};
+  for (int k = 0; k < 32; ++k)
+    all["%envreg" + std::to_string(k)] = {k == 1   ? Special::EnvironmentHigh
+                                          : k == 2 ? Special::EnvironmentLow
+                                                   : Special::Zero};
+  const std::pair<const char *, SpecialRegister> vectors[] = {
+      {"%tid", {Special::TidX, 2 | 4}},
+      {"%ntid", {Special::NtidX, 2 | 4}},
+      {"%ctaid", {Special::CtaidX, 2 | 4}},
+      {"%nctaid", {Special::NctaidX, 2 | 4}},
+      {"%clusterid", {Special::ClusteridX, 4, 90, 78}},
+      {"%nclusterid", {Special::NclusteridX, 4, 90, 78}},
+      {"%cluster_ctaid", {Special::ClusterCtaidX, 4, 90, 78}},
+      {"%cluster_nctaid", {Special::ClusterNctaidX, 4, 90, 78}},
+  };
+  for (auto &[name, first] : vectors)
+    for (unsigned k = 0; k < 4; ++k) {
+      SpecialRegister part = first;
+      part.which = k < 3 ? Special(unsigned(first.which) + k) : Special::Zero;
+      all[std::string(name) + "." + "xyzw"[k]] = part;
+    }
+  return all;
+}
+
+} // namespace
+
+const SpecialRegister *specialNamed(const std::string &name) {
+  static const auto all = allSpecials();
+  auto it = all.find(name);
+  return it == all.end() ? nullptr : &it->second;
 }
 
 bool isChangingSpecial(const std::string &name) {
@@ -156,7 +161,7 @@ uint64_t valueOf(Special special, const Warp &warp, const Frame &frame,
     return frame.localBase;
   case Special::ParameterBlock:
     return reinterpret_cast<uint64_t>(grid.parameters.data);
-  case Special::ReservedSmem:
+  case Special::Zero:
   case Special::None:
     break;
   }

@@ -55,7 +55,7 @@ enum class Special : uint16_t {
   DynamicSmemSize,
   TotalSmemSize,
   AggrSmemSize,
-  ReservedSmem,
+  Zero, // .w, offsets of reserved shared memory, the graph that runs
   WarpSize,
   EnvironmentLow,  // %envreg2 and %envreg1: the driver's workspace of a
   EnvironmentHigh, // cooperative launch, where grids meet
@@ -65,8 +65,15 @@ enum class Special : uint16_t {
   ParameterBlock, // of the kernel
 };
 
-/// The special spelled "%tid.x"; None for unknown and for changing ones.
-Special specialNamed(const std::string &name);
+/// What is spelled "%tid.x": as what widths it is read (a sum of bytes; 1 for
+/// a predicate), and what brought it.
+struct SpecialRegister {
+  Special which;
+  uint8_t widths = 4;
+  uint32_t sm = 10, ptx10 = 10;
+};
+/// Null for unknown and for changing ones.
+const SpecialRegister *specialNamed(const std::string &name);
 /// Changing ones: "%clock", "%clock_hi", "%clock64", "%globaltimer",
 /// "%globaltimer_lo", "%globaltimer_hi", "%pm0" ...
 bool isChangingSpecial(const std::string &name);

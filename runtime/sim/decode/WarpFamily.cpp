@@ -138,10 +138,10 @@ bool needsSync(Decoder &d) {
 }
 
 /// d or d|p as operand 0.
-void resultAndPredicate(Decoder &d) {
+void resultAndPredicate(Decoder &d, Type t) {
   const Operand &o = d.operand(0);
   bool pair = o.kind == Operand::PredPair && o.elements.size() == 2;
-  d.result(pair ? o.elements[0] : o, Type::B32);
+  d.result(pair ? o.elements[0] : o, t);
   if (pair)
     d.resultPredicate(o.elements[1]);
   else // a sink, so that all forms have as many results and can meet
@@ -162,9 +162,10 @@ void decodeShfl(Decoder &d) {
           : mode == 2 ? &shuffle<Shuffle::Butterfly>
                       : &shuffle<Shuffle::Index>,
           Class::Shuffle, flagDefinesItself);
-  resultAndPredicate(d);
-  for (unsigned s = 1; s <= 4; ++s)
+  resultAndPredicate(d, Type::B32);
+  for (unsigned s = 1; s <= 3; ++s)
     d.source(s, Type::B32);
+  d.source(4, Type::U32);
   sign(d);
 }
 
@@ -210,7 +211,7 @@ void decodeVote(Decoder &d) {
   d.result(0, t);
   bool negated = false;
   d.sourcePredicate(1, &negated);
-  d.source(2, Type::B32);
+  d.source(2, Type::U32);
   d.current().options = negated;
   sign(d);
 }
@@ -254,9 +255,9 @@ void decodeMatch(Decoder &d) {
           Class::Shuffle);
   if (!all && d.operand(0).kind == Operand::PredPair)
     return d.fail("'" + d.tree().spelling() + "' has no predicate result");
-  resultAndPredicate(d);
+  resultAndPredicate(d, Type::U32);
   d.source(1, t);
-  d.source(2, Type::B32);
+  d.source(2, Type::U32);
   sign(d);
 }
 
@@ -330,7 +331,7 @@ void decodeRedux(Decoder &d) {
     h = &reduce<OddBits>;
     break;
   }
-  plainOperands(d, h, Class::Shuffle, Type::B32, 2);
+  plainOperands(d, h, Class::Shuffle, Type::U32, 2);
   sign(d);
 }
 
@@ -359,8 +360,8 @@ void decodeElect(Decoder &d) {
   if (d.operand(0).kind != Operand::PredPair)
     return d.fail("'" + d.tree().spelling() + "' expects d|p as result");
   d.begin(&elect, Class::Shuffle);
-  resultAndPredicate(d);
-  d.source(1, Type::B32);
+  resultAndPredicate(d, Type::U32);
+  d.source(1, Type::U32);
   sign(d);
 }
 

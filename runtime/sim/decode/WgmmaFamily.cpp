@@ -523,8 +523,8 @@ void decodeWgmma(Decoder &d) {
   case 2:
     d.begin(wgmmaWait, Class::Other, flagAligned);
     d.current().immediate = d.immediate(0);
-    if (d.current().immediate < 0 || d.current().immediate > 7)
-      d.fail("wgmma.wait_group takes 0 to 7, found " +
+    if (d.current().immediate < 0)
+      d.fail("wgmma.wait_group takes a number of groups, found " +
              std::to_string(d.current().immediate));
     return;
   default:

@@ -114,7 +114,38 @@ bool ModuleParser::parseTriple(uint32_t (&values)[3]) {
   return failExpected("at most three numbers");
 }
 
+namespace {
+
+/// What a directive of a function asks of target and version.
+struct DirectiveNeeds {
+  std::string_view name;
+  uint32_t sm, ptx10;
+};
+constexpr DirectiveNeeds directiveNeeds[] = {
+    {"maxclusterrank", 90, 78},
+    {"reqnctapercluster", 90, 78},
+    {"explicitcluster", 90, 78},
+    {"blocksareclusters", 90, 90},
+};
+
+/// Why these do not go together; "" when they do.
+const char *conflict(const Function &function) {
+  const Performance &p = function.performance;
+  if (p.maxThreads[0] && p.requiredThreads[0])
+    return "'.maxntid' and '.reqntid' contradict each other";
+  if (p.maxClusterRank && p.requiredCluster[0])
+    return "'.maxclusterrank' and '.reqnctapercluster' contradict each other";
+  if (p.blocksAreClusters && !(p.requiredThreads[0] && p.requiredCluster[0]))
+    return "'.blocksareclusters' needs '.reqntid' and '.reqnctapercluster'";
+  if (p.noReturn && function.isEntry)
+    return "'.noreturn' is for '.func', a kernel returns";
+  return "";
+}
+
+} // namespace
+
 bool ModuleParser::parseFunctionDirectives() {
+  Token start = token;
   Performance &p = function.performance;
   while (token.kind == Token::Dotted) {
     Token at = token;
@@ -124,6 +155,14 @@ bool ModuleParser::parseFunctionDirectives() {
       continue;
     }
     advance();
+    for (const DirectiveNeeds &needs : directiveNeeds)
+      if (at.word == needs.name &&
+          (module->sm < needs.sm ||
+           module->versionMajor * 10 + module->versionMinor < needs.ptx10))
+        return fail(at, "'" + std::string(at.text) + "' needs sm_" +
+                            std::to_string(needs.sm) + " and PTX " +
+                            std::to_string(needs.ptx10 / 10) + "." +
+                            std::to_string(needs.ptx10 % 10) + " or higher");
     uint64_t value = 0;
     uint32_t *number = at.word == "maxnreg"          ? &p.maxRegisters
                        : at.word == "minnctapersm"   ? &p.minCtasPerSm
@@ -133,6 +172,9 @@ bool ModuleParser::parseFunctionDirectives() {
     if (number) {
       if (!parseCount(value, "a number", UINT32_MAX))
         return false;
+      if (value == 0 && (at.word == "maxnreg" || at.word == "minnctapersm"))
+        return fail(at, "'" + std::string(at.text) +
+                            "' needs a number that is not 0");
       *number = static_cast<uint32_t>(value);
     } else if (at.word == "maxntid") {
       if (!parseTriple(p.maxThreads))
@@ -157,7 +199,8 @@ bool ModuleParser::parseFunctionDirectives() {
                           "' of a function");
     }
   }
-  return true;
+  const char *why = conflict(function);
+  return !*why || fail(start, why);
 }
 
 } // namespace act::runtime::ptx

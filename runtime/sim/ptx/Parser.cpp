@@ -189,6 +189,8 @@ bool ModuleParser::parseAddressSize() {
     return true;
   if (token.kind != Token::Integer || (token.bits != 32 && token.bits != 64))
     return failExpected("32 or 64 after '.address_size'");
+  if (token.bits == 32)
+    return fail(token, "addresses of 32 bits are no longer supported");
   module->addressSize = static_cast<unsigned>(token.bits);
   advance();
   return true;

@@ -77,10 +77,19 @@ TEST(Judged, AsksForTheVersionThatBroughtIt) {
       {"atom.global.add.v2.f32 {x,y}, [r], {x,y};", "sm_90", "8.0", "8.1"},
       {".reg .b128 q; atom.gpu.exch.b128 q, [r], q;", "sm_90", "8.2", "8.3"},
       {".reg .b128 q; atom.sys.exch.b128 q, [r], q;", "sm_90", "8.3", "8.4"},
+      {"mov.u32 x, %cluster_ctarank;", "sm_90", "7.7", "7.8"},
+      {"mov.u32 x, %aggr_smem_size;", "sm_90", "8.0", "8.1"},
+      {"mov.u32 x, %reserved_smem_offset_cap;", "sm_80", "7.5", "7.6"},
+      {"mov.u64 r, %current_graph_exec;", "sm_80", "7.8", "8.0"},
+      {"bar.cta.sync 0;", "sm_80", "7.7", "7.8"},
+      {"barrier.cta.sync 0;", "sm_80", "7.7", "7.8"},
+      {"isspacep.param::entry p, r;", "sm_80", "8.2", "8.3"},
+      {"cvta.param::entry.u64 r, r;", "sm_80", "8.2", "8.3"},
   };
   for (auto &c : cases) {
     std::string body =
-        std::string("{.reg .b32 x,y; .reg .b64 r; ") + c.spelling + "}";
+        std::string("{.reg .b32 x,y; .reg .b64 r; .reg .pred p; ") +
+        c.spelling + "}";
     EXPECT_NE(whyNot(body, c.target, c.tooOld), "") << c.spelling;
     EXPECT_EQ(whyNot(body, c.target, c.version), "") << c.spelling;
   }

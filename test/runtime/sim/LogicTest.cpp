@@ -315,12 +315,17 @@ TEST(Logic, Prmt) {
         });
 }
 
+TEST(Logic, Lop3DropsWhatItsTableHasAbove255) {
+  checkOperation<U, U, U, U>("lop3.b32 d, a, b, c, 0x180;",
+                             [](U a, U b, U c) { return a & b & c; });
+}
+
 TEST(Logic, WrongOnesAreErrors) {
   for (const char *bad :
        {"{.reg .b32 x; and.s32 x, x, x;}", "{.reg .b32 x; and.f32 x, x, x;}",
         "{.reg .b32 x; shl.u32 x, x, 1;}",
         "{.reg .b32 x; shf.l.b32 x, x, x, 1;}",
-        "{.reg .b32 x; lop3.b32 x, x, x, x, 256;}",
+        "{.reg .b32 x; lop3.b32 x, x, x, x, 1.0;}",
         "{.reg .b32 x; lop3.b32 x, x, x, x, x;}",
         "{.reg .b32 x; prmt.b32.xyz x, x, x, x;}",
         "{.reg .pred p; .reg .b32 x; and.b32 x, x, p;}"})

@@ -29,6 +29,31 @@ TEST(Mov, CopiesAndLoadsConstants) {
   EXPECT_EQ(s.get<uint16_t>("k")[3], 0xffff);
 }
 
+TEST(Mov, CopiesVectors) {
+  Snippet s("{ .reg .b16 h<2>; mov.b32 {h0, h1}, a; mov.v2.b16 {h0, h1}, "
+            "{h1, h0}; mov.b32 swapped, {h0, h1};"
+            "  .reg .u32 t; mov.v4.u32 {x, _, t, w}, %tid;"
+            "  mov.v2.f32 {f, g}, {0.25, 0f3fc00000};"
+            "  mov.v4.b32 {b, c, d, e}, {a, x, 7, w};"
+            "  mov.v4.b32 {b, c, d, e}, {e, d, c, b}; }");
+  s.in<U>("a", [](int l) { return U(0x12345678 + l); });
+  s.out<U>("swapped").out<U>("x").out<U>("w").out<float>("f").out<float>("g");
+  s.out<U>("b").out<U>("c").out<U>("d").out<U>("e");
+  ASSERT_TRUE(s.run()) << s.error;
+  for (size_t l = 0; l < 32; ++l) {
+    U a = U(0x12345678 + l);
+    EXPECT_EQ(s.get<U>("swapped")[l], a << 16 | a >> 16);
+    EXPECT_EQ(s.get<U>("x")[l], l);
+    EXPECT_EQ(s.get<U>("w")[l], 0u);
+    EXPECT_EQ(s.get<float>("f")[l], 0.25f);
+    EXPECT_EQ(s.get<float>("g")[l], 1.5f);
+    EXPECT_EQ(s.get<U>("b")[l], 0u);
+    EXPECT_EQ(s.get<U>("c")[l], 7u);
+    EXPECT_EQ(s.get<U>("d")[l], l);
+    EXPECT_EQ(s.get<U>("e")[l], a);
+  }
+}
+
 TEST(Mov, PacksAndUnpacks) {
   Snippet s(R"(
     { .reg .b16 h<4>; .reg .b8 c<4>; .reg .b32 w<4>; .reg .b64 q<2>;

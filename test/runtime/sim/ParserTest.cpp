@@ -508,6 +508,17 @@ TEST(Parser, RefusesWithThePlace) {
        "1:11: unknown directive '.fast' of a function"},
       {".entry f() .maxntid 0 { ret; }",
        "1:21: expected a number that is not 0"},
+      {".entry f() .maxnreg 0 { ret; }",
+       "1:12: '.maxnreg' needs a number that is not 0"},
+      {".entry f() .maxntid 32 .reqntid 32 { ret; }",
+       "1:12: '.maxntid' and '.reqntid' contradict each other"},
+      {".entry f() .reqnctapercluster 2 .maxclusterrank 8 { ret; }",
+       "1:12: '.maxclusterrank' and '.reqnctapercluster' contradict each "
+       "other"},
+      {".entry f() .noreturn { ret; }",
+       "1:12: '.noreturn' is for '.func', a kernel returns"},
+      {".entry f() .blocksareclusters { ret; }",
+       "1:12: '.blocksareclusters' needs sm_90 and PTX 9.0 or higher"},
       {".pragma nounroll;",
        "1:9: expected a string after '.pragma', found 'nounroll'"},
       {".global .b32 \"x", "1:14: string is not closed before the end of the "
@@ -525,6 +536,24 @@ TEST(Parser, RefusesWithThePlace) {
     EXPECT_EQ(refusal(c.text), c.message) << c.text;
 }
 
+TEST(Parser, DirectivesOfClustersAreForTargetsThatHaveThem) {
+  for (const char *directive :
+       {".maxclusterrank 8", ".reqnctapercluster 2", ".explicitcluster"}) {
+    std::string rest = std::string("\n.entry f() ") + directive + " { ret; }";
+    EXPECT_TRUE(parse(".version 7.8\n.target sm_90" + rest, "<ptx>"));
+    EXPECT_FALSE(parse(".version 7.7\n.target sm_90" + rest, "<ptx>"));
+    EXPECT_FALSE(parse(".version 7.8\n.target sm_80" + rest, "<ptx>"));
+  }
+  const std::string both =
+      "\n.entry f() .blocksareclusters .reqntid 64 .reqnctapercluster 2 "
+      "{ ret; }";
+  EXPECT_TRUE(parse(".version 9.0\n.target sm_90" + both, "<ptx>"));
+  EXPECT_FALSE(parse(".version 8.8\n.target sm_90" + both, "<ptx>"));
+  EXPECT_FALSE(parse(".version 9.0\n.target sm_90\n.entry f() "
+                     ".blocksareclusters .reqntid 64 { ret; }",
+                     "<ptx>"));
+}
+
 TEST(Parser, RefusesOtherHeads) {
   struct {
     const char *text, *message;
@@ -534,6 +563,8 @@ TEST(Parser, RefusesOtherHeads) {
       {".version 8\n", "expected a version such as 8.0, found '8'"},
       {".version 8.0 .func f();", "expected '.target' after '.version', found "
                                   "'.func'"},
+      {".version 8.0 .target sm_90 .address_size 32",
+       "addresses of 32 bits are no longer supported"},
       {".version 8.0 .target sm_90x", "unknown target 'sm_90x'"},
       {".version 8.0 .target debug", "'.target' names no architecture such as "
                                      "sm_80"},

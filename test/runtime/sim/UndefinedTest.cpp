@@ -22,6 +22,7 @@ const Case cases[] = {
     // ---- undefined bits that nobody uses
     {"bytes masked away", "prmt.b32 t, a, u, 0x5410; and.b32 d, t, 0xffff;",
      ""},
+    {"beside it in a vector", "mov.v2.b32 {d, t}, {a, u};", ""},
     {"bytes that are not selected", "prmt.b32 d, a, u, 0x1032;", ""},
     {"packing two never written first",
      "prmt.b32 t, u, v, 0x3340; prmt.b32 t, a, t, 0x5410;"

@@ -495,6 +495,112 @@ def fences():
         yield f"membar{level};"
 
 
+def specials():
+    vectors = ("tid ntid ctaid nctaid clusterid nclusterid cluster_ctaid "
+               "cluster_nctaid").split()
+    scalars = ("laneid warpid nwarpid smid nsmid gridid lanemask_eq "
+               "lanemask_le lanemask_lt lanemask_ge lanemask_gt "
+               "cluster_ctarank cluster_nctarank is_explicit_cluster clock "
+               "clock_hi clock64 globaltimer globaltimer_lo globaltimer_hi "
+               "pm0 pm7 pm8 pm0_64 pm7_64 envreg0 envreg31 envreg32 "
+               "dynamic_smem_size total_smem_size aggr_smem_size "
+               "reserved_smem_offset_begin reserved_smem_offset_end "
+               "reserved_smem_offset_cap reserved_smem_offset_0 "
+               "reserved_smem_offset_1 current_graph_exec tid clusterid "
+               "unknown").split()
+    for name in [v + c for v in vectors for c in (".x", ".z", ".w")] + scalars:
+        for t, d in (("u16", "h"), ("u32", "x"), ("s32", "x"), ("b32", "x"),
+                     ("u64", "r"), ("b64", "r"), ("pred", "p"), ("f32", "f")):
+            yield f"mov.{t} {d}, %{name};"
+        yield f"add.u32 x, %{name}, 1;"
+        yield f"cvt.u64.u32 r, %{name};"
+        yield f"mul.wide.u32 r, %{name}, 4;"
+        yield f"st.global.u32 [r], %{name};"
+    for name in vectors + ["laneid"]:
+        for t in ("u32", "b32", "s32", "u16"):
+            yield f"mov.v4.{t} {{x,y,z,w}}, %{name};"
+        yield f"mov.v2.u32 {{x,y}}, %{name};"
+        yield f"mov.v4.u32 {{x,_,z,_}}, %{name};"
+    yield from ("mov.u32 x, WARP_SZ;", "add.u32 x, y, WARP_SZ;",
+                "mov.u64 r, WARP_SZ;", "mov.u16 h, WARP_SZ;",
+                "mov.v2.f32 {f,e}, {e,f};", "mov.v2.u32 {x,y}, {z,w};",
+                "mov.v2.b32 {x,y}, {z,1};", "mov.v4.u32 {x,y,z,w}, {w,z,y,x};",
+                "mov.v2.u64 {r,s}, {t,u};", "mov.v2.u32 {x,y}, r;",
+                "mov.v2.b16 {h,g}, {k,m};", "mov.v2.u32 {x,y}, {z,w,x};",
+                "mov.v4.b32 {x,y,z,w}, {x,y};")
+
+
+def operands():
+    """Numbers and registers of each type where each type is wanted."""
+    values = ("1", "-1", "1.0", "0f3f800000", "0d3ff0000000000000", "h", "x",
+              "r", "f", "D", "p", "i", "j", "o", "v")
+    before = ".reg .u32 i; .reg .s64 j; .reg .f16 o; .reg .s16 v; "
+    types = integers[2:] + ["b16", "b32", "b64", "f32", "f64", "f16", "f16x2",
+                            "bf16", "bf16x2", "pred"]
+    for t in types:
+        d = {"f32": "f", "f64": "D"}.get(t, register(t))
+        for v in values:
+            yield f"{before}mov.{t} {d}, {v};"
+            yield f"{before}st.global.{t} [r], {v};"
+            yield f"{before}selp.{t} {d}, {v}, {d}, p;"
+            yield f"{before}setp.eq.{t} p, {d}, {v};"
+            yield f"{before}add.{t} {d}, {d}, {v};"
+            yield f"{before}add.{t} {v}, {d}, {d};"
+            yield f"{before}min.{t} {d}, {d}, {v};"
+            yield f"{before}and.{t} {d}, {d}, {v};"
+            yield f"{before}mul.lo.{t} {d}, {d}, {v};"
+            yield f"{before}atom.global.add.{t} {d}, [r], {v};"
+            yield f"{before}ld.global.{t} {v}, [r];"
+            yield f"{before}cvt.rn.f32.{t} f, {v};"
+            yield f"{before}cvt.u32.{t} x, {v};"
+            yield f"{before}fma.rn.{t} {d}, {d}, {d}, {v};"
+            yield f"{before}shl.{t} {d}, {d}, {v};"
+    for v in values:
+        yield f"{before}shfl.sync.bfly.b32 x, {v}, 1, 31, -1;"
+        yield f"{before}shfl.sync.bfly.b32 {v}, y, 1, 31, -1;"
+        yield f"{before}mul.wide.u32 r, {v}, 2;"
+        yield f"{before}mad.wide.s32 r, {v}, 2, s;"
+        yield f"{before}prmt.b32 x, y, {v}, z;"
+        yield f"{before}lop3.b32 x, y, {v}, z, 3;"
+        yield f"{before}ex2.approx.f32 f, {v};"
+        yield f"{before}cvt.rn.f16x2.f32 x, {v}, f;"
+        yield f"{before}popc.b32 x, {v};"
+        yield f"{before}vote.sync.ballot.b32 x, p, {v};"
+        yield f"{before}redux.sync.add.u32 x, {v}, -1;"
+        yield f"{before}bfe.u32 x, y, {v}, 3;"
+        yield f"{before}shf.l.wrap.b32 x, y, z, {v};"
+        yield f"{before}slct.f32.s32 f, e, f, {v};"
+        yield f"{before}shfl.sync.bfly.b32 x, y, 1, 31, {v};"
+        yield f"{before}match.any.sync.b32 x, y, {v};"
+        yield f"{before}redux.sync.and.b32 x, y, {v};"
+        yield f"{before}bar.warp.sync {v};"
+        yield f"{before}bar.sync 0, {v};"
+    for v in values[5:]:
+        yield f"{before}match.any.sync.b32 {v}, y, -1;"
+        yield f"{before}redux.sync.and.b32 {v}, y, -1;"
+        yield f"{before}shf.l.wrap.b32 {v}, y, z, x;"
+        yield f"{before}vote.sync.ballot.b32 {v}, p, -1;"
+        yield f"{before}elect.sync {v}|p, -1;"
+
+
+def control():
+    for root in ("bar", "bar.cta", "barrier", "barrier.cta"):
+        for a in ("", ".aligned"):
+            for n in ("0", "15", "16", "-1", "x"):
+                for count in ("", ", 0", ", 32", ", 33", ", 2048", ", y"):
+                    yield f"{root}.sync{a} {n}{count};"
+                    yield f"{root}.arrive{a} {n}{count};"
+                    yield f"{root}.red.popc{a}.u32 x, {n}{count}, p;"
+                    yield f"{root}.red.and{a}.pred p, {n}{count}, !q;"
+    for n in ("0", "15", "16", "-1", "65535", "65536", "x"):
+        yield f"pmevent {n};"
+        yield f"pmevent.mask {n};"
+    for n in ("7", "8", "100", "-1", "x"):
+        yield f"wgmma.wait_group.sync.aligned {n};"
+    for n in ("255", "256", "-1", "1000000"):
+        yield f"lop3.b32 x,y,z,w,{n};"
+
+
 def differs(spelling):
     """Where the ISA and ptxas part, or nothing is gained by following."""
     return (
@@ -509,6 +615,11 @@ def differs(spelling):
         or re.match(r"ld\.global\.b32 x, \[h\]", spelling)
         or re.search(r"atom\S*\.(and|x?or|exch)\.b(32|128) ., \[r\], ., .;",
                      spelling)
+        or re.search(r"setp\.eq\.bf16x2 p, x, p;|bfe\.u32 x, y, -1, 3;|"
+                     r"cvt\.rn\.f16x2\.f32 x, r, f;", spelling)
+        or re.match(r"mov\.v\d\.\w+ \S+, %laneid;", spelling)
+        # What changes while a kernel runs is read by mov alone.
+        or re.match(r"cvt\S* \w+, %(clock|globaltimer|pm)", spelling)
         # Registers of 16 bits stand for 8 bits here as everywhere.
         or re.match(r"cvt\.[a-z.]*(bf16\.[us]8|[us]8\.bf16) ", spelling))
 
@@ -545,7 +656,7 @@ def main():
     spellings = list(dict.fromkeys(
         s for family in (arithmetic, bits, comparisons, conversions, exchanges,
                          moves, copies, tensor_maps, fences, memory,
-                         atomics)
+                         atomics, specials, operands, control)
         for s in family() if not differs(s)))
     masks = [0] * len(spellings)
     for k, (target, version) in enumerate(settings):
