@@ -208,17 +208,18 @@ void decodeRows(Decoder &d, bool store) {
   int number = d.oneOf({"x1", "x2", "x4"}, true);
   r.count = number < 0 ? 1 : 1u << number;
   r.transposed = d.take("trans");
-  if (d.peek("shared::cta"))
-    d.require(0, 78);
   r.space = d.space();
-  if (r.space != ptx::Space::Shared && r.space != ptx::Space::Generic)
-    d.fail("'" + d.tree().spelling() + "' works on shared memory only");
+  if ((r.space != ptx::Space::Shared && r.space != ptx::Space::Generic) ||
+      d.tookClusterSpace())
+    d.fail("'" + d.tree().spelling() + "' works on the block's shared memory");
   d.begin(store ? storeMatrix : loadMatrix, Class::MatrixLoad,
           flagAligned | flagDefinesItself);
   r.base = d.address(store ? 0 : 1);
   if (r.base.space == ptx::Space::Shared)
     r.space = r.base.space;
   d.pushSlot(r.base.slot);
+  if (d.operand(store ? 1 : 0).kind != ptx::Operand::Vector)
+    d.fail("'" + d.tree().spelling() + "' takes its registers in braces");
   if (store)
     matrixSources(d, 1, r.count, 32);
   else

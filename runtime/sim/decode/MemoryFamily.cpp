@@ -437,34 +437,50 @@ void decodeStore(Decoder &d) { decodeTransfer(d, St); }
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
+// The operand in brackets, of an instruction that only looks at the address.
+void takeAddress(Decoder &d, size_t index, Space space,
+                 std::initializer_list<Space> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), space) == allowed.end())
+    d.fail("'" + d.tree().spelling() + "' does not take its state space");
+  Address(d, d.address(index), space);
+}
+
 // prefetch{.space}.level [a]; the tensor map's form too. Nothing to do, but the
 // address must be one.
 void decodePrefetch(Decoder &d) {
-  d.space();
-  if (d.take("tensormap"))
-    d.require(90, 80);
-  else
-    d.oneOf({"L1", "L2", "L2::evict_last", "L2::evict_normal"}, true);
+  bool isExact = !d.peek("param::entry") && !d.peek("param::func");
+  Space space = d.space();
   d.begin(nothing, Class::Other);
-  d.address(0);
+  if (isExact && d.take("tensormap")) {
+    d.require(90, 80);
+    takeAddress(d, 0, space, {Space::Generic, Space::Param, Space::Const});
+  } else if (d.oneOf({"L2::evict_last", "L2::evict_normal"}) >= 0) {
+    d.require(80, 74);
+    takeAddress(d, 0, space, {Space::Generic, Space::Global});
+  } else {
+    d.oneOf({"L1", "L2"}, true);
+    takeAddress(d, 0, space, {Space::Generic, Space::Global, Space::Local});
+  }
 }
 
 void decodePrefetchUniform(Decoder &d) {
   d.oneOf({"L1"}, true);
   d.begin(nothing, Class::Other);
-  d.address(0);
+  takeAddress(d, 0, Space::Generic, {Space::Generic});
 }
 
 // discard.global.L2 [a], 128;  applypriority.global.L2::evict_normal [a], 128
-void decodeHint(Decoder &d) {
+void decodeHint(Decoder &d, const char *level) {
   d.require(80, 74);
-  d.space();
-  d.oneOf({"L2", "L2::evict_normal"}, true);
+  Space space = d.space();
+  d.oneOf({level}, true);
   d.begin(nothing, Class::Other);
-  d.address(0);
+  takeAddress(d, 0, space, {Space::Generic, Space::Global});
   if (d.immediate(1) != 128)
     d.fail("'" + d.tree().spelling() + "' takes 128 bytes");
 }
+void decodeDiscard(Decoder &d) { decodeHint(d, "L2"); }
+void decodeApplyPriority(Decoder &d) { decodeHint(d, "L2::evict_normal"); }
 
 Step makePolicy(Context &c, const Instruction &i) {
   for (unsigned lane = 0; lane < 32; ++lane)
@@ -473,27 +489,53 @@ Step makePolicy(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+// Of the lines in question: {.primary}{.secondary}.
+void takePriorities(Decoder &d) {
+  std::string primary = d.nextWord();
+  if (primary != "L2::evict_last" && primary != "L2::evict_normal" &&
+      primary != "L2::evict_first" && primary != "L2::evict_unchanged")
+    d.fail("'" + d.tree().spelling() + "' needs a priority");
+  d.oneOf({"L2::evict_first", "L2::evict_unchanged"});
+}
+
+// A part of all lines: more than none of them.
+void takeFraction(Decoder &d, size_t index) {
+  d.source(index, Type::F32);
+  const Operand &o = d.operand(index);
+  if (o.kind != Operand::Immediate)
+    return;
+  double fraction;
+  float narrow;
+  std::memcpy(&fraction, &o.bits, sizeof fraction);
+  std::memcpy(&narrow, &o.bits, sizeof narrow);
+  if (o.isF32)
+    fraction = double(narrow);
+  if (!(fraction > 0 && fraction <= 1))
+    d.fail("'" + d.tree().spelling() + "' takes a fraction above 0 up to 1");
+}
+
+// createpolicy.fractional.primary{.secondary}.b64 p{, fraction};
+// createpolicy.range{.global}.primary{.secondary}.b64 p, [a], size, total;
+// createpolicy.cvt.L2.b64 p, access;
 void decodeCreatePolicy(Decoder &d) {
   d.require(80, 74);
-  bool fractional = d.take("fractional"), range = d.take("range"),
-       convert = d.take("cvt");
-  if (fractional + range + convert != 1)
-    return d.fail("'createpolicy' needs .fractional, .range or .cvt");
-  d.take("global");
-  for (int k = 0; k < 2; ++k)
-    d.oneOf({"L2::evict_last", "L2::evict_normal", "L2::evict_first",
-             "L2::evict_unchanged", "L2"});
+  int form = d.oneOf({"fractional", "range", "cvt"}, true);
+  Space space = form == 1 ? d.space() : Space::Generic;
+  if (form == 2)
+    d.oneOf({"L2"}, true);
+  else
+    takePriorities(d);
   d.type({Type::B64});
   d.begin(makePolicy, Class::Other);
   d.result(0, Type::B64);
-  if (range) {
-    d.address(1);
-    d.source(2, Type::B32);
-    d.source(3, Type::B32);
-  } else if (convert) {
+  if (form == 1) {
+    takeAddress(d, 1, space, {Space::Generic, Space::Global});
+    d.source(2, Type::U32);
+    d.source(3, Type::U32);
+  } else if (form == 2) {
     d.source(1, Type::B64);
   } else if (d.operandCount() > 1) {
-    d.source(1, Type::F32);
+    takeFraction(d, 1);
   }
 }
 
@@ -505,8 +547,8 @@ void registerMemory(Families &f) {
   f["st"] = decodeStore;
   f["prefetch"] = decodePrefetch;
   f["prefetchu"] = decodePrefetchUniform;
-  f["discard"] = decodeHint;
-  f["applypriority"] = decodeHint;
+  f["discard"] = decodeDiscard;
+  f["applypriority"] = decodeApplyPriority;
   f["createpolicy"] = decodeCreatePolicy;
 }
 

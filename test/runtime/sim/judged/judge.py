@@ -453,8 +453,9 @@ def atomics():
             for o in ("add", "min", "max", "exch", "and"):
                 for m in ("", ".noftz"):
                     for s in ("", ".global", ".shared"):
-                        yield f"atom{s}.{o}{m}.v{n}.{t} {{{regs}}}, [r], {{{regs}}};"
-                        yield f"red{s}.{o}{m}.v{n}.{t} [r], {{{regs}}};"
+                        word = f"{s}.{o}{m}.v{n}.{t}"
+                        yield f"atom{word} {{{regs}}}, [r], {{{regs}}};"
+                        yield f"red{word} [r], {{{regs}}};"
     yield from ("atom.global.add.v2.f32 {x,y}, [r], {z,w};",
                 "atom.global.add.v2.f32 {x,y}, [r], z;",
                 "atom.global.add.v2.f32 x, [r], {z,w};",
@@ -467,7 +468,8 @@ def atomics():
                 "atom.global.add.L2::cache_hint.u32 x, [r], y;",
                 "atom.global.add.u32 x, [r], y, s;",
                 "atom.global.add.u32 _, [r], y;", "red.global.add.u32 [r], 1;",
-                "atom.global.add.u32 x, [r], 1;", "atom.global.add.u32 x, r, 1;",
+                "atom.global.add.u32 x, [r], 1;",
+                "atom.global.add.u32 x, r, 1;",
                 "atom.global.cas.b32 _, [r], y, z;",
                 "atom.global.cas.b32 x, [r], 0, 1;",
                 "atom.global.cas.b32 x, [r], y;",
@@ -601,6 +603,83 @@ def control():
         yield f"lop3.b32 x,y,z,w,{n};"
 
 
+def hints():
+    spaces = ("", ".global", ".local", ".shared", ".const", ".param",
+              ".param::entry", ".shared::cta")
+    priorities = ["L2::evict_last", "L2::evict_normal", "L2::evict_first",
+                  "L2::evict_unchanged"]
+    for s in spaces:
+        for level in ["L1", "L2", "tensormap", *priorities]:
+            yield f"prefetch{s}.{level} [r];"
+            yield f"prefetchu{s}.{level} [r];"
+            for n in ("64", "128", "x"):
+                yield f"discard{s}.{level} [r], {n};"
+                yield f"applypriority{s}.{level} [r], {n};"
+        for a in priorities + ["L2", "L1::evict_last"]:
+            yield f"createpolicy.fractional{s}.{a}.b64 r, 1.0;"
+            for b in [""] + ["." + b for b in priorities]:
+                yield f"createpolicy.range{s}.{a}{b}.b64 r, [s], x, 32;"
+    for a in priorities:
+        for b in [""] + ["." + b for b in priorities]:
+            for v in (", 1.0", ", 0.5", ", 0f3F000000", ", 0f40000000",
+                      ", 2.0", ", 0.0", ", -1.0", ", f", ", x", ", 1", ""):
+                yield f"createpolicy.fractional.{a}{b}.b64 r{v};"
+        yield f"createpolicy.cvt.{a}.b64 r, s;"
+        yield f"createpolicy.{a}.b64 r;"
+    for words in ("cvt", "cvt.L2", "cvt.L1", "fractional", "range", "L2"):
+        for t, v in (("b64", "s"), ("b64", "x"), ("u64", "s"), ("b32", "x")):
+            yield f"createpolicy.{words}.{t} r, {v};"
+    yield from ("prefetch.L1 [memory];", "prefetch.param.tensormap [memory];",
+                "prefetch.tensormap [memory];", "prefetch.global.L1 [16];",
+                ".shared .b32 a; prefetch.L1 [a];",
+                ".shared .b32 a; prefetch.global.L1 [a];")
+
+
+def mbarriers():
+    spaces = ("", ".shared", ".shared::cta", ".shared::cluster", ".global")
+    orders = [""] + [f".{o}{c}" for o in ("release", "acquire", "relaxed")
+                     for c in ("", ".cta", ".cluster", ".gpu")]
+    for s in spaces:
+        for end in ("init{}.b64 [x], 1;", "init{}.b64 [x], y;",
+                    "init{}.b64 [x];", "inval{}.b64 [x];", "init{} [x], 1;",
+                    "inval{}.b32 [x];", "pending_count{}.b64 x, r;"):
+            yield f"mbarrier.{end.format(s)}"
+        for o in orders:
+            for kind in ("arrive", "arrive_drop"):
+                for more in ("", ".expect_tx", ".noComplete"):
+                    for d in ("r", "_"):
+                        for count in ("", ", 1", ", y"):
+                            yield (f"mbarrier.{kind}{more}{o}{s}.b64 {d}, [x]"
+                                   f"{count};")
+                yield f"mbarrier.{kind}{o}{s}.b64 [x];"
+            for kind in ("expect_tx", "complete_tx"):
+                yield f"mbarrier.{kind}{o}{s}.b64 [x], 16;"
+                yield f"mbarrier.{kind}{o}{s}.b64 [x], y;"
+            for kind in ("test_wait", "try_wait"):
+                yield f"mbarrier.{kind}{o}{s}.b64 p, [x], r;"
+                yield f"mbarrier.{kind}{o}{s}.b64 p, [x], r, z;"
+                yield f"mbarrier.{kind}.parity{o}{s}.b64 p, [x], y;"
+                yield f"mbarrier.{kind}.parity{o}{s}.b64 p, [x], 1, 1000;"
+
+
+def matrices():
+    registers = {"x1": "{x}", "x2": "{x,y}", "x4": "{x,y,z,w}"}
+    for n, regs in [*registers.items(), ("x1", "x"), ("x2", "{x}"),
+                    ("x3", "{x,y,z}"), ("x2", "r")]:
+        for t in ("", ".trans"):
+            for s in ("", ".shared", ".shared::cta", ".shared::cluster",
+                      ".global"):
+                for b in ("b16", "b8", "b32"):
+                    word = f"matrix.sync.aligned.m8n8.{n}{t}{s}.{b}"
+                    yield f"ld{word} {regs}, [r];"
+                    yield f"st{word} [r], {regs};"
+    yield from ("ldmatrix.sync.m8n8.x1.b16 {x}, [r];",
+                "ldmatrix.aligned.m8n8.x1.b16 {x}, [r];",
+                "movmatrix.sync.aligned.m8n8.trans.b16 x, y;",
+                "movmatrix.sync.aligned.m8n8.b16 x, y;",
+                "movmatrix.sync.aligned.m8n8.trans.b32 x, y;")
+
+
 def differs(spelling):
     """Where the ISA and ptxas part, or nothing is gained by following."""
     return (
@@ -618,6 +697,9 @@ def differs(spelling):
         or re.search(r"setp\.eq\.bf16x2 p, x, p;|bfe\.u32 x, y, -1, 3;|"
                      r"cvt\.rn\.f16x2\.f32 x, r, f;", spelling)
         or re.match(r"mov\.v\d\.\w+ \S+, %laneid;", spelling)
+        # The ISA wants PTX 7.1 for the sink.
+        or re.match(r"mbarrier\.arrive_drop(\.noComplete)?(\.shared)?\.b64 _,",
+                    spelling)
         # What changes while a kernel runs is read by mov alone.
         or re.match(r"cvt\S* \w+, %(clock|globaltimer|pm)", spelling)
         # Registers of 16 bits stand for 8 bits here as everywhere.
@@ -656,7 +738,8 @@ def main():
     spellings = list(dict.fromkeys(
         s for family in (arithmetic, bits, comparisons, conversions, exchanges,
                          moves, copies, tensor_maps, fences, memory,
-                         atomics, specials, operands, control)
+                         atomics, specials, operands, control, hints,
+                         mbarriers, matrices)
         for s in family() if not differs(s)))
     masks = [0] * len(spellings)
     for k, (target, version) in enumerate(settings):
