@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes launches, the PTX parser and artifacts for an hour of processor time in
-# all, and prints what libFuzzer says of each round. Anything found ends it with
-# status 1; the input lies in the working folder then.
+# Fuzzes launches, the PTX parser and artifacts, all three at once, for an hour of
+# processor time together, and prints a line of each. Anything found ends that one,
+# and the whole with status 1; the input lies in the working folder then.
 #
 #   test/fuzz/hour.sh FOLDER     a build folder of the sanitize preset
 set -u
@@ -20,18 +20,24 @@ fuzz() {
   while [ "$used" -lt "$budget" ]; do
     spent=$({ time "$fuzzers/${name}Fuzzer" -max_total_time=60 -rss_limit_mb=3000 \
       -max_len=65536 -timeout=60 -print_final_stats=1 "-dict=$dictionary" \
-      "-artifact_prefix=$work/" "$work/$name" > "$work/log" 2>&1 || touch "$work/found"; } 2>&1)
-    if [ -e "$work/found" ]; then
-      tail -n 40 "$work/log"
+      "-artifact_prefix=$work/" "$work/$name" > "$work/$name.log" 2>&1 ||
+      touch "$work/$name.found"; } 2>&1)
+    if [ -e "$work/$name.found" ]; then
+      tail -n 40 "$work/$name.log"
       echo "$name: found something, see $work"
-      exit 1
+      return 1
     fi
     used=$(echo "$used $spent" | awk '{ print int($1 + $2 + $3) }')
-    runs=$((runs + $(sed -n 's/stat::number_of_executed_units: //p' "$work/log")))
+    runs=$((runs + $(sed -n 's/stat::number_of_executed_units: //p' "$work/$name.log")))
   done
   echo "$name: $used processor seconds, $runs inputs, $(ls "$work/$name" | wc -l) kept, nothing found"
 }
-fuzz Launch 1800
-fuzz Ptx 900
-fuzz Artifact 900
-rm -r "$work"
+fuzz Launch 1800 &
+fuzz Ptx 900 &
+fuzz Artifact 900 &
+found=0
+for job in $(jobs -p); do
+  wait "$job" || found=1
+done
+[ "$found" -ne 0 ] || rm -r "$work"
+exit "$found"
