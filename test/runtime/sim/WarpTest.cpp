@@ -235,19 +235,20 @@ TEST(Sync, OldFormsAndOldTargetsAreErrors) {
 
 // ---- barriers that some do not come to
 
-TEST(Barriers, WhoWaitsSaysForWhom) {
+/// Of `threads` threads the first half executes `first`, the other `second`.
+Kernel halves(uint32_t threads, const std::string &first,
+              const std::string &second) {
   Kernel k;
-  k.block = 64;
-  k.body = R"(
-  mov.u32 %r0, %tid.x;
-  setp.lt.u32 %p0, %r0, 32;
-  @%p0 bra OTHER;
-  bar.sync 1;
-  ret;
-OTHER:
-  bar.sync 2, 64;
-)";
-  ASSERT_TRUE(k.run()) << k.error;
+  k.block = threads;
+  k.body = "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %p0, %r0, " +
+           std::to_string(threads / 2) + ";\n@%p0 bra FIRST;\n" + second +
+           "\nret;\nFIRST:\n" + first;
+  EXPECT_TRUE(k.run()) << k.error;
+  return k;
+}
+
+TEST(Barriers, WhoWaitsSaysForWhom) {
+  Kernel k = halves(64, "bar.sync 2, 64;", "bar.sync 1;");
   EXPECT_TRUE(k.finds(FindingKind::Deadlock,
                       "waits for barrier 2, to which 32 of 64 threads"))
       << k.told();
@@ -257,17 +258,7 @@ OTHER:
 }
 
 TEST(Barriers, LanesAtDifferentOnesDiverge) {
-  Kernel k;
-  k.body = R"(
-  mov.u32 %r0, %tid.x;
-  setp.lt.u32 %p0, %r0, 16;
-  @%p0 bra OTHER;
-  bar.sync 0;
-  ret;
-OTHER:
-  bar.sync 0;
-)";
-  ASSERT_TRUE(k.run()) << k.error;
+  Kernel k = halves(32, "bar.sync 0;", "bar.sync 0;");
   EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "other lanes wait"))
       << k.told();
   EXPECT_FALSE(k.finds(FindingKind::Deadlock, "")) << k.told();
@@ -275,18 +266,7 @@ OTHER:
 
 // PTX ISA 9.7.13.1: bar.red is not mixed with bar.sync at one barrier.
 TEST(Barriers, ReducingAndNotReducingDoNotMix) {
-  Kernel k;
-  k.block = 64;
-  k.body = R"(
-  mov.u32 %r0, %tid.x;
-  setp.lt.u32 %p0, %r0, 32;
-  @%p0 bra OTHER;
-  bar.red.popc.u32 %r1, 1, %p0;
-  ret;
-OTHER:
-  bar.sync 1;
-)";
-  ASSERT_TRUE(k.run()) << k.error;
+  Kernel k = halves(64, "bar.sync 1;", "bar.red.popc.u32 %r1, 1, %p0;");
   EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "to barrier 1"))
       << k.told();
 }
