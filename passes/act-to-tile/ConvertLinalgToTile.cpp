@@ -17,40 +17,6 @@ using namespace act::tile;
 
 namespace {
 
-struct ConvertLinalgToTile
-    : act::tile::impl::ConvertLinalgToTilePassBase<ConvertLinalgToTile> {
-  using ConvertLinalgToTilePassBase::ConvertLinalgToTilePassBase;
-
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto named = symbolizeDotPrecision(f32Products);
-    if (!named) {
-      module.emitError() << "unknown f32-products '" << f32Products
-                         << "': expected ieee, bf16x3 or tf32";
-      return signalPassFailure();
-    }
-    precision = *named;
-    if (tightness < 0 || tightness > tightest) {
-      module.emitError() << "tightness is " << tightness << ", expected 0 to "
-                         << tightest;
-      return signalPassFailure();
-    }
-    OpBuilder b(&getContext());
-    b.setInsertionPointToEnd(module.getBody());
-    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
-    auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
-    for (func::FuncOp f : functions) {
-      b.setInsertionPointToEnd(kernels.getBody());
-      if (failed(convert(f, b)))
-        return signalPassFailure();
-      f.erase();
-    }
-  }
-
-  LogicalResult convert(func::FuncOp f, OpBuilder &b);
-  DotPrecision precision = DotPrecision::IEEE;
-};
-
 /// Where a result is, seen from the places along the grid.
 struct ResultPlace {
   Place at;               // in the value
@@ -99,13 +65,249 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   return out;
 }
 
-/// Adds to `memory` what a program's block along the grid gives of a sum that
+/// One function as one kernel.
+class KernelOfFunction {
+public:
+  KernelOfFunction(func::FuncOp f, DotPrecision precision, int64_t tightness,
+                   OpBuilder &b)
+      : f(f), precision(precision), tightness(tightness), b(b),
+        loc(f.getLoc()) {}
+
+  LogicalResult convert() {
+    if (failed(foldTransposes(f)))
+      return failure();
+    results =
+        llvm::to_vector(f.getBody().front().getTerminator()->getOperands());
+    readArguments();
+    makeKernel();
+    numberPrograms();
+    if (failed(placeResults()) || failed(storeResults()))
+      return failure();
+    gpu::ReturnOp::create(b, loc);
+    return success();
+  }
+
+private:
+  func::FuncOp f;
+  DotPrecision precision;
+  int64_t tightness;
+  OpBuilder &b;
+  Location loc;
+
+  SmallVector<Value> results;
+  // Arguments of the kernel: pointers for tensors, results behind arguments;
+  // what is replaced in place is an argument already.
+  SmallVector<Type> types;
+  SmallVector<unsigned> where; // the argument of each result
+  llvm::DenseMap<unsigned, unsigned> inPlace;
+  struct Summed { // arguments
+    unsigned sum, turns, ticket;
+  };
+  std::map<unsigned, Summed> summed;
+
+  gpu::GPUFuncOp kernel;
+  KernelGrid grid;
+  std::optional<BlockEvaluator> blocks;
+  Place place;                // along the grid's dimensions
+  SmallVector<Value> numbers; // of the block along each; null: there is one
+  std::vector<ResultPlace> places;
+
+  struct Store {
+    BlockValue block;
+    RankedTensorType type; // of the memory, as `at` counts it
+    Value pointer;
+    Place at;
+  };
+
+  Value argument(unsigned i) { return kernel.getBody().front().getArgument(i); }
+  Value constant(int64_t n) {
+    return arith::ConstantIndexOp::create(b, loc, n);
+  }
+  void readArguments();
+  void makeKernel();
+  void numberPrograms();
+  Value countPrograms();
+  LogicalResult placeResults();
+  LogicalResult storeResults();
+  Value isFirst(const ResultPlace &p);
+  LogicalResult addUp(Value result, const Summed &to);
+};
+
+void KernelOfFunction::readArguments() {
+  for (unsigned i = 0; i < f.getNumArguments(); ++i) {
+    Type t = f.getArgumentTypes()[i];
+    auto tensor = dyn_cast<RankedTensorType>(t);
+    types.push_back(
+        tensor ? Type(PtrType::get(b.getContext(), tensor.getElementType()))
+               : t);
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.inplace"))
+      inPlace[r.getInt()] = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.summed"))
+      summed[r.getInt()].sum = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.turns"))
+      summed[r.getInt()].turns = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.ticket"))
+      summed[r.getInt()].ticket = i;
+  }
+  for (auto [r, v] : llvm::enumerate(results)) {
+    if (auto it = summed.find(r); it != summed.end()) {
+      where.push_back(it->second.sum);
+      continue;
+    }
+    if (auto it = inPlace.find(r); it != inPlace.end()) {
+      where.push_back(it->second);
+      continue;
+    }
+    where.push_back(types.size());
+    types.push_back(PtrType::get(
+        b.getContext(), cast<RankedTensorType>(v.getType()).getElementType()));
+  }
+}
+
+void KernelOfFunction::makeKernel() {
+  // Results that a program has blocks of, and those that it adds to.
+  SmallVector<Value> stored, added;
+  for (auto [r, v] : llvm::enumerate(results))
+    (summed.count(r) ? added : stored).push_back(v);
+  grid = planGrid(stored, added, tightness);
+  kernel = gpu::GPUFuncOp::create(b, loc, f.getName(),
+                                  FunctionType::get(b.getContext(), types, {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel->setAttr(scheduleName,
+                  ScheduleAttr::get(b.getContext(), grid.warps, grid.stages));
+  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({grid.programs(), 1, 1}));
+  for (auto [r, at] : summed)
+    for (unsigned i : {at.sum, at.turns, at.ticket})
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        b.getUnitAttr());
+  Block &entry = kernel.getBody().front();
+  b.setInsertionPointToStart(&entry);
+  blocks.emplace(b, loc, entry, precision, grid.step);
+  for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
+    if (isa<RankedTensorType>(from.getType()))
+      blocks->bind(from, to);
+    else
+      from.replaceAllUsesWith(to);
+}
+
+// The number of this program. Programs that wait for others count themselves as
+// they begin.
+Value KernelOfFunction::countPrograms() {
+  if (summed.empty())
+    return ProgramIdOp::create(b, loc, GridAxis::X);
+  Value memory = argument(summed.begin()->second.ticket);
+  auto one = ViewType::get({1}, b.getI32Type());
+  Value counter =
+      ViewOp::create(b, loc, one, memory, OpFoldResult(b.getIndexAttr(1)));
+  return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
+}
+
+// One number counts all programs; the last dimension fastest.
+void KernelOfFunction::numberPrograms() {
+  size_t rank = grid.blocks.size();
+  place.resize(rank);
+  numbers.resize(rank);
+  Value rest = countPrograms();
+  for (size_t d = rank; d-- > 0;) {
+    int64_t count = grid.countOf(d);
+    if (count > 1) {
+      bool outermost =
+          llvm::all_of(llvm::seq<size_t>(0, d), [&](size_t before) {
+            return grid.countOf(before) == 1;
+          });
+      numbers[d] =
+          outermost
+              ? rest
+              : Value(arith::RemUIOp::create(b, loc, rest, constant(count)));
+      if (!outermost)
+        rest = arith::DivUIOp::create(b, loc, rest, constant(count));
+    }
+    if (grid.blocks[d] == 1) {
+      place[d].scalar = numbers[d];
+      continue;
+    }
+    Value base = numbers[d] ? Value(arith::MulIOp::create(
+                                  b, loc, numbers[d], constant(grid.blocks[d])))
+                            : constant(0);
+    place[d].axis = blocks->addAxis(base, grid.blocks[d]);
+  }
+}
+
+LogicalResult KernelOfFunction::placeResults() {
+  for (auto [r, v] : llvm::enumerate(results)) {
+    if (summed.count(r)) {
+      places.emplace_back();
+      continue;
+    }
+    auto at = placeOf(unshaped(v), grid, place, *blocks);
+    if (failed(at))
+      return f.emitError() << "has results of unlike shapes: " << v.getType()
+                           << " beside " << grid.root.getType();
+    places.push_back(*at);
+  }
+  return success();
+}
+
+// Whether this is the one program that stores what several make; null where
+// each makes its own.
+Value KernelOfFunction::isFirst(const ResultPlace &p) {
+  Value first;
+  for (size_t d = 0; p.repeated && d < place.size(); ++d)
+    if (!p.used[d] && numbers[d]) {
+      Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       numbers[d], constant(0));
+      first = first ? Value(arith::AndIOp::create(b, loc, first, is)) : is;
+    }
+  return first;
+}
+
+// What is replaced in place is read before: first all values, then stores.
+// Those that one program makes for all are stored where they are made.
+LogicalResult KernelOfFunction::storeResults() {
+  SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(0, where.size()));
+  llvm::stable_sort(order, [&](unsigned x, unsigned y) {
+    return places[x].repeated > places[y].repeated;
+  });
+  SmallVector<Store> stores;
+  for (unsigned r : order) {
+    if (summed.count(r))
+      continue;
+    const ResultPlace &p = places[r];
+    Value first = isFirst(p);
+    if (first && inPlace.contains(r))
+      return f.emitError("replaces in place what only one program makes");
+    OpBuilder::InsertionGuard guard(b);
+    if (first)
+      b.setInsertionPointToStart(
+          &scf::IfOp::create(b, loc, first).getThenRegion().front());
+    auto block = blocks->evaluate(unshaped(results[r]), p.at);
+    if (failed(block))
+      return failure();
+    Store store{*block, p.type, argument(where[r]), p.stored};
+    if (!first)
+      stores.push_back(store);
+    else if (failed(blocks->store(store.block, store.type, store.pointer,
+                                  store.at)))
+      return failure();
+  }
+  for (auto [r, at] : summed)
+    if (failed(addUp(results[r], at)))
+      return failure();
+  // Threads that hold copies of an element read it, one writes it.
+  if (!inPlace.empty())
+    BarrierOp::create(b, loc);
+  for (const Store &s : stores)
+    if (failed(blocks->store(s.block, s.type, s.pointer, s.at)))
+      return failure();
+  return success();
+}
+
+/// Adds to memory what a program's block along the grid gives of a sum that
 /// goes over the grid. The programs that add to one place differ in dimensions
 /// that the sum has not; their number, counted along these, is whose turn it
 /// is.
-LogicalResult addUp(Value result, Value memory, Value turns,
-                    const KernelGrid &grid, const Place &place,
-                    ArrayRef<Value> numbers, BlockEvaluator &blocks) {
+LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
   Value u = unshaped(result);
   auto sum = u.getDefiningOp<linalg::GenericOp>();
   SmallVector<unsigned> over;
@@ -138,191 +340,44 @@ LogicalResult addUp(Value result, Value memory, Value turns,
   for (unsigned loop = 0; loop < ranges.size(); ++loop)
     if (along[loop] < 0 && !first.isFunctionOfDim(loop))
       loops[loop].axis =
-          blocks.wholeAxis(grid.columnsOfProduct(rows, ranges[loop]), loops);
+          blocks->wholeAxis(grid.columnsOfProduct(rows, ranges[loop]), loops);
   Value turn;
   for (size_t g = 0; g < numbers.size(); ++g)
     if (!used[g] && numbers[g])
-      turn =
-          turn ? blocks.counted(turn, grid.countOf(g), numbers[g]) : numbers[g];
-  return blocks.addInTurns(sum, loops, swept, memory,
-                           {turn ? turns : Value(), turn});
+      turn = turn ? blocks->counted(turn, grid.countOf(g), numbers[g])
+                  : numbers[g];
+  return blocks->addInTurns(sum, loops, swept, argument(to.sum),
+                            {turn ? argument(to.turns) : Value(), turn});
 }
 
-LogicalResult ConvertLinalgToTile::convert(func::FuncOp f, OpBuilder &b) {
-  if (failed(foldTransposes(f)))
-    return failure();
-  Location loc = f.getLoc();
-  auto results = f.getBody().front().getTerminator()->getOperands();
-  // Pointers for tensors, results behind arguments; what is replaced in place
-  // is an argument already.
-  SmallVector<Type> types;
-  llvm::DenseMap<unsigned, unsigned> inPlace;
-  struct Summed { // arguments
-    unsigned sum, turns, ticket;
-  };
-  std::map<unsigned, Summed> summed;
-  for (unsigned i = 0; i < f.getNumArguments(); ++i) {
-    Type t = f.getArgumentTypes()[i];
-    auto tensor = dyn_cast<RankedTensorType>(t);
-    types.push_back(
-        tensor ? Type(PtrType::get(&getContext(), tensor.getElementType()))
-               : t);
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.inplace"))
-      inPlace[r.getInt()] = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.summed"))
-      summed[r.getInt()].sum = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.turns"))
-      summed[r.getInt()].turns = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.ticket"))
-      summed[r.getInt()].ticket = i;
-  }
-  SmallVector<unsigned> where;
-  // Those that a program has blocks of, and those that it adds to.
-  SmallVector<Value> stored, added;
-  for (auto [r, v] : llvm::enumerate(results)) {
-    if (auto it = summed.find(r); it != summed.end()) {
-      where.push_back(it->second.sum);
-      added.push_back(v);
-      continue;
-    }
-    stored.push_back(v);
-    if (auto it = inPlace.find(r); it != inPlace.end()) {
-      where.push_back(it->second);
-      continue;
-    }
-    where.push_back(types.size());
-    types.push_back(PtrType::get(
-        &getContext(), cast<RankedTensorType>(v.getType()).getElementType()));
-  }
-  auto kernel = gpu::GPUFuncOp::create(
-      b, loc, f.getName(), FunctionType::get(&getContext(), types, {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  Block &entry = kernel.getBody().front();
-  b.setInsertionPointToStart(&entry);
+struct ConvertLinalgToTile
+    : act::tile::impl::ConvertLinalgToTilePassBase<ConvertLinalgToTile> {
+  using ConvertLinalgToTilePassBase::ConvertLinalgToTilePassBase;
 
-  KernelGrid grid = planGrid(stored, added, tightness);
-  BlockEvaluator blocks(b, loc, entry, precision, grid.step);
-  for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
-    if (isa<RankedTensorType>(from.getType()))
-      blocks.bind(from, to);
-    else
-      from.replaceAllUsesWith(to);
-
-  // One number counts all programs; the last dimension fastest.
-  auto constant = [&](int64_t n) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, n);
-  };
-  size_t rank = grid.blocks.size();
-  Place place(rank);
-  SmallVector<Value> numbers(rank); // of the block along each dimension
-  // Programs that wait for others count themselves as they begin.
-  Value rest;
-  if (summed.empty()) {
-    rest = ProgramIdOp::create(b, loc, GridAxis::X);
-  } else {
-    Value memory = entry.getArgument(summed.begin()->second.ticket);
-    auto one = ViewType::get({1}, b.getI32Type());
-    Value counter =
-        ViewOp::create(b, loc, one, memory, OpFoldResult(b.getIndexAttr(1)));
-    rest = TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
-  }
-  bool outermost = true;
-  for (size_t d = rank; d-- > 0;) {
-    int64_t count = grid.countOf(d);
-    if (count > 1) {
-      outermost = llvm::all_of(llvm::seq<size_t>(0, d), [&](size_t before) {
-        return grid.countOf(before) == 1;
-      });
-      numbers[d] =
-          outermost
-              ? rest
-              : Value(arith::RemUIOp::create(b, loc, rest, constant(count)));
-      if (!outermost)
-        rest = arith::DivUIOp::create(b, loc, rest, constant(count));
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto precision = symbolizeDotPrecision(f32Products);
+    if (!precision) {
+      module.emitError() << "unknown f32-products '" << f32Products
+                         << "': expected ieee, bf16x3 or tf32";
+      return signalPassFailure();
     }
-    if (grid.blocks[d] == 1) {
-      place[d].scalar = numbers[d];
-      continue;
+    if (tightness < 0 || tightness > tightest) {
+      module.emitError() << "tightness is " << tightness << ", expected 0 to "
+                         << tightest;
+      return signalPassFailure();
     }
-    Value base = numbers[d] ? Value(arith::MulIOp::create(
-                                  b, loc, numbers[d], constant(grid.blocks[d])))
-                            : constant(0);
-    place[d].axis = blocks.addAxis(base, grid.blocks[d]);
-  }
-  // What is replaced in place is read before: first all values, then stores.
-  // Those that one program makes for all are stored where they are made.
-  struct Store {
-    BlockValue block;
-    RankedTensorType type; // of the memory, as `at` counts it
-    Value pointer;
-    Place at;
-  };
-  SmallVector<Store> stores;
-  SmallVector<unsigned> order =
-      llvm::to_vector(llvm::seq<unsigned>(0, where.size()));
-  SmallVector<ResultPlace> places;
-  for (auto [r, v] : llvm::enumerate(results)) {
-    if (summed.count(r)) {
-      places.emplace_back();
-      continue;
+    OpBuilder b(&getContext());
+    b.setInsertionPointToEnd(module.getBody());
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
+    for (func::FuncOp f : functions) {
+      b.setInsertionPointToEnd(kernels.getBody());
+      if (failed(KernelOfFunction(f, *precision, tightness, b).convert()))
+        return signalPassFailure();
+      f.erase();
     }
-    auto at = placeOf(unshaped(v), grid, place, blocks);
-    if (failed(at))
-      return f.emitError() << "has results of unlike shapes: " << v.getType()
-                           << " beside " << grid.root.getType();
-    places.push_back(*at);
   }
-  llvm::stable_sort(order, [&](unsigned x, unsigned y) {
-    return places[x].repeated > places[y].repeated;
-  });
-  for (unsigned r : order) {
-    if (summed.count(r))
-      continue;
-    const ResultPlace &p = places[r];
-    Value u = unshaped(results[r]), pointer = entry.getArgument(where[r]),
-          first;
-    if (p.repeated)
-      for (size_t d = 0; d < rank; ++d)
-        if (!p.used[d] && numbers[d]) {
-          Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                           numbers[d], constant(0));
-          first = first ? Value(arith::AndIOp::create(b, loc, first, is)) : is;
-        }
-    if (first && inPlace.contains(r))
-      return f.emitError("replaces in place what only one program makes");
-    OpBuilder::InsertionGuard guard(b);
-    if (first)
-      b.setInsertionPointToStart(
-          &scf::IfOp::create(b, loc, first).getThenRegion().front());
-    auto block = blocks.evaluate(u, p.at);
-    if (failed(block))
-      return failure();
-    Store store{*block, p.type, pointer, p.stored};
-    if (!first)
-      stores.push_back(store);
-    else if (failed(blocks.store(*block, p.type, pointer, p.stored)))
-      return failure();
-  }
-  for (auto [r, at] : summed)
-    if (failed(addUp(results[r], entry.getArgument(at.sum),
-                     entry.getArgument(at.turns), grid, place, numbers,
-                     blocks)))
-      return failure();
-  for (auto [r, at] : summed)
-    for (unsigned i : {at.sum, at.turns, at.ticket})
-      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        b.getUnitAttr());
-  // Threads that hold copies of an element read it, one writes it.
-  if (!inPlace.empty())
-    BarrierOp::create(b, loc);
-  for (const Store &s : stores)
-    if (failed(blocks.store(s.block, s.type, s.pointer, s.at)))
-      return failure();
-  gpu::ReturnOp::create(b, loc);
-  kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(&getContext(), grid.warps, grid.stages));
-  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({grid.programs(), 1, 1}));
-  return success();
-}
+};
 
 } // namespace
