@@ -471,7 +471,7 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
     return;
   if (const KnowledgeRef &k = c.warp.seen[lane])
     for (const Knowledge::Part &part : k->parts)
-      if ((part.cta & ((1u << ctaBits) - 1)) == owner.linear)
+      if (ctaOfPart(part.cta) == owner.linear)
         return;
   c.reportAt(FindingKind::InvalidOperation, at, lane, address,
              "reaches shared memory of a CTA that may not have begun: nothing "

@@ -6,13 +6,10 @@ namespace act::runtime::sim {
 
 namespace {
 
-uint32_t ctaOf(const Knowledge::Part &p) {
-  return p.cta & ((1u << ctaBits) - 1);
-}
 Reach reachOf(const Knowledge::Part &p) { return Reach(p.cta >> ctaBits); }
 
 bool isOf(const Knowledge::Part &p, uint32_t cta, Reach reach) {
-  return ctaOf(p) == cta && includes(reachOf(p), reach);
+  return ctaOfPart(p.cta) == cta && includes(reachOf(p), reach);
 }
 
 } // namespace
@@ -109,7 +106,7 @@ KnowledgeRef limited(const KnowledgeRef &k, Reach reach) {
     Reach both = includes(reachOf(p), reach) ? reach : reachOf(p);
     if (!includes(reach, both))
       continue;
-    uint32_t id = partOf(ctaOf(p), both);
+    uint32_t id = partOf(ctaOfPart(p.cta), both);
     auto at = std::find_if(result->parts.begin(), result->parts.end(),
                            [&](const auto &o) { return o.cta >= id; });
     if (at != result->parts.end() && at->cta == id)

@@ -76,6 +76,10 @@ constexpr uint32_t partOf(uint32_t cta, Reach reach) {
   return cta | uint32_t(reach) << ctaBits;
 }
 
+constexpr uint32_t ctaOfPart(uint32_t part) {
+  return part & ((1u << ctaBits) - 1);
+}
+
 class Knowledge;
 using KnowledgeRef = std::shared_ptr<const Knowledge>; // null: knows nothing
 

@@ -105,6 +105,11 @@ struct Placement {
 /// A function's address as a value: this plus its index, times 16.
 constexpr uint64_t functionWindow = uint64_t(0x5ffd) << 32;
 
+/// Up to a multiple of `align`; 0 is none.
+inline uint64_t alignTo(uint64_t value, uint64_t align) {
+  return align ? (value + align - 1) / align * align : value;
+}
+
 struct FunctionCode {
   std::string name;
   bool isEntry = false;

@@ -53,6 +53,14 @@ protected:
     return m;
   }
 
+  /// A kernel of them, and a stream to launch it on.
+  actrt_function kernel(const char *name, actrt_stream &stream) {
+    actrt_function f = nullptr;
+    EXPECT_EQ(actrt_stream_create(device, &stream), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_function_get(loadKernels(), name, &f), ACTRT_SUCCESS);
+    return f;
+  }
+
   template <typename T> T *allocate(size_t n) {
     void *p = nullptr;
     EXPECT_EQ(actrt_allocate(device, n * sizeof(T), &p), ACTRT_SUCCESS);
@@ -214,11 +222,8 @@ TEST_P(Conformance, LaunchRunsEveryBlockOnce) {
 }
 
 TEST_P(Conformance, LaunchesHaveASize) {
-  actrt_module m = loadKernels();
   actrt_stream s = nullptr;
-  ASSERT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
-  actrt_function f = nullptr;
-  ASSERT_EQ(actrt_function_get(m, "count_block", &f), ACTRT_SUCCESS);
+  actrt_function f = kernel("count_block", s);
   auto *counts = allocateZeros<int32_t>(1);
   actrt_argument a = pointer(counts);
   actrt_launch_shape shape = grid(0);
@@ -231,11 +236,8 @@ TEST_P(Conformance, LaunchesHaveASize) {
 }
 
 TEST_P(Conformance, ScalarsArriveWithTheirTypes) {
-  actrt_module m = loadKernels();
   actrt_stream s = nullptr;
-  ASSERT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
-  actrt_function f = nullptr;
-  ASSERT_EQ(actrt_function_get(m, "scalars", &f), ACTRT_SUCCESS);
+  actrt_function f = kernel("scalars", s);
   auto *out = allocate<double>(4);
   actrt_argument a[5] = {pointer(out)};
   a[1].kind = ACTRT_F32, a[1].value.f32 = 1.5f;

@@ -44,6 +44,19 @@ protected:
     ASSERT_EQ(actrt_device_open("host", nullptr, &device), ACTRT_SUCCESS);
   }
   void TearDown() override { actrt_device_release(device); }
+  /// An allocation of 64 bytes.
+  void *allocated() {
+    void *mine = nullptr;
+    EXPECT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);
+    return mine;
+  }
+  static actrt_type floats(int64_t count) {
+    actrt_type t{};
+    t.dtype = ACTRT_DTYPE_F32;
+    t.rank = 1;
+    t.shape[0] = count;
+    return t;
+  }
 };
 
 } // namespace
@@ -119,8 +132,7 @@ TEST_F(Dlpack, WhatCannotBeTakenIsDeleted) {
 }
 
 TEST_F(Dlpack, AnAllocationLeavesAndComesHome) {
-  void *mine = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);
+  void *mine = allocated();
   actrt_type t{};
   t.dtype = ACTRT_DTYPE_BF16;
   t.rank = 2;
@@ -145,12 +157,8 @@ TEST_F(Dlpack, AnAllocationLeavesAndComesHome) {
 }
 
 TEST_F(Dlpack, WhatHasLeftIsNotOursToFree) {
-  void *mine = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);
-  actrt_type t{};
-  t.dtype = ACTRT_DTYPE_F32;
-  t.rank = 1;
-  t.shape[0] = 16;
+  void *mine = allocated();
+  actrt_type t = floats(16);
   DLManagedTensor *out = nullptr, *again = nullptr;
   ASSERT_EQ(actrt_to_dlpack(device, mine, &t, &out), ACTRT_SUCCESS);
   EXPECT_EQ(actrt_free(device, mine), ACTRT_INVALID_ARGUMENT);
@@ -163,12 +171,8 @@ TEST_F(Dlpack, WhatHasLeftIsNotOursToFree) {
 }
 
 TEST_F(Dlpack, OnlyWholeAllocationsLeave) {
-  void *mine = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 64, &mine), ACTRT_SUCCESS);
-  actrt_type t{};
-  t.dtype = ACTRT_DTYPE_F32;
-  t.rank = 1;
-  t.shape[0] = 17;
+  void *mine = allocated();
+  actrt_type t = floats(17);
   DLManagedTensor *out = nullptr;
   EXPECT_EQ(actrt_to_dlpack(device, mine, &t, &out), ACTRT_INVALID_ARGUMENT);
   t.shape[0] = 4;

@@ -16,10 +16,6 @@ using ptx::Type;
 
 namespace {
 
-uint64_t alignTo(uint64_t value, uint64_t align) {
-  return align ? (value + align - 1) / align * align : value;
-}
-
 const Families &families() {
   static const Families all = [] {
     Families f;

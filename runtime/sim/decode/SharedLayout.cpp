@@ -11,10 +11,6 @@ namespace {
 
 constexpr uint64_t mostStatic = 48 * 1024; // ptxas: "uses too much shared data"
 
-uint64_t alignTo(uint64_t value, uint64_t align) {
-  return align ? (value + align - 1) / align * align : value;
-}
-
 /// What the text of a function names.
 struct Names {
   std::set<uint32_t> variables, functions; // of the module
@@ -42,6 +38,7 @@ public:
           functionVariables[f].push_back(k);
     for (size_t f = 0; f < tree.functions.size(); ++f)
       read(tree.functions[f], names[f]);
+    findTables();
   }
 
   Status run() {
@@ -69,6 +66,7 @@ private:
   std::vector<std::vector<int>> functionVariables;
   std::vector<std::set<uint32_t>> reached; // by kernel, in their order
   std::vector<uint32_t> kernels;
+  std::vector<uint32_t> inTables; // functions: reached from everywhere
   uint64_t dynamicAlign = 1;
 
   int add(const ptx::Variable &v, Placement &p) {
@@ -109,20 +107,17 @@ private:
       into.functions.insert(uint32_t(f.aliasOf));
   }
 
-  // Functions in tables are reached from everywhere.
-  std::vector<uint32_t> inTables() const {
-    std::vector<uint32_t> found;
+  void findTables() {
     for (const ptx::Variable &v : tree.variables)
       for (const auto &patch : v.patches)
         for (uint32_t f = 0; f < tree.functions.size(); ++f)
           if (tree.functions[f].name == patch.symbol)
-            found.push_back(f);
-    return found;
+            inTables.push_back(f);
   }
 
   void findVariables(uint32_t kernel) {
     std::set<uint32_t> seen;
-    std::vector<uint32_t> left = inTables();
+    std::vector<uint32_t> left = inTables;
     left.push_back(kernel);
     auto has = [&](int k) {
       if (k >= 0 && (variables[k].kernels.empty() ||

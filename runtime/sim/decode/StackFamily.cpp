@@ -12,23 +12,9 @@ using ptx::Type;
 
 namespace {
 
-uint64_t valueAt(const Context &c, uint32_t slot, bool wide, unsigned lane) {
-  return wide ? c.lanes<uint64_t>(slot)[lane] : c.lanes<uint32_t>(slot)[lane];
-}
-
-void put(const Context &c, uint32_t slot, bool wide, unsigned lane,
-         uint64_t value) {
-  if (wide)
-    c.lanes<uint64_t>(slot)[lane] = value;
-  else
-    c.lanes<uint32_t>(slot)[lane] = uint32_t(value);
-}
-
-// Options of all three: bit 0 says that they are of 64 bits, the others are the
-// alignment.
-Step allocate(Context &c, const Instruction &i) {
-  const bool wide = i.options & 1;
-  const uint64_t align = i.options >> 1;
+// T: uint32_t or uint64_t. Options: the alignment.
+template <typename T> Step allocate(Context &c, const Instruction &i) {
+  const uint64_t align = i.options;
   Frame &frame = c.frame;
   const uint64_t least = frame.localBase + frame.function->localBytes;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -39,34 +25,34 @@ Step allocate(Context &c, const Instruction &i) {
       frame.allocated |= 1u << lane;
       frame.stackAtEntry[lane] = top;
     }
-    uint64_t bytes = valueAt(c, i.slots[1], wide, lane);
+    uint64_t bytes = c.lanes<T>(i.slots[1])[lane];
     if (bytes > top - least || !c.warp.needLocal(least) ||
         ((top - bytes) & ~(align - 1)) < least) {
       c.report(FindingKind::OutOfBounds, i, lane,
                "takes " + std::to_string(bytes) +
                    " bytes of local memory, of which " +
                    std::to_string(top - least) + " are left");
-      put(c, i.slots[0], wide, lane, 0);
+      c.lanes<T>(i.slots[0])[lane] = 0;
       continue;
     }
     top = uint32_t((top - bytes) & ~(align - 1));
-    put(c, i.slots[0], wide, lane, top);
+    c.lanes<T>(i.slots[0])[lane] = top;
   }
   return Step::Next;
 }
 
-Step save(Context &c, const Instruction &i) {
+template <typename T> Step save(Context &c, const Instruction &i) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane))
-      put(c, i.slots[0], i.options & 1, lane, c.warp.stackTop[lane]);
+      c.lanes<T>(i.slots[0])[lane] = c.warp.stackTop[lane];
   return Step::Next;
 }
 
-Step restore(Context &c, const Instruction &i) {
+template <typename T> Step restore(Context &c, const Instruction &i) {
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
       continue;
-    uint64_t to = valueAt(c, i.slots[0], i.options & 1, lane);
+    uint64_t to = c.lanes<T>(i.slots[0])[lane];
     if (to < c.warp.stackTop[lane] || to > localLimit)
       c.report(FindingKind::InvalidOperation, i, lane,
                "restores a stack that was not saved before what is on it");
@@ -76,32 +62,31 @@ Step restore(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-bool begin(Decoder &d, Handler handler) {
+Type begin(Decoder &d, Handler narrow, Handler wide) {
   d.require(52, 73);
-  bool wide = d.type({Type::U32, Type::U64}) == Type::U64;
-  d.begin(handler, Class::Move);
-  d.current().options = wide;
-  return wide;
+  Type type = d.type({Type::U32, Type::U64});
+  d.begin(type == Type::U64 ? wide : narrow, Class::Move);
+  return type;
 }
 
 // alloca.type ptr, size{, align}; the pointer is into .local
 void decodeAlloca(Decoder &d) {
-  Type type = begin(d, allocate) ? Type::U64 : Type::U32;
+  Type type = begin(d, allocate<uint32_t>, allocate<uint64_t>);
   d.result(0, type);
   d.source(1, type);
   uint64_t align = d.operandCount() > 2 ? d.immediate(2) : 8;
   if (align == 0 || align > 1u << 23 || (align & (align - 1)))
     return d.fail("an alignment of " + std::to_string(align) +
                   ", expected a power of two up to 2^23");
-  d.current().options |= uint32_t(align) << 1;
+  d.current().options = uint32_t(align);
 }
 
 void decodeSave(Decoder &d) {
-  d.result(0, begin(d, save) ? Type::U64 : Type::U32);
+  d.result(0, begin(d, save<uint32_t>, save<uint64_t>));
 }
 
 void decodeRestore(Decoder &d) {
-  d.source(0, begin(d, restore) ? Type::U64 : Type::U32);
+  d.source(0, begin(d, restore<uint32_t>, restore<uint64_t>));
 }
 
 } // namespace

@@ -11,9 +11,24 @@ namespace {
 
 // ---- shared memory, by kernel
 
-// Each kernel leaves in out[0] what lies at 4 in its own array, and in out[1]
-// the offset of `both`, or of what follows its own array.
-const char *const several = R"(
+// It calls store(), leaves in out[0] what lies at 4 in an array of its own, and
+// in out[1] and out[2] where `first` and dynamic memory begin.
+std::string kernel(const std::string &name, uint32_t bytes,
+                   const std::string &value, const std::string &first) {
+  return ".visible .entry " + name +
+         "(.param .u64 p)\n{\n.reg .b32 %r<4>; .reg .b64 %rd<2>;\n"
+         ".shared .align 4 .b8 own[" +
+         std::to_string(bytes) +
+         "];\nld.param.u64 %rd0, [p];\ncall store;\nmov.b32 %r0, " + value +
+         ";\nst.shared.b32 [own+4], %r0;\nst.shared.b32 [" + first +
+         "+4], %r0;\nld.shared.b32 %r0, [own+4];\n"
+         "st.global.b32 [%rd0], %r0;\nmov.u32 %r1, " +
+         first +
+         ";\nst.global.b32 [%rd0+4], %r1;\nmov.u32 %r1, dynamic;\n"
+         "st.global.b32 [%rd0+8], %r1;\nret;\n}\n";
+}
+
+const std::string several = R"(
 .version 8.0
 .target sm_80
 .address_size 64
@@ -30,39 +45,6 @@ const char *const several = R"(
   st.shared.b32 [within+20], %r0;
   ret;
 }
-.visible .entry a(.param .u64 p)
-{
-  .reg .b32 %r<4>; .reg .b64 %rd<2>;
-  .shared .align 4 .b8 own[40000];
-  ld.param.u64 %rd0, [p];
-  call store;
-  mov.b32 %r0, 5;
-  st.shared.b32 [own+4], %r0;
-  ld.shared.b32 %r0, [own+4];
-  st.global.b32 [%rd0], %r0;
-  mov.u32 %r1, own;
-  st.global.b32 [%rd0+4], %r1;
-  mov.u32 %r1, dynamic;
-  st.global.b32 [%rd0+8], %r1;
-  ret;
-}
-.visible .entry b(.param .u64 p)
-{
-  .reg .b32 %r<4>; .reg .b64 %rd<2>;
-  .shared .align 4 .b8 own[44000];
-  ld.param.u64 %rd0, [p];
-  call store;
-  mov.b32 %r0, 6;
-  st.shared.b32 [own+4], %r0;
-  st.shared.b32 [onlyB+4], %r0;
-  ld.shared.b32 %r0, [own+4];
-  st.global.b32 [%rd0], %r0;
-  mov.u32 %r1, onlyB;
-  st.global.b32 [%rd0+4], %r1;
-  mov.u32 %r1, dynamic;
-  st.global.b32 [%rd0+8], %r1;
-  ret;
-}
 .visible .entry c(.param .u64 p)
 {
   .reg .b32 %r<4>; .reg .b64 %rd<2>;
@@ -71,7 +53,8 @@ const char *const several = R"(
   st.global.b32 [%rd0+8], %r1;
   ret;
 }
-)";
+)" + kernel("a", 40000, "5", "own") +
+                            kernel("b", 44000, "6", "onlyB");
 
 TEST(Variables, KernelsHaveTheSharedMemoryThatTheyName) {
   Simulator sim(*targetNamed("sm_80"), {});
