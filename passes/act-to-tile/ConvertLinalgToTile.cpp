@@ -264,15 +264,13 @@ Value KernelOfFunction::isFirst(const ResultPlace &p) {
 // What is replaced in place is read before: first all values, then stores.
 // Those that one program makes for all are stored where they are made.
 LogicalResult KernelOfFunction::storeResults() {
-  SmallVector<unsigned> order =
-      llvm::to_vector(llvm::seq<unsigned>(0, where.size()));
-  llvm::stable_sort(order, [&](unsigned x, unsigned y) {
-    return places[x].repeated > places[y].repeated;
-  });
+  SmallVector<unsigned> order;
+  for (bool repeated : {true, false})
+    for (unsigned r = 0; r < results.size(); ++r)
+      if (!summed.count(r) && places[r].repeated == repeated)
+        order.push_back(r);
   SmallVector<Store> stores;
   for (unsigned r : order) {
-    if (summed.count(r))
-      continue;
     const ResultPlace &p = places[r];
     Value first = isFirst(p);
     if (first && inPlace.contains(r))
