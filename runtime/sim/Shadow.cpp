@@ -8,17 +8,18 @@ namespace {
 
 constexpr unsigned stripes = 64;
 
-// A Manner in a byte, as cells keep it.
+// A Manner in five bits, as cells keep it.
+constexpr unsigned mannerBits = 5;
 uint8_t encode(const Manner &m) {
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
-                 (m.async || m.anyProxy || m.object) << 3 | m.write << 4 |
-                 (m.object && m.read) << 5);
+                 (m.async || m.anyProxy || m.object) << 3 |
+                 (m.object && m.read) << 4);
 }
 bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }
 bool isAsync(uint8_t m) { return m >> 3 & 1; }
 // By an operation on an mbarrier beyond its init.
-bool isObject(uint8_t m) { return m >> 5 & 1; }
+bool isObject(uint8_t m) { return m >> 4 & 1; }
 
 // Of packed epochs: the agent, and the group of 32 that it is in.
 uint64_t agentOf(uint64_t epoch) { return epoch >> tickBits; }
@@ -35,28 +36,26 @@ uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 // alike at the same tick are one reader.
 struct Shadow::Reader {
   uint64_t key;   // the packed epoch of the group's first agent, whose low five
-                  // bits are 0: there stands the manner, without `write`
-  uint32_t lanes; // of the group
+                  // bits are 0: there stands the manner
+  uint32_t lanes; // of the group; 0: nobody
   uint32_t site;
   Reader() = default;
   Reader(uint64_t epoch, uint32_t lanes, uint32_t site, uint8_t manner)
-      : key(epoch | uint64_t((manner & 15) | (manner >> 1 & 16)) << tickBits),
-        lanes(lanes), site(site) {}
+      : key(epoch | uint64_t(manner) << tickBits), lanes(lanes), site(site) {}
   uint64_t epoch() const { return key & ~(uint64_t(31) << tickBits); }
-  uint8_t manner() const {
-    uint8_t m = key >> tickBits & 31;
-    return uint8_t((m & 15) | (m & 16) << 1);
-  }
+  uint8_t manner() const { return key >> tickBits & 31; }
 };
 
-struct Shadow::Cell {
+// Two in a line of the cache: every access of every lane looks at some.
+struct alignas(32) Shadow::Cell {
   uint64_t write; // packed epoch, 0: never written in this launch
-  uint64_t read;  // the only reader, 0: none; unused with a list
-  uint32_t readLanes;
-  uint32_t writeSite, readSite;
-  uint32_t list;  // index + 1 into Table::lists
-  uint32_t split; // index + 1 into Table::splits
-  uint8_t writeManner, readManner;
+  Reader reader;  // the only one; unused with a list
+  uint32_t writeSite : 32 - mannerBits, writeManner : mannerBits;
+  uint32_t more; // index + 1 into Table::lists, or into Table::splits
+
+  static constexpr uint32_t isSplit = 1u << 31;
+  uint32_t list() const { return more & isSplit ? 0 : more; }
+  uint32_t split() const { return more & isSplit ? more & ~isSplit : 0; }
 };
 
 struct Shadow::Table {
@@ -69,17 +68,18 @@ struct Shadow::Table {
   std::vector<std::unique_ptr<Split[]>> splits;
   uint32_t splitCount = 0;
   std::vector<uint32_t> freeSplits;
-  // Few readers are the rule: those take no memory of their own.
-  struct List {
+  // Few readers are the rule: those take no memory of their own, and three and
+  // the count one line of the cache.
+  struct alignas(64) List {
     static constexpr unsigned few = 7;
-    Reader first[few];
     uint32_t count = 0, oldest = 0;
     std::unique_ptr<Reader[]> more;
+    Reader first[few];
     Reader &at(size_t i) { return i < few ? first[i] : more[i - few]; }
     const Reader &at(size_t i) const {
       return i < few ? first[i] : more[i - few];
     }
-    void add(const Reader &r) {
+    void add(Reader r) {
       if (count >= maximumReaders) {
         at(oldest++ % maximumReaders) = r;
         return;
@@ -129,11 +129,11 @@ struct Shadow::Table {
     return index;
   }
   void dropList(Cell &cell) {
-    if (!cell.list)
+    if (!cell.list())
       return;
-    list(cell.list).clear();
-    freeLists.push_back(cell.list);
-    cell.list = 0;
+    list(cell.more).clear();
+    freeLists.push_back(cell.more);
+    cell.more = 0;
   }
   void splitUp(Cell &cell) {
     uint32_t index;
@@ -147,22 +147,22 @@ struct Shadow::Table {
     }
     for (Cell &part : split(index).parts) {
       part = cell;
-      if (cell.list) {
-        part.list = newList();
-        list(part.list).copy(list(cell.list));
+      if (cell.list()) {
+        part.more = newList();
+        list(part.more).copy(list(cell.more));
       }
     }
     dropList(cell);
-    cell.split = index;
+    cell.more = index | Cell::isSplit;
   }
   // After a write of all four parts, none of which is split any more.
   void join(Cell &cell) {
-    uint32_t index = cell.split;
+    uint32_t index = cell.split();
     cell = split(index).parts[0];
-    cell.split = 0;
+    cell.more = 0;
     freeSplits.push_back(index);
   }
-  Cell *partsOf(const Cell &cell) { return split(cell.split).parts; }
+  Cell *partsOf(const Cell &cell) { return split(cell.split()).parts; }
 
   /// Visits what stands for the bytes [begin, end) of a cell of `size` bytes at
   /// `offset`, splitting where it must; `writes` makes whole cells one again.
@@ -173,7 +173,7 @@ struct Shadow::Table {
     if constexpr (size == 1) {
       each(cell, offset);
     } else {
-      if (!cell.split) {
+      if (!cell.split()) {
         if (whole)
           return each(cell, offset);
         splitUp(cell);
@@ -191,7 +191,7 @@ struct Shadow::Table {
   template <unsigned size = cellBytes, typename Is>
   bool all(const Cell &cell, unsigned begin, unsigned end, const Is &is) {
     if constexpr (size > 1)
-      if (cell.split) {
+      if (cell.split()) {
         const Cell *parts = partsOf(cell);
         constexpr unsigned part = size / 4;
         for (unsigned i = begin / part, at = i * part; at < end;
@@ -203,41 +203,36 @@ struct Shadow::Table {
       }
     return is(cell);
   }
-  void addReader(Cell &cell, const Reader &r);
+  void addReader(Cell &cell, Reader r);
   void write(Cell &cell, uint64_t epoch, uint32_t site, uint8_t manner) {
     dropList(cell);
-    cell.read = 0;
+    cell.reader.lanes = 0;
     cell.write = epoch;
     cell.writeSite = site;
     cell.writeManner = manner;
   }
 };
 
-void Shadow::Table::addReader(Cell &cell, const Reader &r) {
+void Shadow::Table::addReader(Cell &cell, Reader r) {
   // The same thread: its later read stands for the earlier, unless that was
   // weak and this one is not.
   bool anyManner = !isStrong(r.manner());
-  if (!cell.list) {
-    if (!cell.read ||
-        (groupOf(cell.read) == groupOf(r.key) && !(cell.readLanes & ~r.lanes) &&
-         (anyManner || isStrong(cell.readManner)))) {
-      cell.read = r.epoch();
-      cell.readLanes = r.lanes;
-      cell.readSite = r.site;
-      cell.readManner = r.manner();
+  if (!cell.list()) {
+    Reader &only = cell.reader;
+    if (!only.lanes ||
+        (groupOf(only.key) == groupOf(r.key) && !(only.lanes & ~r.lanes) &&
+         (anyManner || isStrong(only.manner())))) {
+      only = r;
       return;
     }
-    if (cell.read == r.epoch() && cell.readSite == r.site &&
-        cell.readManner == r.manner()) {
-      cell.readLanes |= r.lanes;
+    if (only.key == r.key && only.site == r.site) {
+      only.lanes |= r.lanes;
       return;
     }
-    cell.list = newList();
-    list(cell.list).add(
-        {cell.read, cell.readLanes, cell.readSite, cell.readManner});
-    cell.read = 0;
+    cell.more = newList();
+    list(cell.more).add(only);
   }
-  List &readers = list(cell.list);
+  List &readers = list(cell.more);
   Reader *place = nullptr;
   uint32_t lanes = r.lanes;
   for (size_t i = 0; i < readers.count; ++i) {
@@ -305,18 +300,14 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
       race(ofLane(r.epoch(), __builtin_ctz(lanes)), r.site, r.manner(), false);
   };
-  if (cell.list) {
-    const Table::List &readers = table.list(cell.list);
+  if (cell.list()) {
+    const Table::List &readers = table.list(cell.more);
     for (size_t i = 0; i < readers.count; ++i)
       raceWithReader(readers.at(i));
-    table.dropList(cell);
-  } else if (cell.read) {
-    raceWithReader({cell.read, cell.readLanes, cell.readSite, cell.readManner});
+  } else {
+    raceWithReader(cell.reader);
   }
-  cell.read = 0;
-  cell.write = self;
-  cell.writeSite = by.site;
-  cell.writeManner = encode(m);
+  table.write(cell, self, by.site, encode(m));
 }
 
 Shadow::Shadow(uint64_t bytes, bool concurrent)
@@ -392,22 +383,20 @@ struct Shadow::Sure {
     return ownFirst && groupOf(cell.write) == groupOf(self) &&
            lanes == 1u << laneOf(cell.write);
   }
-  bool afterReader(uint64_t epoch, uint32_t readers, uint32_t lanes) {
-    return knows(epoch) ||
-           (ownFirst && groupOf(epoch) == groupOf(self) && !(readers & ~lanes));
+  bool afterReader(const Reader &r, uint32_t lanes) {
+    return !r.lanes || knows(r.key) ||
+           (ownFirst && groupOf(r.key) == groupOf(self) && !(r.lanes & ~lanes));
   }
   // A single lane may write it.
   bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
     if (!afterWrite(cell, lane))
       return false;
-    if (!cell.list)
-      return !cell.read || afterReader(cell.read, cell.readLanes, lane);
-    const Table::List &readers = table.list(cell.list);
-    for (size_t i = 0; i < readers.count; ++i) {
-      const Reader &r = readers.at(i);
-      if (r.lanes && !afterReader(r.epoch(), r.lanes, lane))
+    if (!cell.list())
+      return afterReader(cell.reader, lane);
+    const Table::List &readers = table.list(cell.more);
+    for (size_t i = 0; i < readers.count; ++i)
+      if (!afterReader(readers.at(i), lane))
         return false;
-    }
     return true;
   }
 };
@@ -450,7 +439,7 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
 bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
                         uint32_t lanes) {
   Cell &cell = table.cells[offset % stretchBytes / cellBytes];
-  if (cell.split)
+  if (cell.split())
     return accessSurely(table, sure, offset, cellBytes, lanes);
   static_assert(cellBytes == 16, "a quarter of a word of bits");
   uint64_t &bits = initialised[offset / 64];
@@ -465,13 +454,13 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
     return false;
   bits |= all;
   // Read and written in turn: it keeps its list.
-  const uint32_t kept = cell.list;
+  const uint32_t kept = cell.more;
   if (kept)
     table.list(kept).clear();
-  cell.list = 0;
+  cell.more = 0;
   table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
               sure.by.site, sure.manner);
-  cell.list = kept;
+  cell.more = kept;
   return true;
 }
 

@@ -7,6 +7,9 @@
 // pairs that kernels use have handlers of their own that vectorise.
 #include "runtime/sim/decode/Lanes.h"
 #include <cmath>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace act::runtime::sim {
 
@@ -213,14 +216,44 @@ template <class F> struct Narrow : WithConversion {
   uint16_t operator()(float a) const { return uint16_t(one(a)); }
   uint32_t operator()(float a, float b) const { return one(a) << 16 | one(b); }
 };
-template <class F> constexpr Handler narrowPair(bool plain) {
+template <class F> Handler narrowPair(bool plain) {
   return plain ? &map<NarrowPlain<F>, uint32_t, float, float>
                : &map<Narrow<F>, uint32_t, float, float>;
 }
-template <class F> constexpr Handler narrowOne(bool plain) {
+template <class F> Handler narrowOne(bool plain) {
   return plain ? &map<NarrowPlain<F>, uint16_t, float>
                : &map<Narrow<F>, uint16_t, float>;
 }
+
+// Pairs for f16 tensor cores, by the machine's own instruction where it has
+// one.
+#if defined(__x86_64__)
+__attribute__((target("avx2,f16c"))) Step
+halvesByMachine(Context &c, const Instruction &i) {
+  const float *high = c.lanes<float>(i.slots[1]),
+              *low = c.lanes<float>(i.slots[2]);
+  alignas(64) uint32_t results[32];
+  auto narrow8 = [](const float *from) __attribute__((target("avx2,f16c"))) {
+    __m256 x = _mm256_loadu_ps(from);
+    const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  };
+  for (unsigned l = 0; l < 32; l += 8)
+    _mm256_store_si256(reinterpret_cast<__m256i *>(results + l),
+                       _mm256_or_si256(_mm256_slli_epi32(narrow8(high + l), 16),
+                                       narrow8(low + l)));
+  put(c, i.slots[0], results);
+  return Step::Next;
+}
+template <> Handler narrowPair<F16>(bool plain) {
+  if (!plain)
+    return &map<Narrow<F16>, uint32_t, float, float>;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+    return &map<NarrowPlain<F16>, uint32_t, float, float>;
+  return &halvesByMachine;
+}
+#endif
 
 struct ToNearestFloat : Plain {
   using Plain::Plain;

@@ -22,21 +22,71 @@ void transpose(Four x[4]) {
   x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// The groups 4 h to 4 h + 3 of an element each, from and to `stride` apart.
-void store(uint32_t *to, unsigned stride, Four x) {
-  if (stride == 1)
+/// Four groups of an element, from and to `stride` apart; `Next`: it is 1.
+template <bool Next> void store(uint32_t *to, unsigned stride, Four x) {
+  if constexpr (Next)
     std::memcpy(to, &x, sizeof x);
   else
     for (unsigned i = 0; i < 4; ++i)
       to[i * stride] = x[i];
 }
-Four load(const uint32_t *from, unsigned stride) {
+template <bool Next> Four load(const uint32_t *from, unsigned stride) {
+  if constexpr (!Next)
+    return Four{from[0], from[stride], from[2 * stride], from[3 * stride]};
   Four x;
-  if (stride == 1)
-    std::memcpy(&x, from, sizeof x);
-  else
-    x = Four{from[0], from[stride], from[2 * stride], from[3 * stride]};
+  std::memcpy(&x, from, sizeof x);
   return x;
+}
+
+/// `half` of the lanes of a register, from and to a matrix. `first` has the
+/// indices of the elements of group 0, `Per` of them in a register of a lane.
+template <unsigned Per, bool Next>
+void gatherHalf(const std::byte *reg, uint32_t *out, const uint16_t *first,
+                unsigned stride) {
+  Four x[4];
+  std::memcpy(x, reg, sizeof x);
+  transpose(x);
+#pragma GCC unroll 4
+  for (unsigned t = 0; t < 4; ++t)
+    if constexpr (Per == 1) {
+      store<Next>(out + first[t], stride, x[t]);
+    } else {
+      store<Next>(out + first[2 * t], stride, x[t] & 0xffff);
+      store<Next>(out + first[2 * t + 1], stride, x[t] >> 16);
+    }
+}
+template <unsigned Per, bool Next>
+void scatterHalf(std::byte *reg, const uint32_t *in, const uint16_t *first,
+                 unsigned stride) {
+  Four x[4];
+#pragma GCC unroll 4
+  for (unsigned t = 0; t < 4; ++t)
+    if constexpr (Per == 1)
+      x[t] = load<Next>(in + first[t], stride);
+    else
+      x[t] = (load<Next>(in + first[2 * t], stride) & 0xffff) |
+             load<Next>(in + first[2 * t + 1], stride) << 16;
+  transpose(x);
+  std::memcpy(reg, x, sizeof x);
+}
+
+/// Calls `each` with the two halves of every register, their place in the
+/// matrix and whether (Per, Next) as above.
+template <typename Each>
+void forHalves(const RegisterMatrix &m, const Each &each) {
+  auto all = [&](auto per, auto next) {
+    const uint16_t *first = m.ofGroup0.data();
+    for (unsigned r = 0; r < m.registers; ++r, first += 4 * per)
+      for (unsigned half = 0; half < 2; ++half)
+        each(per, next, r, 64 * half, 4 * half * m.stride, first);
+  };
+  using std::bool_constant, std::integral_constant;
+  auto by = [&](auto per) {
+    m.stride == 1 ? all(per, bool_constant<true>())
+                  : all(per, bool_constant<false>());
+  };
+  m.bits == 16 ? by(integral_constant<unsigned, 2>())
+               : by(integral_constant<unsigned, 1>());
 }
 
 } // namespace
@@ -66,39 +116,20 @@ void RegisterMatrix::findGroups() {
 
 void RegisterMatrix::gatherGroups(const Frame &f, const uint32_t *slots,
                                   uint32_t *out) const {
-  const unsigned per = bits == 16 ? 2 : 1;
-  const uint16_t *first = ofGroup0.data();
-  for (unsigned r = 0; r < registers; ++r, first += 4 * per)
-    for (unsigned half = 0; half < 2; ++half) {
-      Four x[4];
-      std::memcpy(x, f.registers + slots[r] + 64 * half, sizeof x);
-      transpose(x);
-      uint32_t *to = out + 4 * half * stride;
-      for (unsigned t = 0; t < 4; ++t)
-        if (per == 1) {
-          store(to + first[t], stride, x[t]);
-        } else {
-          store(to + first[2 * t], stride, x[t] & 0xffff);
-          store(to + first[2 * t + 1], stride, x[t] >> 16);
-        }
-    }
+  forHalves(*this, [&](auto per, auto next, unsigned r, unsigned lanes,
+                       unsigned place, const uint16_t *first) {
+    gatherHalf<per, next>(f.registers + slots[r] + lanes, out + place, first,
+                          stride);
+  });
 }
 
 void RegisterMatrix::scatterGroups(Frame &f, const uint32_t *slots,
                                    const uint32_t *in) const {
-  const unsigned per = bits == 16 ? 2 : 1;
-  const uint16_t *first = ofGroup0.data();
-  for (unsigned r = 0; r < registers; ++r, first += 4 * per)
-    for (unsigned half = 0; half < 2; ++half) {
-      Four x[4];
-      const uint32_t *from = in + 4 * half * stride;
-      for (unsigned t = 0; t < 4; ++t)
-        x[t] = per == 1 ? load(from + first[t], stride)
-                        : (load(from + first[2 * t], stride) & 0xffff) |
-                              load(from + first[2 * t + 1], stride) << 16;
-      transpose(x);
-      std::memcpy(f.registers + slots[r] + 64 * half, x, sizeof x);
-    }
+  forHalves(*this, [&](auto per, auto next, unsigned r, unsigned lanes,
+                       unsigned place, const uint16_t *first) {
+    scatterHalf<per, next>(f.registers + slots[r] + lanes, in + place, first,
+                           stride);
+  });
 }
 
 Extent extentNamed(const std::string &word) {
