@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/Passes.h"
-#include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/WriteKernels.h"
 
 namespace act {
@@ -34,9 +37,12 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
   using EmitPtxPassBase::EmitPtxPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registerHostKernelDialects(registry);
+    // No more than is made on the way: every loaded dialect costs a start and
+    // every text that is printed.
     tile::registerPtxDialects(registry);
-    registry.insert<tile::TileDialect>();
+    registry
+        .insert<affine::AffineDialect, func::FuncDialect, linalg::LinalgDialect,
+                tensor::TensorDialect, tile::TileDialect>();
   }
 
   FailureOr<std::vector<tile::CompiledKernel>> compile(ModuleOp module) {

@@ -73,13 +73,22 @@ private:
   LogicalResult compileForGpu();
   LogicalResult gpuCode();
   void parameters();
-  LogicalResult function(StringRef name, StringRef as);
-  /// The kernels of a group under one choice of in-place operands.
-  struct Compiled {
-    std::vector<std::pair<uint32_t, SmallVector<KernelOperand>>> parts;
+  /// A function of the module, laid flat, and what it is called in the step.
+  struct Flat {
+    std::string as;
+    Program program;
   };
-  FailureOr<const Compiled *> compiled(GroupOp group, ArrayRef<int64_t> inPlace);
-  FailureOr<const Compiled *> compiled(const FlatLaunch &launch, const Program &program);
+  /// A group under one choice of in-place operands, as functions in `kernels`.
+  struct Lowered {
+    GroupOp group;
+    SmallVector<LoweredKernel> parts;
+    std::vector<uint32_t> kernel; // of each part, in the step
+  };
+  using Choice = std::pair<Operation *, std::vector<int64_t>>;
+  static Choice choiceOf(const FlatLaunch &launch, const Program &program);
+  LogicalResult lower(const Program &program);
+  void share();
+  LogicalResult describe(const Flat &function);
   artifact::Operand place(const Place &place, const ArenaPlan &plan, const Program &program);
   artifact::Operand persistent(const KernelOperand &operand, const FlatParameter &parameter);
   uint32_t scalar(const FlatPort &port);
@@ -90,13 +99,13 @@ private:
   artifact::Step step;
   std::vector<GroupKernel> groupKernels; // as step.kernels
   std::vector<tile::CompiledKernel> gpuKernels;
-  bool kernelsOnly = false;
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
   std::map<std::pair<uint32_t, artifact::Role>, uint32_t> stateIndex;
-  std::map<std::string, uint32_t> kernelByText;
-  std::map<std::pair<Operation *, std::vector<int64_t>>, Compiled> cache;
+  std::vector<Flat> flat;
+  std::vector<Lowered> lowered;
+  std::map<Choice, size_t> loweredAt;
 };
 
 void Emitter::parameters() {
@@ -152,34 +161,59 @@ uint32_t Emitter::scalar(const FlatPort &port) {
   return step.scalars.size() - 1;
 }
 
-FailureOr<const Emitter::Compiled *> Emitter::compiled(GroupOp group, ArrayRef<int64_t> inPlace) {
-  auto [it, fresh] = cache.insert({{group, inPlace.vec()}, {}});
-  if (!fresh)
-    return &it->second;
-  LinalgForm form = options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
-  auto lowered = lowerGroup(group, inPlace, *kernels, form);
-  if (failed(lowered))
-    return failure();
-  for (LoweredKernel &k : *lowered) {
-    // Groups that lower to the same text are one kernel.
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    k.function->print(os, OpPrintingFlags().useLocalScope());
-    auto [known, first] = kernelByText.insert({text, uint32_t(step.kernels.size())});
-    if (first) {
-      std::string symbol = "k" + std::to_string(step.kernels.size()) + "_";
-      for (char c : group.getName())
-        symbol += llvm::isAlnum(c) ? c : '_';
-      k.function.setName(symbol);
-      step.kernels.push_back({symbol, 1, 0});
-      groupKernels.push_back(
-          {k.function, text, group, aboutKernel(group, k)});
-    } else {
-      k.function.erase();
-    }
-    it->second.parts.push_back({known->second, k.operands});
+Emitter::Choice Emitter::choiceOf(const FlatLaunch &launch, const Program &program) {
+  std::vector<int64_t> inPlace(launch.results.size(), -1);
+  for (auto [r, p] : llvm::enumerate(launch.results)) {
+    if (p.kind != Place::Buffer || !program.buffers[p.index].reuses)
+      continue;
+    ArrayRef<int64_t> choice = launch.group.getInplace();
+    if (r < choice.size())
+      inPlace[r] = choice[r];
   }
-  return &it->second;
+  return {launch.group.getOperation(), inPlace};
+}
+
+/// Lowers every group that `program` launches, once.
+LogicalResult Emitter::lower(const Program &program) {
+  LinalgForm form = options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
+  for (const FlatLaunch &launch : program.launches) {
+    if (launch.copy != Copy::None)
+      continue;
+    auto [it, fresh] = loweredAt.insert({choiceOf(launch, program), lowered.size()});
+    if (!fresh)
+      continue;
+    auto parts = lowerGroup(launch.group, it->first.second, *kernels, form);
+    if (failed(parts))
+      return failure();
+    lowered.push_back({launch.group, std::move(*parts), {}});
+  }
+  return success();
+}
+
+/// Functions of the same text are one kernel. Only now have they names.
+void Emitter::share() {
+  std::map<std::string, uint32_t> known;
+  for (Lowered &l : lowered)
+    for (LoweredKernel &part : l.parts) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      part.function->print(os, OpPrintingFlags().useLocalScope().assumeVerified());
+      auto [it, first] = known.insert({text, uint32_t(groupKernels.size())});
+      l.kernel.push_back(it->second);
+      if (first)
+        groupKernels.push_back({part.function, text, l.group, aboutKernel(l.group, part)});
+    }
+  for (Lowered &l : lowered)
+    for (auto [part, kernel] : llvm::zip_equal(l.parts, l.kernel))
+      if (part.function != groupKernels[kernel].function)
+        part.function.erase();
+  for (auto [i, k] : llvm::enumerate(groupKernels)) {
+    std::string symbol = "k" + std::to_string(i) + "_";
+    for (char c : k.group.getName())
+      symbol += llvm::isAlnum(c) ? c : '_';
+    k.function.setName(symbol);
+    step.kernels.push_back({symbol, 1, 0});
+  }
 }
 
 artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan, const Program &program) {
@@ -245,72 +279,49 @@ artifact::Operand Emitter::persistent(const KernelOperand &k, const FlatParamete
   return o;
 }
 
-FailureOr<const Emitter::Compiled *> Emitter::compiled(const FlatLaunch &launch,
-                                                       const Program &program) {
-  SmallVector<int64_t> inPlace(launch.results.size(), -1);
-  for (auto [r, p] : llvm::enumerate(launch.results)) {
-    if (p.kind != Place::Buffer || !program.buffers[p.index].reuses)
-      continue;
-    ArrayRef<int64_t> choice = launch.group.getInplace();
-    if (r < choice.size())
-      inPlace[r] = choice[r];
-  }
-  return compiled(launch.group, inPlace);
-}
-
-LogicalResult Emitter::function(StringRef name, StringRef as) {
-  auto program = flatten(module, name);
-  if (failed(program))
-    return failure();
-  if (kernelsOnly) {
-    for (const FlatLaunch &launch : program->launches)
-      if (launch.copy == Copy::None && failed(compiled(launch, *program)))
-        return failure();
-    return success();
-  }
-  auto plan = planArena(*program, module.getLoc());
+LogicalResult Emitter::describe(const Flat &flat) {
+  const auto &[as, program] = flat;
+  auto plan = planArena(program, module.getLoc());
   if (failed(plan))
     return failure();
   artifact::Function f;
-  f.name = as.str();
-  for (const FlatPort &p : program->inputs)
+  f.name = as;
+  for (const FlatPort &p : program.inputs)
     f.inputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
-  for (const FlatPort &p : program->outputs)
+  for (const FlatPort &p : program.outputs)
     f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
   f.arenaBytes = plan->arenaBytes;
   f.hostArenaBytes = plan->hostArenaBytes;
   // A group may be several launches: where its own begin and end.
   std::vector<uint32_t> begin, end;
-  for (FlatLaunch &launch : program->launches) {
+  for (const FlatLaunch &launch : program.launches) {
     if (launch.copy != Copy::None) {
       artifact::Launch out;
       out.kernel = artifact::copyKernel;
       out.name = launch.name;
-      out.args = {place(launch.inputs[0], *plan, *program), place(launch.results[0], *plan, *program)};
+      out.args = {place(launch.inputs[0], *plan, program), place(launch.results[0], *plan, program)};
       out.args[1].written = true;
       begin.push_back(f.launches.size());
       end.push_back(f.launches.size());
       f.launches.push_back(std::move(out));
       continue;
     }
-    auto code = compiled(launch, *program);
-    if (failed(code))
-      return failure();
+    const Lowered &group = lowered[loweredAt.at(choiceOf(launch, program))];
     begin.push_back(f.launches.size());
-    for (auto &[kernel, operands] : (*code)->parts) {
+    for (auto [kernel, part] : llvm::zip_equal(group.kernel, group.parts)) {
       artifact::Launch out;
       out.kernel = kernel;
       out.name = launch.name;
-      for (const KernelOperand &k : operands) {
+      for (const KernelOperand &k : part.operands) {
         artifact::Operand o;
         if (k.kind == KernelOperand::Input)
-          o = place(launch.inputs[k.index], *plan, *program);
+          o = place(launch.inputs[k.index], *plan, program);
         else if (k.kind == KernelOperand::Result)
-          o = place(launch.results[k.index], *plan, *program);
+          o = place(launch.results[k.index], *plan, program);
         else if (k.kind == KernelOperand::Workspace)
-          o = place(launch.workspaces[k.index], *plan, *program);
+          o = place(launch.workspaces[k.index], *plan, program);
         else
-          o = persistent(k, program->parameters[launch.effects[k.index]]);
+          o = persistent(k, program.parameters[launch.effects[k.index]]);
         o.written = k.written;
         out.args.push_back(o);
       }
@@ -318,14 +329,14 @@ LogicalResult Emitter::function(StringRef name, StringRef as) {
     }
     end.push_back(f.launches.size() - 1);
   }
-  for (auto [i, b] : llvm::enumerate(program->buffers)) {
+  for (auto [i, b] : llvm::enumerate(program.buffers)) {
     if (b.parent || b.reuses || b.bytes == 0)
       continue;
     f.plan.push_back({(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") + b.name,
                       uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first], end[b.last], b.onHost});
   }
   if (as == "step" || as == "forward") {
-    auto report = describeMemory(module, *program, *plan);
+    auto report = describeMemory(module, program, *plan);
     if (failed(report))
       return failure();
     report->timeline.clear(); // the launch list says it
@@ -444,6 +455,9 @@ FailureOr<artifact::Step> Emitter::run() {
   step.model = name ? name->str() : "model";
   if (failed(functions()))
     return failure();
+  for (const Flat &function : flat)
+    if (failed(describe(function)))
+      return failure();
   if (!options.kernelsFile.empty()) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -459,7 +473,6 @@ FailureOr<artifact::Step> Emitter::run() {
 }
 
 FailureOr<std::vector<tile::CompiledKernel>> Emitter::runKernels() {
-  kernelsOnly = true;
   if (failed(functions()) || failed(compileForGpu()))
     return failure();
   return std::move(gpuKernels);
@@ -471,14 +484,21 @@ LogicalResult Emitter::functions() {
   if (failed(prepare()))
     return failure();
   parameters();
+  std::vector<std::pair<StringRef, StringRef>> names; // and what they are in the step
   if (options.mode == "train") {
-    if (failed(function(stepName, "step")))
-      return failure();
-    if (module.lookupSymbol(forwardName) && failed(function(forwardName, "eval")))
-      return failure();
-  } else if (failed(function(forwardName, "forward"))) {
-    return failure();
+    names.push_back({stepName, "step"});
+    if (module.lookupSymbol(forwardName))
+      names.push_back({forwardName, "eval"});
+  } else {
+    names.push_back({forwardName, "forward"});
   }
+  for (auto [name, as] : names) {
+    auto program = flatten(module, name);
+    if (failed(program) || failed(lower(*program)))
+      return failure();
+    flat.push_back({as.str(), std::move(*program)});
+  }
+  share();
   return success();
 }
 

@@ -3,20 +3,20 @@
 #include "act/File/AtomicFile.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include <dlfcn.h>
 
 using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
-static constexpr llvm::StringLiteral magic = "act-ptx 3 ";
+static constexpr llvm::StringLiteral magic = "act-ptx 4 ";
 
 static std::string digest(StringRef text) {
-  auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
+  auto hash = llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(text));
   return llvm::toHex(hash, /*LowerCase=*/true);
 }
 

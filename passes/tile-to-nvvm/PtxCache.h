@@ -2,12 +2,12 @@
 //
 // Compiled kernels on disk, found again by what they were made of.
 //
-// The key is SHA-256 of the kernel's text before any pass (or of whatever else
+// The key is BLAKE3 of the kernel's text before any pass (or of whatever else
 // says what it computes), the options, act's version and which build of it this
 // is (path, size and time of the binary, so that a compiler under work never
 // finds its predecessor's code). An entry is one file, KEY.ptx, in the folder:
 //
-//     act-ptx 3 <SHA-256 of the rest>
+//     act-ptx 4 <BLAKE3 of the rest>
 //     block 128 1 1 grid 0 0 0 shared 49152 bytes -1
 //     {"stages":2,"warps":4}
 //     <PTX>
