@@ -104,7 +104,7 @@ struct ProgramDecoder {
     for (size_t i = 0; i < program.tree->functions.size(); ++i) {
       const ptx::Function &f = program.tree->functions[i];
       program.functions[i].name = f.name;
-      program.functions[i].isEntry = f.isEntry;
+      program.functions[i].isEntry = f.isEntry && f.hasBody;
       program.functions[i].variables = placed(f.variables);
     }
   }
@@ -249,6 +249,9 @@ Status Decoder::decode(Program &program) {
             std::to_string(tree.versionMinor),
         program.name};
   ProgramDecoder decoder{program};
+  for (const ptx::Function &f : tree.functions)
+    if (f.isEntry && !f.hasBody && !f.isExtern)
+      return decoder.at(f.location, "kernel '" + f.name + "' has no body");
   program.functions.resize(tree.functions.size());
   decoder.placeVariables();
   if (Status s = layOutShared(program); !s)

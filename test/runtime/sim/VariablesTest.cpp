@@ -201,6 +201,23 @@ AGAIN:
   EXPECT_TRUE(report->findings.empty()) << report->findings[0].str();
 }
 
+// ---- what a module has
+
+TEST(Variables, AKernelHasABody) {
+  const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  Simulator sim(*targetNamed("sm_80"), {});
+  auto promised = sim.load(head + ".visible .entry k;\n", "promised");
+  ASSERT_FALSE(promised);
+  EXPECT_EQ(promised.error().str(), "promised:4: kernel 'k' has no body");
+  // ptxas takes a kernel of another module, but there is none to launch.
+  auto elsewhere = sim.load(head + ".extern .entry k;\n", "elsewhere");
+  ASSERT_TRUE(elsewhere) << elsewhere.error().str();
+  EXPECT_FALSE(sim.launch(**elsewhere, "k", {}));
+  auto both = sim.load(head + ".entry k;\n.entry k\n{\nret;\n}\n", "both");
+  ASSERT_TRUE(both) << both.error().str();
+  EXPECT_TRUE(sim.launch(**both, "k", {}));
+}
+
 // ---- what a target needs
 
 TEST(Variables, ATargetNeedsItsVersionOfPtx) {
