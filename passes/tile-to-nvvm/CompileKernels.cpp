@@ -159,7 +159,13 @@ LogicalResult compileMissing(
     return failure();
   return failableParallelForEach(
       modules.getContext(), missing, [&](auto &item) -> LogicalResult {
-        auto ptx = translateToPtx(item.second, options);
+        PtxOptions own = options;
+        // What has no room for a second stage has no registers to spare.
+        auto schedule =
+            item.first->source->template getAttrOfType<ScheduleAttr>(
+                scheduleName);
+        own.steppedAddresses = !schedule || schedule.getStages() > 1;
+        auto ptx = translateToPtx(item.second, own);
         if (failed(ptx))
           return failure();
         item.first->ptx = std::move(*ptx);

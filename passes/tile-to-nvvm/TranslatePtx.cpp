@@ -2,8 +2,12 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -93,6 +97,41 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(levelOf(level)).run(module, modules);
 }
 
+/// Keeps loop strength reduction from holding an address per access of a loop
+/// in a register: it does not see through a copy of the counter, which ptxas
+/// drops.
+void hideCounters(llvm::Module &module) {
+  for (llvm::Function &f : module) {
+    if (f.isDeclaration())
+      continue;
+    llvm::DominatorTree dominators(f);
+    llvm::LoopInfo loops(dominators);
+    for (llvm::Loop *loop : loops.getLoopsInPreorder()) {
+      llvm::BasicBlock *latch = loop->getLoopLatch();
+      if (!latch || !loop->isInnermost())
+        continue;
+      llvm::IRBuilder<> b(&*loop->getHeader()->getFirstInsertionPt());
+      for (llvm::PHINode &counter : loop->getHeader()->phis()) {
+        llvm::Type *type = counter.getType();
+        if (!type->isIntegerTy(32) && !type->isIntegerTy(64))
+          continue;
+        bool wide = type->isIntegerTy(64);
+        auto *copies = llvm::FunctionType::get(type, {type}, false);
+        llvm::Value *next = counter.getIncomingValueForBlock(latch);
+        llvm::Value *copy = b.CreateCall(
+            copies,
+            llvm::InlineAsm::get(copies,
+                                 wide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+                                 wide ? "=l,l" : "=r,r", false),
+            {&counter});
+        counter.replaceUsesWithIf(copy, [&](llvm::Use &use) {
+          return use.getUser() != next && use.getUser() != copy;
+        });
+      }
+    }
+  }
+}
+
 /// The errors that LLVM reports without ending the process.
 struct CollectErrors : llvm::DiagnosticHandler {
   std::string &text;
@@ -180,6 +219,8 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
     code->setTargetTriple(machine->getTargetTriple());
     code->setDataLayout(machine->createDataLayout());
     optimize(*code, *machine, options.optimizationLevel);
+    if (!options.steppedAddresses)
+      hideCounters(*code);
     llvm::raw_svector_ostream stream(*text);
     llvm::legacy::PassManager codegen;
     if (machine->addPassesToEmitFile(codegen, stream, nullptr,
