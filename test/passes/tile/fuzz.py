@@ -28,7 +28,6 @@ import random
 import re
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -202,11 +201,7 @@ class Case:
             command = [self.o.act_run, "kernel", str(self.folder / "k.mlir"), *device, "--cache-dir", "none",
                        "--threads", "1", "--max-instructions", "1000000"]
             (self.folder / "command").write_text(" ".join(command) + "\n")
-            try:
-                run = subprocess.run(command, capture_output=True, text=True, timeout=self.o.timeout, errors="replace")
-                status, said = run.returncode, run.stderr + run.stdout
-            except subprocess.TimeoutExpired:
-                status, said = None, f"not done after {self.o.timeout} s"
+            status, said = sweep.run(command, self.o.timeout)
             what = verdict(status, said)
             if what in ("ok", "refused") or status == 2:  # 2: a kernel that races is one
                 compiled = what != "refused" or "parameters, given" in said
@@ -258,7 +253,7 @@ def main():
     parser.add_argument("--schedules", type=int, default=2, help="orders that the simulator tries")
     parser.add_argument("--only", default=",".join(KINDS))
     parser.add_argument("--case", help="KIND:NUMBER")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds of one run")
+    parser.add_argument("--timeout", type=float, default=120, help="processor seconds of one run")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for what is found")
     parser.add_argument("--log", type=pathlib.Path, help="the output, too")
     parser.add_argument("-j", type=int, default=2)
