@@ -116,8 +116,13 @@ std::string Deriver::fresh(std::string name, StringRef meaning, int64_t value) {
 // letter of their own.
 void Deriver::findSegments() {
   std::map<std::pair<unsigned, std::string>, std::vector<unsigned>> families;
+  // What is moved ahead to the next layer, and what all but the last two have
+  // left, look the same with so few.
+  bool moves = llvm::any_of(program.buffers, [](const FlatBuffer &b) { return b.onHost; });
   for (auto [i, run] : llvm::enumerate(program.runs)) {
-    layersOf.push_back({run.letter, run.count});
+    bool tooFew = moves && run.count > 1 && run.count < 4;
+    out.layersAreTooFew |= tooFew;
+    layersOf.push_back({tooFew ? std::string() : run.letter, run.count});
     segmentOf.push_back(-1);
     if (!run.backward) {
       families[{run.body, run.callee}].push_back(i);
@@ -196,10 +201,15 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   if (of < 0)
     return Polynomial::constant(count);
   int64_t layers = program.runs[of].count;
-  bool inFirst = run >= 0 && slice == 0 && program.runs[run].count > 1;
-  bool some = layers == 1 ? kind.crosses || run != of
-                          : indices.areFirst() || (count > 1 && indices.areLast(layers));
-  return inFirst || !some ? Polynomial::constant(count) : layersOf[of].below(count);
+  int64_t length = run >= 0 ? program.runs[run].count : 1;
+  bool inFirst = slice == 0 && length > 1;
+  // So many slices at most are missing where all but those behind this moment
+  // are alive: far from both ends of a run that is its own matter.
+  bool early = inFirst || slice + 2 < length;
+  bool grows = layers == 1 ? !inFirst && (kind.crosses || run != of)
+                           : indices.areFirst() && count + (early ? 0 : 2) >= layers;
+  grows |= count > 1 && indices.areLast(layers) && count + (early ? slice + 1 : 2) >= layers;
+  return grows ? layersOf[of].below(count) : Polynomial::constant(count);
 }
 
 Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice, Weight weight) const {

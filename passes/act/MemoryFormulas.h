@@ -41,6 +41,9 @@ struct MemoryFormulas {
   std::map<std::string, std::string> meaning;
   /// Layers run in pieces of their own choice: the sums are of so many layers.
   bool layersAreCut = false;
+  /// Values are moved, and of so few layers it does not show what their number
+  /// decides: the sums are of so many.
+  bool layersAreTooFew = false;
 };
 
 /// `letters` are those of the program's types and repeats.

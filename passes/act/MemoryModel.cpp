@@ -216,10 +216,12 @@ void Describer::formulas() {
     out.conditions.push_back({std::move(name), std::move(text), value});
   };
   for (const auto &[letter, count] : counts)
-    if (count < 2 || f.layersAreCut)
+    if (count < 2 || f.layersAreCut || f.layersAreTooFew)
       hold(letter, count,
            letter + " = " + std::to_string(count) +
-               (f.layersAreCut ? ", cut as they are" : " alone"));
+               (f.layersAreCut      ? ", cut as they are"
+                : f.layersAreTooFew ? ", where values are moved"
+                                    : " alone"));
     else
       hold(letter + "_from", 2, letter + " of 2 or more");
   for (auto &[letter, value] : f.letters) {

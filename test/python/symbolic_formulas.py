@@ -123,6 +123,26 @@ def case(tools, rng, family, policy, fused):
     return errors
 
 
+def moved(tools):
+    """What values are moved depends on sizes, but of many layers not on their number. Of two
+    and three it cannot be told, and the formulas say that they are of so many."""
+    size = {"h": 4096, "a": 32, "k": 8, "d": 128, "f": 14336, "V": 128256, "P": 1 << 14}
+
+    def derived(layers):
+        tools.module("llama", dict(size, L=layers), True)
+        return tools.report(["--fuse-attention", "--remat=offload"], "formula")
+
+    expected, errors = derived(32), []
+    for layers in (4, 33):
+        found = derived(layers)
+        errors += [f"offload, {n} of {layers} layers is {found[n]}, of 32 {expected[n]}"
+                   for n in ("model_saved", "model_peak", "model_alignment", "holds_L_from")
+                   if sorted(found[n]) != sorted(expected[n])]
+    if derived(3).get("holds_L") != ["3"]:
+        errors.append("formulas of three layers with offload promise other numbers")
+    return errors
+
+
 def coincidence(tools, policy):
     """Equal numbers, different letters."""
     size = {"b": 2, "s": 64, "h": 64, "a": 8, "k": 2, "d": 8, "f": 64, "V": 64, "L": 4}
@@ -146,6 +166,7 @@ def main():
         errors += case(tools, rng, rng.choice(sorted(LETTERS)), policy, fused)
     for policy in POLICIES:
         errors += coincidence(tools, policy)
+    errors += moved(tools)
     print("\n".join(errors))
     print(f"{len(errors)} errors")
     return 1 if errors else 0
