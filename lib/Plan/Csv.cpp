@@ -156,7 +156,8 @@ Status Reader::row(CsvContents &contents) {
   int64_t *targets[Count] = {nullptr,      &b.first, &b.last, &b.bytes,
                              &b.alignment, &b.hint,  nullptr, &offset};
   for (Column c : {Lower, Upper, Size, Alignment, Hint, Offset}) {
-    if (position[c] < 0 || (c == Hint && fields[position[c]].empty()))
+    if (position[c] < 0 ||
+        ((c == Hint || c == Alignment) && fields[position[c]].empty()))
       continue;
     if (Status s = number(c, *targets[c]); !s)
       return s;

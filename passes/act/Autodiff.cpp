@@ -404,8 +404,8 @@ LogicalResult Differentiator::run() {
                       : RankedTensorType();
   if (!lossType || lossType.getRank() != 0 || !isa<FloatType>(lossType.getElementType()))
     return forward.emitError("@forward's first result is no scalar loss (a float tensor of rank 0); "
-                             "a model for inference has no gradients, and nothing that --remat or an "
-                             "optimizer could act on");
+                             "a model for inference has no gradients, and nothing that --remat, "
+                             "--device-memory without --allocator or an optimizer could act on");
 
   func::FuncOp grad = forward.clone();
   grad.setName(gradName);

@@ -13,6 +13,7 @@ constexpr int64_t segmentLimit = 12; // layers
 constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
 constexpr size_t moveLimit = 24;     // sets that are tried with values moved
 constexpr size_t wayLimit = 80;      // ops of a function without layers
+constexpr size_t movedLimit = 12;    // sets beside a way, of each kind
 
 /// Makers that `more` runs again and `less` does not, in groups that depend on
 /// each other.
@@ -280,7 +281,7 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
     if (phase.getName() == "backward")
       boundary = phase;
   if (!boundary)
-    return BodyChoices{{OpSet()}, false};
+    return BodyChoices{{OpSet()}};
   SmallVector<Value> needed;
   for (Operation &op : body) {
     if (&op == boundary)
@@ -296,21 +297,42 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
   }
   BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
   if (!crossing.graph.check())
-    return BodyChoices{{OpSet()}, false};
+    return BodyChoices{{OpSet()}};
   SetCollector collector(crossing);
-  bool way = alone && crossing.places.size() > wayLimit;
-  if (way) {
+  if (alone && crossing.places.size() > wayLimit) {
     collector.addWay();
-  } else {
-    collector.addCorners();
-    if (alone) {
-      auto predictor = meter.predictor(-1);
-      if (failed(predictor))
-        return failure();
-      collector.addPredicted(*predictor);
-      if (rates.moves)
-        collector.addMoves();
-    }
+    if (!rates.moves)
+      return BodyChoices{collector.sets, true};
+    Rates still = rates;
+    still.moves = false;
+    BlockCrossing staying = crossingOf(body, boundary, needed, {}, true, still);
+    SetCollector recomputed(staying);
+    recomputed.addWay();
+    // Corners with moves, and all that is saved moved.
+    std::vector<OpSet> moved;
+    auto some = [&](const std::vector<OpSet> &sets, bool all) {
+      size_t stride = llvm::divideCeil(sets.size(), movedLimit);
+      for (size_t i = 0; i < sets.size(); i += stride) {
+        OpSet set = sets[i];
+        set.resize(crossing.setSize);
+        for (size_t v = 0; all && v < crossing.graph.values.size(); ++v)
+          if (crossing.graph.values[v].move >= 0)
+            set.set(crossing.bodySize + crossing.numbers[v]);
+        moved.push_back(set);
+      }
+    };
+    some(collector.sets, false);
+    some(recomputed.sets, true);
+    return BodyChoices{recomputed.sets, true, moved};
   }
-  return BodyChoices{collector.sets, way};
+  collector.addCorners();
+  if (alone) {
+    auto predictor = meter.predictor(-1);
+    if (failed(predictor))
+      return failure();
+    collector.addPredicted(*predictor);
+    if (rates.moves)
+      collector.addMoves();
+  }
+  return BodyChoices{collector.sets};
 }

@@ -29,6 +29,8 @@ struct BodyChoices {
   /// Each has the one before in it, and costs as much or more; for functions
   /// of many ops, which are too large for measuring much.
   bool way = false;
+  /// Beside a way, where values may be moved: some in which they are.
+  std::vector<OpSet> moved;
 };
 /// `alone`: there are no layers.
 llvm::FailureOr<BodyChoices> findBodyChoices(mlir::ModuleOp module,

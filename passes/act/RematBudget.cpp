@@ -47,6 +47,7 @@ private:
   std::optional<Choice> best(int64_t budget);
   Choice smallest();
   std::vector<Choice> equalLayers();
+  std::vector<Choice> equalSegments();
   FailureOr<LeastMemory>
   lastResort(function_ref<int64_t(const StepBytes &)> excess);
   Choice made(const BodyChoice &body, const remat::Stack &stack);
@@ -94,8 +95,8 @@ LogicalResult Planner::measure(int64_t budget) {
   auto choices = findBodyChoices(module, meter, pairs.empty(), options.rates);
   if (failed(choices))
     return failure();
-  auto &[sets, way] = *choices;
-  size_t stride = way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
+  auto &sets = choices->sets;
+  size_t stride = choices->way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
   // A long way is looked at here and there, then where the budget is first kept
   // to. A larger one is kept to no later, so it costs no more.
   for (size_t i = 0; i < sets.size(); i += stride)
@@ -111,6 +112,9 @@ LogicalResult Planner::measure(int64_t budget) {
         return failure();
     break;
   }
+  for (const OpSet &set : choices->moved)
+    if (failed(measureBody(set)))
+      return failure();
   return success();
 }
 
@@ -191,12 +195,34 @@ std::vector<Planner::Choice> Planner::equalLayers() {
   return out;
 }
 
-/// What exceeds least, of that which needs least memory and of equal layers.
+/// All layers in segments of equal length, as --remat=segments=N has them.
+std::vector<Planner::Choice> Planner::equalSegments() {
+  int64_t most = 0;
+  for (const PairChoices &pair : pairs)
+    most = std::max(most, pair.layers);
+  std::vector<Choice> out;
+  for (int64_t n = 1; n <= most; n += std::max<int64_t>(1, n / 4)) {
+    Choice &choice = out.emplace_back();
+    for (const PairChoices &pair : pairs) {
+      auto &runs = choice.plan.pairs.emplace_back();
+      int64_t segments = std::min(n, pair.layers);
+      for (int64_t i = 0; i < segments; ++i)
+        runs.push_back({segmentEnd(i + 1, segments, pair.layers) -
+                            segmentEnd(i, segments, pair.layers),
+                        OpSet(), true});
+    }
+  }
+  return out;
+}
+
+/// What exceeds least, of that which needs least memory, of equal segments and
+/// of equal layers.
 FailureOr<LeastMemory>
 Planner::lastResort(function_ref<int64_t(const StepBytes &)> excess) {
   std::vector<Choice> choices =
       options.allocator ? equalLayers() : std::vector<Choice>();
   choices.push_back(smallest());
+  llvm::append_range(choices, equalSegments());
   std::optional<LeastMemory> best;
   for (const Choice &choice : choices) {
     auto bytes = measureStep(module, choice.plan, options.allocator);

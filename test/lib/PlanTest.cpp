@@ -276,6 +276,11 @@ TEST(Csv, GapsAndHints) {
   Plan plan;
   plan.offsets = contents->offsets;
   EXPECT_EQ(writeCsv(contents->problem, &plan), text);
+  // An empty field is as none.
+  contents = readCsv("id,lower,upper,size,alignment,hint\na,0,1,8,,\n");
+  ASSERT_TRUE(bool(contents)) << contents.error().str();
+  EXPECT_EQ(contents->problem.buffers[0].alignment, 1);
+  EXPECT_EQ(contents->problem.buffers[0].hint, -1);
 }
 
 /// Damaged text is read or refused; what is read can be planned and printed.
