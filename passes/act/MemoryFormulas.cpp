@@ -203,8 +203,8 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   int64_t layers = program.runs[of].count;
   int64_t length = run >= 0 ? program.runs[run].count : 1;
   bool inFirst = slice == 0 && length > 1;
-  // So many slices at most are missing where all but those behind this moment
-  // are alive: far from both ends of a run that is its own matter.
+  // A number of slices goes with the number of layers where at most those are
+  // missing that this moment, near an end of its run, has not come to.
   bool early = inFirst || slice + 2 < length;
   bool grows = layers == 1 ? !inFirst && (kind.crosses || run != of)
                            : indices.areFirst() && count + (early ? 0 : 2) >= layers;

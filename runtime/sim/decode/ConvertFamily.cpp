@@ -216,11 +216,11 @@ template <class F> struct Narrow : WithConversion {
   uint16_t operator()(float a) const { return uint16_t(one(a)); }
   uint32_t operator()(float a, float b) const { return one(a) << 16 | one(b); }
 };
-template <class F> Handler narrowPair(bool plain) {
+template <class F> constexpr Handler narrowPair(bool plain) {
   return plain ? &map<NarrowPlain<F>, uint32_t, float, float>
                : &map<Narrow<F>, uint32_t, float, float>;
 }
-template <class F> Handler narrowOne(bool plain) {
+template <class F> constexpr Handler narrowOne(bool plain) {
   return plain ? &map<NarrowPlain<F>, uint16_t, float>
                : &map<Narrow<F>, uint16_t, float>;
 }
@@ -246,13 +246,13 @@ halvesByMachine(Context &c, const Instruction &i) {
   put(c, i.slots[0], results);
   return Step::Next;
 }
-template <> Handler narrowPair<F16>(bool plain) {
-  if (!plain)
-    return &map<Narrow<F16>, uint32_t, float, float>;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
-    return &map<NarrowPlain<F16>, uint32_t, float, float>;
-  return &halvesByMachine;
+Handler machineHalves() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")
+             ? &halvesByMachine
+             : nullptr;
 }
+#else
+Handler machineHalves() { return nullptr; }
 #endif
 
 struct ToNearestFloat : Plain {
@@ -469,8 +469,10 @@ void decodePair(Decoder &d, Conversion k) {
     d.fail("'" + d.tree().spelling() + "' takes .relu and .satfinite only");
   d.require(80, k.finite ? 81 : 70);
   bool plain = k.rounding == Rounding::Rn && !k.relu && !k.finite;
-  d.begin(k.to == Type::F16x2 ? narrowPair<F16>(plain)
-                              : narrowPair<BF16>(plain),
+  Handler machine = plain && k.to == Type::F16x2 ? machineHalves() : nullptr;
+  d.begin(machine               ? machine
+          : k.to == Type::F16x2 ? narrowPair<F16>(plain)
+                                : narrowPair<BF16>(plain),
           Class::Conversion);
   d.result(0, Type::B32);
   d.source(1, Type::F32);
