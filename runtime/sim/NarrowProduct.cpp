@@ -17,6 +17,9 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace act::runtime::sim {
 
@@ -25,6 +28,9 @@ namespace {
 // Exponents beyond those of any number: zero never wins the maximum, a special
 // always does, even times zero.
 constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
+// Products below 2^112 and units of at least 2^−126 (F ≤ 27): every term that
+// is not truncated to zero is a normal number in float, and so is the result.
+constexpr int leastExponent = -99, mostExponent = 110;
 
 #define ACT_INLINE static inline __attribute__((always_inline))
 
@@ -126,9 +132,7 @@ ACT_INLINE void addBlock(typename Vectors<W>::Floats &c,
                          const float *as, const int32_t *ae, unsigned m,
                          const float *bs, const int32_t *be, unsigned n) {
   using V = Vectors<W>;
-  // Products below 2^112 and units of at least 2^−126 (F ≤ 27): every term that
-  // is not truncated to zero is a normal number, and so is the result.
-  constexpr int least = -99, most = 110;
+  constexpr int least = leastExponent, most = mostExponent;
   typename V::Ints field, e;
   load(field, &c);
   field &= 0x7fffffff;
@@ -187,6 +191,10 @@ ACT_INLINE void addBlock(typename Vectors<W>::Floats &c,
   c = total * scale; // a power of two
 }
 
+bool sumsAreShort(const Accumulation &how) {
+  return int64_t(4 * how.block + 2) << how.fraction <= 1 << 30;
+}
+
 template <typename V> ACT_INLINE bool none(const V &odd) {
   int any = 0;
   for (unsigned i = 0; i < sizeof(V) / 4; ++i)
@@ -214,8 +222,16 @@ ACT_INLINE bool plainKernel(const Work &w) {
   return none(odd);
 }
 
-/// The same for the shape of mma, 8 rows and 16 columns, in whole blocks of L:
-/// with these known, columns of b stay in registers.
+/// Whether a product is of mma's shape, 8 rows and 16 columns, in whole blocks
+/// of 4 or 8 whose sums fit in an int32.
+bool isTile(const Work &w) {
+  const unsigned block = w.how.block;
+  return w.extent.m == 8 && w.extent.n == 16 && (block == 8 || block == 4) &&
+         w.extent.k % block == 0 && sumsAreShort(w.how);
+}
+
+/// The same for a tile, in blocks of L: with these known, columns of b stay in
+/// registers.
 template <Accumulation::Result R, unsigned L>
 ACT_INLINE bool plainTile(const Work &w) {
   using V = Vectors<16>;
@@ -347,13 +363,9 @@ template <Accumulation::Result R> ACT_INLINE void exactKernel(const Work &w) {
 }
 
 template <Accumulation::Result R> ACT_INLINE bool plainKernel(const Work &w) {
-  bool isShort = int64_t(4 * w.how.block + 2) << w.how.fraction <= 1 << 30;
-  if (isShort && w.extent.m == 8 && w.extent.n == 16) {
-    if (w.how.block == 8 && w.extent.k % 8 == 0)
-      return plainTile<R, 8>(w);
-    if (w.how.block == 4 && w.extent.k % 4 == 0)
-      return plainTile<R, 4>(w);
-  }
+  if (isTile(w))
+    return w.how.block == 8 ? plainTile<R, 8>(w) : plainTile<R, 4>(w);
+  const bool isShort = sumsAreShort(w.how);
   if (w.extent.n % 16)
     return isShort ? plainKernel<R, true, 8>(w) : plainKernel<R, false, 8>(w);
   return isShort ? plainKernel<R, true, 16>(w) : plainKernel<R, false, 16>(w);
@@ -414,6 +426,94 @@ void exact128(const Work &w, float *numbers, int32_t *exponents) {
 #if defined(__x86_64__)
 #define ACT_AVX2 __attribute__((target("avx2")))
 #define ACT_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq")))
+
+/// plainTile() with what AVX-512 has beyond vectors: conversions that truncate.
+/// Zero as an accumulator is of the least exponent here, and c's are watched
+/// for all rows together: the flag comes up where plainTile()'s does, and for
+/// some tiny numbers beside large ones, for which there was no need.
+template <Accumulation::Result R, unsigned L>
+ACT_AVX512 bool tile512(const Work &w) {
+  constexpr unsigned m = 8, n = 16;
+  const int F = w.how.fraction;
+  const unsigned k = w.extent.k;
+  uint32_t *const __restrict to = w.c;
+  const __m512i ones = _mm512_set1_epi32(-1);
+  // Of all terms' exponents, and of all c's: the largest, and the least but for
+  // those of zeros, which wrap around to large ones.
+  __m512i largestOfAll = _mm512_set1_epi32(leastExponent), leastTerm = ones,
+          leastC = ones;
+  for (unsigned first = 0; first < k; first += L) {
+    const float *const __restrict as = w.as + first * m;
+    const int32_t *const __restrict ae = w.ae + first * m;
+    __m512 bs[L];
+    __m512i be[L];
+    for (unsigned i = 0; i < L; ++i) {
+      bs[i] = _mm512_loadu_ps(w.bs + (first + i) * n);
+      be[i] = _mm512_loadu_si512(w.be + (first + i) * n);
+    }
+    for (unsigned row = 0; row < m; ++row) {
+      __m512i e = _mm512_add_epi32(be[0], _mm512_set1_epi32(ae[row]));
+      for (unsigned i = 1; i < L; ++i)
+        e = _mm512_max_epi32(
+            e, _mm512_add_epi32(be[i], _mm512_set1_epi32(ae[i * m + row])));
+      leastTerm = _mm512_min_epu32(
+          leastTerm, _mm512_add_epi32(e, _mm512_set1_epi32(special)));
+      const __m512 c = _mm512_loadu_ps(to + row * n);
+      const __m512i size = _mm512_slli_epi32(_mm512_castps_si512(c), 1);
+      leastC = _mm512_min_epu32(leastC, _mm512_add_epi32(size, ones));
+      e = _mm512_max_epi32(e, _mm512_sub_epi32(_mm512_srli_epi32(size, 24),
+                                               _mm512_set1_epi32(127)));
+      e = _mm512_max_epi32(e, _mm512_set1_epi32(leastExponent));
+      largestOfAll = _mm512_max_epi32(largestOfAll, e);
+      const __m512i power = _mm512_sub_epi32(_mm512_set1_epi32((F + 127) << 23),
+                                             _mm512_slli_epi32(e, 23));
+      const __m512 scale = _mm512_castsi512_ps(power);
+      __m512i sum = _mm512_cvttps_epi32(_mm512_mul_ps(c, scale));
+      for (unsigned i = 0; i < L; ++i)
+        sum = _mm512_add_epi32(
+            sum,
+            _mm512_cvttps_epi32(_mm512_mul_ps(
+                _mm512_mul_ps(bs[i], _mm512_set1_ps(as[i * m + row])), scale)));
+      __m512 total;
+      if constexpr (R == Accumulation::RnF32)
+        total = _mm512_cvtepi32_ps(sum);
+      else
+        total = _mm512_cvt_roundepi32_ps(sum, _MM_FROUND_TO_ZERO |
+                                                  _MM_FROUND_NO_EXC);
+      if constexpr (R == Accumulation::Rz13)
+        total = _mm512_castsi512_ps(_mm512_and_epi32(
+            _mm512_castps_si512(total), _mm512_set1_epi32(~0x3ff)));
+      // 1 / scale
+      const __m512i back =
+          _mm512_sub_epi32(_mm512_set1_epi32(254 << 23), power);
+      _mm512_storeu_ps(to + row * n,
+                       _mm512_mul_ps(total, _mm512_castsi512_ps(back)));
+    }
+  }
+  return _mm512_reduce_max_epi32(largestOfAll) <= mostExponent &&
+         _mm512_reduce_min_epu32(leastTerm) >=
+             unsigned(special + leastExponent) &&
+         _mm512_reduce_min_epu32(leastC) >= unsigned(leastExponent + 127) << 24;
+}
+
+ACT_AVX512 bool anyTile512(const Work &w) {
+  const bool eight = w.how.block == 8;
+  switch (w.how.result) {
+  case Accumulation::RzF32:
+    return eight ? tile512<Accumulation::RzF32, 8>(w)
+                 : tile512<Accumulation::RzF32, 4>(w);
+  case Accumulation::Rz13:
+    return eight ? tile512<Accumulation::Rz13, 8>(w)
+                 : tile512<Accumulation::Rz13, 4>(w);
+  case Accumulation::RnF32:
+    return eight ? tile512<Accumulation::RnF32, 8>(w)
+                 : tile512<Accumulation::RnF32, 4>(w);
+  case Accumulation::RnF16:
+    return false;
+  }
+  return false;
+}
+
 ACT_AVX2 void apart256(Element type, const uint32_t *codes, size_t count,
                        float *numbers, int32_t *exponents) {
   takeApart<true>(type, codes, count, numbers, exponents);
@@ -426,7 +526,9 @@ ACT_AVX512 void apart512(Element type, const uint32_t *codes, size_t count,
                          float *numbers, int32_t *exponents) {
   takeApart<true>(type, codes, count, numbers, exponents);
 }
-ACT_AVX512 bool plain512(const Work &w) { return anyPlainKernel(w); }
+ACT_AVX512 bool plain512(const Work &w) {
+  return isTile(w) ? anyTile512(w) : anyPlainKernel(w);
+}
 ACT_AVX512 void exact512(const Work &w, float *numbers, int32_t *exponents) {
   anyExactKernel(w, numbers, exponents);
 }

@@ -22,8 +22,9 @@ bool isAsync(uint8_t m) { return m >> 3 & 1; }
 bool isObject(uint8_t m) { return m >> 4 & 1; }
 
 // Of packed epochs: the agent, and the group of 32 that it is in.
+constexpr unsigned groupShift = tickBits + 5, ctaShift = tickBits + agentBits;
 uint64_t agentOf(uint64_t epoch) { return epoch >> tickBits; }
-uint64_t groupOf(uint64_t epoch) { return epoch >> (tickBits + 5); }
+uint64_t groupOf(uint64_t epoch) { return epoch >> groupShift; }
 uint32_t laneOf(uint64_t epoch) { return agentOf(epoch) & 31; }
 uint64_t ofLane(uint64_t epoch, unsigned lane) {
   return epoch + (uint64_t(lane) << tickBits);
@@ -32,25 +33,75 @@ uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 
 } // namespace
 
-// Agents go by groups of 32, as lanes of a warp do: a group's lanes that read
-// alike at the same tick are one reader.
+// Agents go by groups of 32, as lanes of a warp do. Groups of which the same
+// lanes read alike at the same tick are one reader where they are of the same
+// eight: neighbours in a CTA, or the same group of neighbouring CTAs.
 struct Shadow::Reader {
-  uint64_t key;   // the packed epoch of the group's first agent, whose low five
-                  // bits are 0: there stands the manner
-  uint32_t lanes; // of the group; 0: nobody
-  uint32_t site;
+  uint64_t key; // the packed epoch of the first agent of the first of the
+                // eight; the manner stands where its lane would
+  uint32_t lanes;                                    // of each group; 0: nobody
+  uint32_t site : siteBits, ofCtas : 1, members : 8; // a bit per group
+
   Reader() = default;
+  /// Of the group of an agent, whose packed epoch is given.
   Reader(uint64_t epoch, uint32_t lanes, uint32_t site, uint8_t manner)
-      : key(epoch | uint64_t(manner) << tickBits), lanes(lanes), site(site) {}
-  uint64_t epoch() const { return key & ~(uint64_t(31) << tickBits); }
+      : key((epoch & ~(uint64_t(255) << tickBits)) | uint64_t(manner)
+                                                         << tickBits),
+        lanes(lanes), site(site), ofCtas(0),
+        members(1u << (groupOf(epoch) & 7)) {}
   uint8_t manner() const { return key >> tickBits & 31; }
+  /// The bit in `members` of the group of an agent; 0: it is not of the eight.
+  uint32_t bitOf(uint64_t epoch) const {
+    const uint64_t apart = groupOf(key ^ epoch);
+    if (ofCtas)
+      return apart & ~eightCtas ? 0 : 1u << (epoch >> ctaShift & 7);
+    return apart & ~uint64_t(7) ? 0 : 1u << (groupOf(epoch) & 7);
+  }
+  bool has(uint64_t epoch) const {
+    return (members & bitOf(epoch)) && lanes >> laneOf(epoch) & 1;
+  }
+  /// The same instruction at the same tick.
+  bool isAlike(const Reader &r) const {
+    constexpr uint64_t tickAndManner = (uint64_t(1) << groupShift) - 1;
+    return !((key ^ r.key) & tickAndManner) && site == r.site;
+  }
+  /// Takes in r, the reader of the group of an agent, if it can.
+  bool join(const Reader &r, uint64_t epoch) {
+    if (lanes != r.lanes || !isAlike(r))
+      return false;
+    if (uint32_t bit = bitOf(epoch)) {
+      members |= bit;
+      return true;
+    }
+    if (ofCtas || members & (members - 1))
+      return false;
+    uint64_t group = uint64_t(__builtin_ctz(members)) << groupShift;
+    if (groupOf((key + group) ^ epoch) & ~eightCtas)
+      return false;
+    members = 1u << (key >> ctaShift & 7) | 1u << (epoch >> ctaShift & 7);
+    key = (key + group) & ~(uint64_t(7) << ctaShift);
+    ofCtas = 1;
+    return true;
+  }
+  /// Calls of(packed epoch of its first agent) for every group; stops at false.
+  template <typename Of> bool eachGroup(const Of &of) const {
+    const uint64_t first = key & ~(uint64_t(31) << tickBits);
+    const unsigned shift = ofCtas ? ctaShift : groupShift;
+    for (uint32_t left = members; left; left &= left - 1)
+      if (!of(first + (uint64_t(__builtin_ctz(left)) << shift)))
+        return false;
+    return true;
+  }
+
+private:
+  static constexpr uint64_t eightCtas = uint64_t(7) << (ctaShift - groupShift);
 };
 
 // Two in a line of the cache: every access of every lane looks at some.
 struct alignas(32) Shadow::Cell {
   uint64_t write; // packed epoch, 0: never written in this launch
   Reader reader;  // the only one; unused with a list
-  uint32_t writeSite : 32 - mannerBits, writeManner : mannerBits;
+  uint32_t writeSite : siteBits, writeManner : mannerBits;
   uint32_t more; // index + 1 into Table::lists, or into Table::splits
 
   static constexpr uint32_t isSplit = 1u << 31;
@@ -203,7 +254,9 @@ struct Shadow::Table {
       }
     return is(cell);
   }
-  void addReader(Cell &cell, Reader r);
+  /// r: the reader of the group of the agent whose packed epoch is given.
+  void addReader(Cell &cell, const Reader &r, uint64_t epoch);
+  static void addToList(List &readers, Reader r, uint64_t epoch);
   void write(Cell &cell, uint64_t epoch, uint32_t site, uint8_t manner) {
     dropList(cell);
     cell.reader.lanes = 0;
@@ -213,46 +266,66 @@ struct Shadow::Table {
   }
 };
 
-void Shadow::Table::addReader(Cell &cell, Reader r) {
-  // The same thread: its later read stands for the earlier, unless that was
-  // weak and this one is not.
-  bool anyManner = !isStrong(r.manner());
+// The same thread's later read stands for its earlier, unless that was weak and
+// this one is not.
+inline void Shadow::Table::addReader(Cell &cell, const Reader &r,
+                                     uint64_t epoch) {
   if (!cell.list()) {
     Reader &only = cell.reader;
-    if (!only.lanes ||
-        (groupOf(only.key) == groupOf(r.key) && !(only.lanes & ~r.lanes) &&
-         (anyManner || isStrong(only.manner())))) {
+    if (!only.lanes) {
       only = r;
       return;
     }
-    if (only.key == r.key && only.site == r.site) {
-      only.lanes |= r.lanes;
+    if (only.join(r, epoch))
       return;
+    if (only.members == only.bitOf(epoch)) {
+      if (only.isAlike(r)) {
+        only.lanes |= r.lanes;
+        return;
+      }
+      if (!(only.lanes & ~r.lanes) &&
+          (!isStrong(r.manner()) || isStrong(only.manner()))) {
+        only = r;
+        return;
+      }
     }
     cell.more = newList();
     list(cell.more).add(only);
   }
-  List &readers = list(cell.more);
+  addToList(list(cell.more), r, epoch);
+}
+
+void Shadow::Table::addToList(List &readers, Reader r, uint64_t epoch) {
   Reader *place = nullptr;
-  uint32_t lanes = r.lanes;
   for (size_t i = 0; i < readers.count; ++i) {
     Reader &other = readers.at(i);
-    if (groupOf(other.key) != groupOf(r.key))
+    if (!other.lanes) {
+      place = &other;
       continue;
-    if (anyManner || isStrong(other.manner())) {
-      if (other.key == r.key && other.site == r.site)
-        lanes |= other.lanes;
-      other.lanes &= ~lanes;
-      if (!other.lanes)
-        place = &other;
+    }
+    const uint32_t bit = other.bitOf(epoch);
+    if (!(other.members & bit) ||
+        (isStrong(r.manner()) && !isStrong(other.manner())))
+      continue;
+    if (other.members == bit && other.isAlike(r))
+      r.lanes |= other.lanes;
+    if (!(other.lanes & ~r.lanes))
+      other.members &= ~bit;
+    else if (other.members == bit)
+      other.lanes &= ~r.lanes;
+    // Else the earlier read stands beside the later, which does no harm.
+    if (!other.members) {
+      other.lanes = 0;
+      place = &other;
     }
   }
-  Reader whole = r;
-  whole.lanes = lanes;
+  for (size_t i = 0; i < readers.count; ++i)
+    if (readers.at(i).join(r, epoch))
+      return;
   if (place)
-    *place = whole;
+    *place = r;
   else
-    readers.add(whole);
+    readers.add(r);
 }
 
 void Shadow::judge(Table &table, Cell &cell, const Observer &by,
@@ -287,18 +360,19 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     race(cell.write, cell.writeSite, cell.writeManner, true);
   uint64_t self = pack(by.self);
   if (!m.write) {
-    uint32_t lane = laneOf(self);
-    table.addReader(cell, {self - (uint64_t(lane) << tickBits), 1u << lane,
-                           by.site, encode(m)});
+    table.addReader(cell, {self, 1u << laneOf(self), by.site, encode(m)}, self);
     return;
   }
   auto raceWithReader = [&](const Reader &r) {
     // The writer's warp read it as one: Triton loads with all lanes and writes
     // back with one. A load is served for all its lanes before what follows.
-    if (groupOf(r.key) == groupOf(self) && r.lanes >> laneOf(self) & 1)
-      return;
-    for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
-      race(ofLane(r.epoch(), __builtin_ctz(lanes)), r.site, r.manner(), false);
+    const bool own = r.has(self);
+    r.eachGroup([&](uint64_t first) {
+      if (!own || groupOf(first) != groupOf(self))
+        for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1)
+          race(ofLane(first, __builtin_ctz(lanes)), r.site, r.manner(), false);
+      return true;
+    });
   };
   if (cell.list()) {
     const Table::List &readers = table.list(cell.more);
@@ -384,8 +458,10 @@ struct Shadow::Sure {
            lanes == 1u << laneOf(cell.write);
   }
   bool afterReader(const Reader &r, uint32_t lanes) {
-    return !r.lanes || knows(r.key) ||
-           (ownFirst && groupOf(r.key) == groupOf(self) && !(r.lanes & ~lanes));
+    return !r.lanes || r.eachGroup([&](uint64_t first) {
+      return knows(first) || (ownFirst && groupOf(first) == groupOf(self) &&
+                              !(r.lanes & ~lanes));
+    });
   }
   // A single lane may write it.
   bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
@@ -414,8 +490,8 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
   };
   auto go = [&](Cell &cell, uint64_t) {
     if (!write)
-      return table.addReader(cell,
-                             {sure.self, lanes, sure.by.site, sure.manner});
+      return table.addReader(
+          cell, {sure.self, lanes, sure.by.site, sure.manner}, sure.self);
     table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
                 sure.by.site, sure.manner);
   };
@@ -447,7 +523,8 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
   if (!sure.by.manner.write) {
     if ((bits & all) != all || !sure.afterWrite(cell, lanes))
       return false;
-    table.addReader(cell, {sure.self, lanes, sure.by.site, sure.manner});
+    table.addReader(cell, {sure.self, lanes, sure.by.site, sure.manner},
+                    sure.self);
     return true;
   }
   if (lanes & (lanes - 1) || !sure.afterAll(table, cell, lanes))

@@ -10,10 +10,10 @@
 //
 //     write   epoch of the last write, and how it was made (plain, or atomic
 //             with a scope; through the generic or the async proxy)
-//     reads   the epochs of reads since, one, or a list; lanes of a warp that
-//             read at the same tick are one entry. Lists keep the last
-//             maximumReaders: whoever writes after more unordered readers than
-//             that is judged by those.
+//     reads   the epochs of reads since, one, or a list; up to eight warps of
+//             which the same lanes read at the same tick are one entry. Lists
+//             keep the last maximumReaders: whoever writes after more unordered
+//             readers than that is judged by those.
 //
 // Conflicting accesses are a race unless the earlier is known to the later
 // one's agent, or both are atomic (strong, each in the other's scope). The
@@ -28,6 +28,9 @@
 #include <vector>
 
 namespace act::runtime::sim {
+
+/// Of the index of an instruction, as accesses are remembered with it.
+constexpr unsigned siteBits = 23;
 
 enum class Scope : uint8_t { Cta, Cluster, Gpu, System };
 

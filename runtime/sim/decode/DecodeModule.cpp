@@ -3,6 +3,7 @@
 // A tree becomes a Program: variables of functions get their places, then each
 // instruction its handler.
 #include "runtime/sim/CtaOrder.h"
+#include "runtime/sim/Shadow.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/RegisterPressure.h"
@@ -168,6 +169,10 @@ struct ProgramDecoder {
   }
 
   Status decodeFunction(const ptx::Function &f, FunctionCode &code) {
+    constexpr size_t most = size_t(1) << siteBits;
+    if (program.sites.size() + f.instructions.size() >= most)
+      return at(f.location, "more than " + std::to_string(most - 1) +
+                                " instructions in a module");
     FrameLayout layout(f);
     Decoder d;
     d.owner = &f;

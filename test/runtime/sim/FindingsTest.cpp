@@ -90,6 +90,49 @@ const Case cases[] = {
      "xor.b32 %j, %t, 16; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
      "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
      {1, 32}},
+    // ---- readers that are remembered together
+    {"all of eight warps' readers are awaited",
+     "",
+     "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [%s], 7; bar.sync 0;"
+     "ld.shared.u32 %k, [%s]; bar.sync 0; @%p st.shared.u32 [%s], %k;",
+     {1, 256}},
+    {"one of eight warps' readers is not awaited",
+     "race",
+     "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [%s], 7; bar.sync 0;"
+     "ld.shared.u32 %k, [%s]; setp.lt.u32 %q, %t, 224;"
+     "@%q bar.sync 1, 224; @%p st.shared.u32 [%s], %k;",
+     {1, 256}},
+    {"of eight warps four read again and are awaited",
+     "",
+     "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [%s], 7; bar.sync 0;"
+     "ld.shared.u32 %k, [%s]; bar.sync 0; setp.lt.u32 %q, %t, 128;"
+     "@%q ld.shared.u32 %j, [%s]; @%q bar.sync 1, 128;"
+     "@%p st.shared.u32 [%s], %k;",
+     {1, 256}},
+    {"of eight warps five read again and four are awaited",
+     "race",
+     "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [%s], 7; bar.sync 0;"
+     "ld.shared.u32 %k, [%s]; bar.sync 0; setp.lt.u32 %q, %t, 160;"
+     "@%q ld.shared.u32 %j, [%s]; setp.lt.u32 %q, %t, 128;"
+     "@%q bar.sync 1, 128; @%p st.shared.u32 [%s], %k;",
+     {1, 256}},
+    {"half of a warp's lanes read again, all are awaited by half",
+     "race",
+     "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [%s], 7; bar.sync 0;"
+     "ld.shared.u32 %k, [%s]; setp.lt.u32 %q, %t, 16;"
+     "@%q ld.shared.u32 %j, [%s]; @%q bar.warp.sync 0xffff;"
+     "@%p st.shared.u32 [%s], %k;",
+     {1, 64}},
+    {"one CTA writes what eight read",
+     "race",
+     "ld.global.u32 %k, [%a]; setp.eq.u32 %p, %b, 5;"
+     "setp.eq.and.u32 %p, %t, 0, %p; @%p st.global.u32 [%a], %k;",
+     {8, 32}},
+    {"each CTA writes what it alone read",
+     "",
+     "mul.wide.u32 %x, %b, 4; add.s64 %x, %x, %a; ld.global.u32 %k, [%x];"
+     "bar.sync 0; setp.eq.u32 %p, %t, 0; @%p st.global.u32 [%x], %k;",
+     {8, 32}},
     {"neighbouring bytes",
      "",
      "add.s32 %i, %t, %s; st.shared.u8 [%i], %t; bar.sync 0;"

@@ -278,6 +278,8 @@ uint32_t drawn(Random &r, Element type, int kind) {
   if (r.below(16) == 0)
     return 0;
   float near = float(int(r.below(4001)) - 2000) / 512;
+  if (near == 0) // has no exponent to add to
+    return 0;
   if (kind >= 2 && (type == Element::BF16 || type == Element::TF32)) {
     near = std::ldexp(near, int(u % 30) + (kind == 2 ? -65 : 34));
     return type == Element::BF16 ? toBFloat(near) : f32(near);
@@ -320,7 +322,7 @@ TEST(TensorCore, IsTheModelBitForBit) {
       if (half && (k.type == Element::BF16 || k.type == Element::TF32))
         continue;
       Accumulation how = accumulationOf(k.sm, k.unit, k.type, half);
-      for (unsigned round = 0; round < 160; ++round) {
+      for (unsigned round = 0; round < 320; ++round) {
         const unsigned m = round / 8 % 2 ? 16 : 8, n = round / 4 % 2 ? 16 : 8;
         std::vector<uint32_t> a(m * k.k), b(k.k * n), c(m * n);
         for (uint32_t &v : a)
@@ -335,14 +337,19 @@ TEST(TensorCore, IsTheModelBitForBit) {
           std::fill(a.begin(), a.end(), code);
           std::fill(b.begin(), b.end(), code);
         }
+        if (round % 5 == 2) // rows whose result is the accumulator
+          for (size_t i = 0; i < a.size(); ++i)
+            a[i] = i % m < m / 2 ? 0 : a[i];
         for (uint32_t &v : c) {
+          if (random.below(4) == 0)
+            continue; // zero
           float near = float(int(random.below(4001)) - 2000) / 512;
           v = half
                   ? toHalf(near)
                   : f32(near * std::ldexp(1.0f, int(random.below(40)) - 30 -
                                                     (round % 4 == 2 ? 90 : 0)));
         }
-        if (round >= 80) { // what a seed may draw
+        if (round >= 160) { // what a seed may draw
           how = drawAccumulation(random, k.k, half);
           how.order = 0;
         }
