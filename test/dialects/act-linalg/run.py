@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD [plain|host|blocks] [NAME] [--seeds N] [--target sm_80,sm_89]: values of
+"""run.py BUILD [plain|host|blocks] [NAME] [--seeds N] [--target sm_80,sm_89] [-j N]: values of
 every act op by its linalg form, compiled by upstream's passes, as host kernels, or as
 PTX from blocks.
 
 NAME selects the cases whose name contains it. KEEP=DIR keeps the intermediate
 files. As PTX, each case runs on each target under N scheduling seeds, without a
-finding of the simulator and with the same bits each time:
+finding of the simulator, N cases at once; the same bits each time, but of products,
+whose sums a seed draws:
 
-    run.py BUILD blocks --seeds 20 --target sm_80,sm_89
+    run.py BUILD blocks --seeds 20 --target sm_80,sm_89 -j 2
 """
 import argparse
 import pathlib
@@ -33,5 +34,6 @@ if __name__ == "__main__":
     parser.add_argument("name", nargs="?")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--target", default="sm_80")
+    parser.add_argument("-j", type=int, default=1)
     o = parser.parse_args()
-    sys.exit(harness.run(cases, o.build / "bin/act-lower-linalg", o.backend, o.name, o.seeds, o.target.split(",")))
+    sys.exit(harness.run(cases, o.build / "bin/act-lower-linalg", o.backend, o.name, o.seeds, o.target.split(","), o.j))
