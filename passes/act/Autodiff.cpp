@@ -393,6 +393,29 @@ LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
   return success();
 }
 
+/// Makes views that are read behind `boundary` again there, as layers do: what
+/// crosses it is what they look at.
+void replayViews(Block &block, Operation *boundary) {
+  for (Operation *op = boundary->getPrevNode(); op; op = op->getPrevNode()) {
+    auto costed = dyn_cast<CostOpInterface>(op);
+    if (isa<KeptOp>(op) || !costed || costed.getCostClass() != CostClass::View)
+      continue;
+    auto isBehind = [&](OpOperand &use) {
+      Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+      return boundary->isBeforeInBlock(user) &&
+             !user->hasTrait<OpTrait::IsTerminator>();
+    };
+    Operation *first = nullptr;
+    for (OpOperand &use : op->getUses())
+      if (isBehind(use)) {
+        Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+        first = first && first->isBeforeInBlock(user) ? first : user;
+      }
+    if (first)
+      op->replaceUsesWithIf(OpBuilder(first).clone(*op), isBehind);
+  }
+}
+
 LogicalResult Differentiator::run() {
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
@@ -427,8 +450,6 @@ LogicalResult Differentiator::run() {
     DenseSet<Value> active = body.active;
     for (Value r : repeat.getResults())
       body.active.erase(r);
-    Block::iterator at = before ? std::next(before->getIterator()) : block.begin();
-    (void)at;
     if (failed(repeatForward(repeat, active)))
       return failure();
     Operation *fwd = before ? before->getNextNode() : &block.front();
@@ -464,6 +485,7 @@ LogicalResult Differentiator::run() {
             return backward->isBeforeInBlock(
                 block.findAncestorOpInBlock(*use.getOwner()));
           });
+  replayViews(block, backward);
   return success();
 }
 

@@ -135,13 +135,11 @@ private:
       boundary = phase;
     if (!boundary)
       return;
-    bool moves = policy.kind == RematPolicy::Offload;
     SmallVector<Value> crossing;
     for (Operation &op : block) {
       if (!op.isBeforeInBlock(boundary))
         break;
-      // What is read in another shape is moved in that.
-      if (isReplayed(&op) && !(moves && isa<ReshapeOp>(op)))
+      if (isReplayed(&op))
         continue;
       for (Value r : op.getResults())
         if (llvm::any_of(r.getUsers(), [&](Operation *u) {
@@ -149,7 +147,7 @@ private:
             }))
           crossing.push_back(r);
     }
-    if (moves)
+    if (policy.kind == RematPolicy::Offload)
       return offloadAcross(boundary, crossing);
     DenseSet<Operation *> chosen;
     for (Operation *op : selectCheap(crossing, block))
