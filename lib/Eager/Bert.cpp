@@ -94,7 +94,8 @@ std::pair<Tensor, Tensor> attention(const Context &c, const Layer &w,
 }
 
 Tensor bertLayer(const Context &c, const Layer &w, const Tensor &x) {
-  auto [attended, weights] = attention(c, w, x);
+  auto [attended, weights] = runAttention(
+      c, x, [&c, w](const Tensor &given) { return attention(c, w, given); });
   Tensor intermediate;
   {
     Tensor up = dense(attended, w.up);

@@ -75,7 +75,10 @@ Tensor block(const Context &c, const Layer &w, const Tensor &x,
              const Tensor &mask) {
   Tensor residual = x;
   Tensor hidden = layerNorm(x, w.norm1, w.norm1Bias);
-  auto [attended, weights] = attention(c, w, hidden, mask);
+  auto [attended, weights] =
+      runAttention(c, hidden, [&c, w, mask](const Tensor &given) {
+        return attention(c, w, given, mask);
+      });
   hidden = add(attended, residual);
   residual = hidden;
   hidden = layerNorm(hidden, w.norm2, w.norm2Bias);

@@ -110,10 +110,14 @@ Tensor mlp(const Context &c, const Layer &w, const Tensor &x) {
 }
 
 Tensor decoderLayer(const Context &c, const Layer &w, const Tensor &x,
-                    const Tensor &mask, const Tensor &cos, const Tensor &sin) {
+                    const Tensor &mask, const Tensor &cos, const Tensor &sin,
+                    const Tensor &positions) {
   Tensor residual = x;
   Tensor hidden = rmsNorm(x, w.inputNorm);
-  auto [attended, weights] = attention(c, w, hidden, mask, cos, sin);
+  auto [attended, weights] = runAttention(
+      c, hidden, [&c, w, mask, cos, sin, positions](const Tensor &given) {
+        return attention(c, w, given, mask, cos, sin);
+      });
   hidden = attended;
   attended = Tensor();
   hidden = add(residual, hidden);
@@ -216,7 +220,7 @@ Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
   auto layer = [&, cos = cos, sin = sin](int i) -> Function {
     return [&c, layers, i, mask = i >= windowFrom ? windowMask : mask, cos, sin,
             positions](const Tensors &given) {
-      return decoderLayer(c, (*layers)[i], given[0], mask, cos, sin);
+      return decoderLayer(c, (*layers)[i], given[0], mask, cos, sin, positions);
     };
   };
   hidden = runLayers(c, hidden, {}, layer);

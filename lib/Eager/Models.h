@@ -47,6 +47,13 @@ Tensor activation(const Context &c, const Tensor &x);
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
                  const std::function<Function(int)> &bind);
 
+/// An attention module's results, of which the second may be null: `module` of
+/// `hidden`, checkpointed if the options say so. It is kept then, with what it
+/// holds.
+std::pair<Tensor, Tensor> runAttention(
+    const Context &c, const Tensor &hidden,
+    const std::function<std::pair<Tensor, Tensor>(const Tensor &)> &module);
+
 Tensor llamaLoss(const Context &c);
 Tensor gpt2Loss(const Context &c);
 Tensor bertLoss(const Context &c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the models share: masks, attention, loss, and how layers are run.
 #include "lib/Eager/Models.h"
+#include <utility>
 
 namespace act::eager {
 
@@ -196,6 +197,20 @@ Tensor causalLoss(const Context &c, Tensor logits, const Tensor &given) {
   return crossEntropy(logits, shifted);
 }
 
+namespace {
+/// What is allocated meanwhile is of that layer; a recomputation may end early.
+class InLayer {
+public:
+  explicit InLayer(int layer)
+      : around(std::exchange(session->log->layer, layer)) {}
+  ~InLayer() { session->log->layer = around; }
+  InLayer(const InLayer &) = delete;
+
+private:
+  int around;
+};
+} // namespace
+
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
                  const std::function<Function(int)> &bind) {
   auto arguments = [&](const Tensor &x) {
@@ -206,10 +221,8 @@ Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
   int count = c.model.config.layers;
   auto numbered = [&](int i) -> Function {
     return [i, run = bind(i)](const Tensors &given) {
-      session->log->layer = i;
-      Tensor out = run(given);
-      session->log->layer = -1;
-      return out;
+      InLayer in(i);
+      return run(given);
     };
   };
   if (c.options.segments.empty()) {
@@ -229,11 +242,22 @@ Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
       return now[0];
     };
     // The node of a reentrant checkpoint counts as of its first layer.
-    session->log->layer = at - int(layers.size());
+    InLayer in(at - int(layers.size()));
     hidden = checkpoint(run, arguments(hidden), c.options.reentrant);
-    session->log->layer = -1;
   }
   return hidden;
+}
+
+std::pair<Tensor, Tensor> runAttention(
+    const Context &c, const Tensor &hidden,
+    const std::function<std::pair<Tensor, Tensor>(const Tensor &)> &module) {
+  if (!c.options.checkpointAttention)
+    return module(hidden);
+  Function first = [module, layer = session->log->layer](const Tensors &given) {
+    InLayer in(layer);
+    return module(given[0]).first;
+  };
+  return {checkpoint(first, {hidden}, c.options.reentrant), Tensor()};
 }
 
 } // namespace act::eager

@@ -129,7 +129,10 @@ std::string whatIf(const MemoryReport &r) {
     return "";
   const WhatIf &w = *r.whatIf;
   bool reserved = !w.allocator.empty();
-  std::string head, body;
+  std::string head, body, steps;
+  for (const LargestFit &l : w.policies.front().largest)
+    if (l.step > 1)
+      steps += fmt::format(", {} in steps of {}", escaped(l.letter), l.step);
   for (const LargestFit &l : w.policies.front().largest)
     head += "<th class=\"number\">" +
             std::string(l.letter == "b" ? "largest " : "longest ") +
@@ -149,7 +152,7 @@ std::string whatIf(const MemoryReport &r) {
   return "<section id=\"what-if\"><h2>What fits on a card of " +
          humanBytes(w.deviceBytes) + "</h2>" +
          (w.along.empty() ? "" : toSvg(w)) +
-         "<p class=\"hint\">One letter changed at a time. " +
+         "<p class=\"hint\">One letter changed at a time" + steps + ". " +
          (reserved ? "Reserved is what " + escaped(w.allocator) +
                          " would take of a card of any size."
                    : "The total peak has parameters, gradients and the "

@@ -133,11 +133,14 @@ std::string totals(const MemoryReport &r) {
     const Offload &o = *r.offload;
     add("arena on the host", o.arenaBytes, "");
     add("moved there and back", o.movedBytes,
-        fmt::format("{:.3f} ms at {:.4g} GB/s, {}", 1e3 * o.copySeconds,
-                    o.linkBytesPerSecond / 1e9,
-                    o.hidden() ? std::string("hidden behind compute")
-                               : fmt::format("{:.3f} ms of it not hidden behind {:.3f} ms of compute",
-                                             1e3 * o.waitSeconds, 1e3 * o.computeSeconds)));
+        fmt::format(
+            "{:.3f} ms at {:.4g} GB/s, {}", 1e3 * o.copySeconds,
+            o.linkBytesPerSecond / 1e9,
+            o.hidden()
+                ? std::string("hidden behind compute")
+                : fmt::format(
+                      "{:.3f} ms of it not hidden behind {:.3f} ms of compute",
+                      1e3 * o.waitSeconds, 1e3 * o.computeSeconds)));
   }
   add("parameters", r.parametersBytes, "");
   add("parameter gradients", r.gradientsBytes, "");
@@ -429,8 +432,9 @@ std::string whatIfText(const MemoryReport &r) {
   std::string others;
   for (const LargestFit &l : policies.front().largest)
     if (auto it = r.letters.find(l.letter); it != r.letters.end())
-      others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", l.letter,
-                            it->second);
+      others += fmt::format(
+          "{}{} = {}{}", others.empty() ? "" : ", ", l.letter, it->second,
+          l.step > 1 ? fmt::format(" (in steps of {})", l.step) : "");
   return fmt::format("\nWhat fits on a card of {} bytes ({}), one letter "
                      "changed of {}{}\n",
                      exact(r.whatIf->deviceBytes),

@@ -314,13 +314,15 @@ FailureOr<std::vector<int64_t>> torchSegments(ModuleOp module) {
   auto policy = parseRematPolicy(attr ? attr.getValue().str() : "none");
   if (!policy)
     return module.emitError() << policy.error().str();
-  if (policy->kind == RematPolicy::None)
+  if (policy->kind == RematPolicy::None ||
+      policy->kind == RematPolicy::Attention)
     return ends;
-  if (policy->kind != RematPolicy::Layer && policy->kind != RematPolicy::Segments)
-    return module.emitError()
-           << "view torch: places checkpoints for the policies none, layer, "
-              "sqrt and segments=N, not for '"
-           << attr.getValue() << "'";
+  if (policy->kind != RematPolicy::Layer &&
+      policy->kind != RematPolicy::Segments)
+    return module.emitError() << "view torch: places checkpoints for the "
+                                 "policies none, attention, "
+                                 "layer, sqrt and segments=N, not for '"
+                              << attr.getValue() << "'";
   int64_t from = 0;
   for (RepeatOp r : forwardOf(module).getOps<RepeatOp>()) {
     int64_t count = r.getCount();
@@ -352,6 +354,8 @@ FailureOr<eager::Options> torchOptions(ModuleOp module, StringRef attention,
   if (failed(segments))
     return failure();
   options.segments = *segments;
+  auto policy = module->getAttrOfType<StringAttr>("act.remat");
+  options.checkpointAttention = policy && policy.getValue() == "attention";
   return options;
 }
 

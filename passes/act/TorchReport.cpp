@@ -125,7 +125,7 @@ void Describer::notes() {
   std::string what = std::string("PyTorch eager, transformers' ") +
                      std::string(hf::name(model.config.family)) +
                      ", attention " + eager::name(options.attention);
-  if (!options.segments.empty())
+  if (!options.segments.empty() || options.checkpointAttention)
     what += options.reentrant ? ", reentrant checkpoints"
                               : ", non-reentrant checkpoints";
   out.notes.push_back(what);

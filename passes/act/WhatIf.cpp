@@ -42,12 +42,14 @@ private:
   int64_t fixed = 0;          // parameters and what stays beside them
 };
 
-/// So many tokens that a fused loss is of several chunks: with one, the formula is
-/// that of one chunk of any size.
+/// So many tokens that a fused loss is of several chunks: with one, the formula
+/// is that of one chunk of any size.
 LogicalResult Sized::enlarge(ModuleOp copy) const {
   constexpr int64_t enough = 4096;
   auto sizes = givenSizes(copy);
-  auto size = [&](const char *letter) { return sizes.count(letter) ? sizes[letter] : 1; };
+  auto size = [&](const char *letter) {
+    return sizes.count(letter) ? sizes[letter] : 1;
+  };
   int64_t tokens = size("b") * size("s") * size("t");
   if (tokens >= enough)
     return success();
@@ -85,11 +87,13 @@ FailureOr<Sized> Sized::make(ModuleOp module, const WhatIfQuestion &question) {
   for (auto *list : {&program->inputs, &program->outputs})
     for (const FlatPort &port : *list)
       out.ports += bytesInLetters(cast<RankedTensorType>(port.type));
-  out.fixed = persistentBytes(*copy, *program) - report->inputsBytes - report->outputsBytes;
+  out.fixed = persistentBytes(*copy, *program) - report->inputsBytes -
+              report->outputsBytes;
   return std::move(out);
 }
 
-std::optional<int64_t> Sized::formula(const std::string &letter, int64_t size) const {
+std::optional<int64_t> Sized::formula(const std::string &letter,
+                                      int64_t size) const {
   symbolic::Letters at = letters;
   at[letter] = size;
   auto moving = (peak + symbolic::Expr(ports)).evaluate(at);
@@ -147,7 +151,8 @@ void describe(LargestFit &fit, int64_t size,
 
 /// The largest i in [low, high) for which `fits`, which it is not beyond; low
 /// itself is taken for granted.
-int64_t lastThat(int64_t low, int64_t high, llvm::function_ref<bool(int64_t)> fits) {
+int64_t lastThat(int64_t low, int64_t high,
+                 llvm::function_ref<bool(int64_t)> fits) {
   while (high - low > 1) {
     int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
@@ -155,7 +160,8 @@ int64_t lastThat(int64_t low, int64_t high, llvm::function_ref<bool(int64_t)> fi
   return low;
 }
 
-/// The rows of a table that is read at every position: as many can be asked for.
+/// The rows of a table that is read at every position: as many can be asked
+/// for.
 int64_t Sized::positions(const std::string &letter) const {
   int64_t rows = std::numeric_limits<int32_t>::max();
   module.get()->walk([&](EmbeddingOp op) {
@@ -175,7 +181,9 @@ LargestFit Sized::largest(const std::string &letter) const {
   for (const char *other : {"b", "s"})
     if (auto it = letters.find(other); it != letters.end() && letter != other)
       tokens = it->second;
-  int64_t most = std::min(std::numeric_limits<int32_t>::max() / tokens, positions(letter)) / out.step;
+  int64_t most = std::min(std::numeric_limits<int32_t>::max() / tokens,
+                          positions(letter)) /
+                 out.step;
   int64_t steps = lastThat(0, most + 1, [&](int64_t n) {
     auto bytes = formula(letter, n * out.step);
     return bytes && *bytes <= question->deviceBytes;
@@ -206,7 +214,8 @@ LargestFit Sized::largest(const std::string &letter) const {
 }
 
 /// A copy under `policy`.
-FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module, const std::string &policy) {
+FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module,
+                                       const std::string &policy) {
   OwningOpRef<ModuleOp> copy(module.clone());
   PassManager passes(module.getContext());
   RematerializePassOptions options;
@@ -308,6 +317,9 @@ Result<WhatIfQuestion> act::parseWhatIf(const std::string &text) {
   auto bytes = remat::parseBytes(card.str());
   if (!bytes)
     return Error{"what-if: " + bytes.error().str(), ""};
+  if (*bytes == 0)
+    return Error{
+        "what-if: expected a card that has memory, found '" + text + "'", ""};
   out.deviceBytes = *bytes;
   out.budget = more == "budget";
   if (!out.budget && card.size() != text.size())
@@ -320,9 +332,11 @@ Result<WhatIfQuestion> act::parseWhatIf(const std::string &text) {
 FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
                                         const WhatIfQuestion &question) {
   if (kernelsFormed(module))
-    return module.emitError() << "kernels are formed for one size; what fits is asked before that";
+    return module.emitError()
+           << "kernels are formed for one size; what fits is asked before that";
   auto earlier = module->getAttrOfType<StringAttr>("act.remat");
-  std::vector<std::string> policies = {"none", "selective", "attention", "sqrt", "layer"};
+  std::vector<std::string> policies = {"none", "selective", "attention", "sqrt",
+                                       "layer"};
   if (!returnsLoss(module) || (earlier && earlier.getValue() != "none"))
     policies = {earlier ? earlier.getValue().str() : "as it is"};
   if (question.budget && policies.size() == 1)
@@ -355,7 +369,8 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
     out.policies.push_back(std::move(fit));
   }
   if (out.policies[0].largest.empty())
-    return module.emitError() << "has no dimension named s, t or b, so nothing can be longer or more";
+    return module.emitError() << "has no dimension named s, t or b, so nothing "
+                                 "can be longer or more";
   if (question.budget) {
     auto row = budgetRow(module, question, out, programs[0]);
     if (failed(row))

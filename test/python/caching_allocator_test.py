@@ -115,7 +115,7 @@ def draw_model(rng):
         fields["architectures"] = ["BertForMaskedLM"]
     elif kind != "gpt2":
         fields |= {"num_key_value_heads": rng.choice([2, 4]), "sliding_window": None}
-    policy, segments = rng.choice([("", None), ("layer", layers)])
+    policy, segments = rng.choice([("", None), ("attention", "attention"), ("layer", layers)])
     return (fields, rng.randint(1, 3), rng.choice([64, 200, 512]),
             rng.choice(["eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"]), policy, segments,
             rng.choice(["nonreentrant", "reentrant"]))

@@ -278,10 +278,29 @@ def layer_list(model):
     raise ValueError("no list of layers in " + type(model).__name__)
 
 
+class CheckpointedAttention(torch.nn.Module):
+    """Of its results the first is all that layers use."""
+
+    def __init__(self, inner, kind):
+        super().__init__()
+        self.inner, self.kind = inner, kind
+
+    def forward(self, hidden_states, *args, **kwargs):
+        def first(x):
+            return self.inner(x, *args, **kwargs)[0]
+        return torch_checkpoint(first, hidden_states, use_reentrant=self.kind == "reentrant"), None
+
+
 def place_checkpoints(model, segments, kind, masks):
-    """Each of `segments` runs of layers is recomputed in backward: cut at round(i L / n)."""
+    """Each of `segments` runs of layers is recomputed in backward: cut at round(i L / n);
+    or each layer's "attention"."""
     owner, name = layer_list(model)
     layers = list(getattr(owner, name))
+    if segments == "attention":
+        for layer in layers:
+            module = next(n for n in ("self_attn", "attn", "attention") if hasattr(layer, n))
+            setattr(layer, module, CheckpointedAttention(getattr(layer, module), kind))
+        return
     count = len(layers)
     cuts = [math.floor(i * count / segments + 0.5) for i in range(segments + 1)]
 
@@ -412,7 +431,7 @@ def main():
     parser.add_argument("--attention", default="sdpa-flash",
                         choices=["eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"])
     parser.add_argument("--dtype", choices=list(DTYPES))
-    parser.add_argument("--segments", type=int)
+    parser.add_argument("--segments", type=lambda s: s if s == "attention" else int(s))
     parser.add_argument("--checkpoint", choices=["nonreentrant", "reentrant"],
                         default="nonreentrant")
     parser.add_argument("--saved", action="store_true")

@@ -89,7 +89,7 @@ def draw(rng):
         if kind == "qwen2" and rng.random() < 0.4:
             fields |= {"use_sliding_window": True, "sliding_window": rng.choice([3, 40]),
                        "max_window_layers": rng.choice([0, layers])}
-    policy, segments = rng.choice([("", None), ("layer", layers),
+    policy, segments = rng.choice([("", None), ("attention", "attention"), ("layer", layers),
                                    ("sqrt", max(1, math.floor(math.sqrt(layers) + 0.5)))])
     return (fields, rng.randint(1, 4), rng.choice([2, 3, 5, 7, 8, 16, 33]),
             rng.choice(ATTENTION), policy, segments,

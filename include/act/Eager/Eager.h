@@ -55,6 +55,9 @@ struct Options {
   /// Layers at which a checkpointed run of layers ends; the last is the number
   /// of layers. Empty: nothing is checkpointed.
   std::vector<int64_t> segments;
+  /// Each layer's attention module is checkpointed, what it gives beside its
+  /// first result let go; not with segments.
+  bool checkpointAttention = false;
   bool reentrant = false;
 };
 
