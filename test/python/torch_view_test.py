@@ -126,11 +126,13 @@ def full(seed, count):
     cases = []
     for fields, attention, (policy, kind), batch in itertools.product(
             models, ATTENTION, [("", "nonreentrant"), ("layer", "nonreentrant"),
-                                ("layer", "reentrant")], [1, 2]):
+                                ("layer", "reentrant"), ("attention", "nonreentrant")],
+            [1, 2]):
         layers = fields.get("num_hidden_layers", fields.get("n_layer"))
         most = {"gpt2": 1024, "bert": 512}.get(fields["model_type"], 4096)
         for seq in [s for s in (512, 1024, 4096) if s <= most]:
-            cases.append((fields, batch, seq, attention, policy, layers if policy else None, kind))
+            segments = {"": None, "layer": layers, "attention": "attention"}[policy]
+            cases.append((fields, batch, seq, attention, policy, segments, kind))
     random.Random(seed).shuffle(cases)
     return cases[:count]
 
