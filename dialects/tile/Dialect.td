@@ -156,8 +156,6 @@ def Tile_SharedType : Tile_Type<"Shared", "shared"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     int64_t getNumElements() const { return ::llvm::product_of(getShape()); }
-    /// Bytes of all of it; an i1 takes a byte.
-    int64_t getByteSize() const;
   }];
 }
 

@@ -160,10 +160,6 @@ static int64_t byteWidth(Type element) {
   return std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
 }
 
-int64_t SharedType::getByteSize() const {
-  return getNumElements() * byteWidth(getElementType());
-}
-
 // Verifies that
 // - the element type is one that blocks may have;
 // - there is at least one dimension, none is empty, and the size is below 2^31;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/SharedPlan.h"
+#include "passes/tile/threads/SharedAddress.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -23,7 +24,7 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
     Piece piece;
     piece.op = op;
     // LLVM may read a few bytes more than are asked for, in one access.
-    piece.bytes = llvm::alignTo(op.getType().getByteSize(), 16);
+    piece.bytes = llvm::alignTo(sharedForm(op.getType()).size(), 16);
     findUses(piece);
     pieces.push_back(piece);
   });

@@ -4,6 +4,8 @@
 // Who has which bytes of shared memory, and when.
 #l = #tile.layout<register = [4:(0,1)], lane = [4:(0,4), 8:(1,0)], warp = [1:(0,0)]>
 #s = #tile.shared<swizzle = 64>
+#two = #tile.layout<register = [4:(0,1), 5:(0,16)], lane = [4:(0,4), 2:(1,0), 4:(0,0)], warp = []>
+#s32 = #tile.shared<swizzle = 32>
 gpu.module @kernels {
   // The second block comes when the first is not needed any more, and has its
   // memory behind a barrier; the third is needed with the second.
@@ -64,6 +66,21 @@ gpu.module @kernels {
       scf.yield %d : tensor<8x16xf32, #l>
     }
     tile.store %sum, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
+    gpu.return
+  }
+
+  // Panels of few rows: each starts at a multiple of 128 bytes, the last of
+  // five ends behind 4 * 128 + 2 * 32.
+  // CHECK-LABEL: gpu.func @panels_of_two_rows
+  // CHECK-SAME: tile.shared_bytes = 576
+  gpu.func @panels_of_two_rows(%x: !tile.view<2x80xbf16>, %y: !tile.view<2x80xbf16>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 2, %c0 : 80] : !tile.view<2x80xbf16> -> tensor<2x80xbf16, #two>
+    %1 = tile.alloc_shared : !tile.shared<2x80xbf16, #s32>
+    tile.store_shared %a, %1 : tensor<2x80xbf16, #two>, !tile.shared<2x80xbf16, #s32>
+    tile.barrier
+    %b = tile.load_shared %1 : !tile.shared<2x80xbf16, #s32> -> tensor<2x80xbf16, #two>
+    tile.store %b, %y[%c0 : 2, %c0 : 80] : tensor<2x80xbf16, #two>, !tile.view<2x80xbf16>
     gpu.return
   }
 }
