@@ -480,11 +480,11 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
 
 } // namespace
 
-void Context::judge(const Instruction &at, unsigned lane, const Target &where,
-                    uint64_t address, uint64_t bytes, Manner manner,
-                    const Epoch *self) const {
+uint32_t Context::judge(const Instruction &at, unsigned lane,
+                        const Target &where, uint64_t address, uint64_t bytes,
+                        Manner manner, const Epoch *self) const {
   if (!checks || !where.region || !where.region->shadow)
-    return;
+    return 0;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, where, manner);
   if (self)
@@ -495,13 +495,16 @@ void Context::judge(const Instruction &at, unsigned lane, const Target &where,
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind != Conflict::None)
     reportConflict(*this, at, lane, where, address, conflict, by);
+  return conflict.unwritten;
 }
 
-void Context::judgeLanes(const Instruction &at, const Lanes &where,
-                         const uint64_t (&addresses)[32], unsigned bytes,
-                         Manner manner, Value value) const {
+uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
+                             const uint64_t (&addresses)[32], unsigned bytes,
+                             Manner manner, Value value,
+                             uint32_t *unwritten) const {
   if (!checks || !where.region->shadow)
-    return;
+    return 0;
+  uint32_t parts = 0;
   uint32_t unsure = judgePlainly(*this, at, where, bytes, manner,
                                  warp.epoch(OwnThread, 0, warp.tick));
   std::byte mine[64], other[64];
@@ -525,8 +528,12 @@ void Context::judgeLanes(const Instruction &at, const Lanes &where,
         continue;
       manner.unchanged = std::memcmp(mine, t.data, bytes) == 0;
     }
-    judge(at, lane, t, addresses[lane], bytes, manner);
+    if (uint32_t some = judge(at, lane, t, addresses[lane], bytes, manner)) {
+      parts |= 1u << lane;
+      unwritten[lane] = some;
+    }
   }
+  return parts;
 }
 
 void judgeAsync(Context &c, const Instruction &at, unsigned lane,

@@ -24,6 +24,8 @@ namespace act::runtime::sim {
 
 class Definedness {
 public:
+  /// In place of a slot as an origin: memory that was never written.
+  static constexpr uint32_t memory = ~uint32_t(1);
   /// Slots from 0 to `undefinedBytes` are undefined, those up to `bytes` are
   /// not.
   void reset(uint32_t bytes, uint32_t undefinedBytes);

@@ -524,10 +524,10 @@ struct Context {
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
   /// Judges an access by the lane itself that happens now; recorded as its own,
-  /// or as `self`.
-  void judge(const Instruction &at, unsigned lane, const Target &where,
-             uint64_t address, uint64_t bytes, Manner manner,
-             const Epoch *self = nullptr) const;
+  /// or as `self`. Of one that may be `partly` unwritten, the bytes that are.
+  uint32_t judge(const Instruction &at, unsigned lane, const Target &where,
+                 uint64_t address, uint64_t bytes, Manner manner,
+                 const Epoch *self = nullptr) const;
 
   /// Lanes of a weak access that are all well: in one allocation (of this CTA,
   /// when it is shared memory), in bounds and aligned.
@@ -547,10 +547,12 @@ struct Context {
   /// judge() for all of them. Lanes that write the same value to the same place
   /// by one instruction do not race, of one warp or of several: whichever is
   /// last, that is there (CUDA's guide says that one of them is). `value` is
-  /// given for writes.
-  void judgeLanes(const Instruction &at, const Lanes &where,
-                  const uint64_t (&addresses)[32], unsigned bytes,
-                  Manner manner, Value value = nullptr) const;
+  /// given for writes. Returns the lanes that are `partly` unwritten, and which
+  /// bytes of theirs in `unwritten`.
+  uint32_t judgeLanes(const Instruction &at, const Lanes &where,
+                      const uint64_t (&addresses)[32], unsigned bytes,
+                      Manner manner, Value value = nullptr,
+                      uint32_t *unwritten = nullptr) const;
 
   /// Something that others may wait for has changed.
   void event() const {

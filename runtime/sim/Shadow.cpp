@@ -37,9 +37,9 @@ uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 // lanes read alike at the same tick are one reader where they are of the same
 // eight: neighbours in a CTA, or the same group of neighbouring CTAs.
 struct Shadow::Reader {
-  uint64_t key; // the packed epoch of the first agent of the first of the
-                // eight; the manner stands where its lane would
-  uint32_t lanes;                                    // of each group; 0: nobody
+  uint64_t key;   // the packed epoch of the first agent of the first of the
+                  // eight; the manner stands where its lane would
+  uint32_t lanes; // of each group; 0: nobody
   uint32_t site : siteBits, ofCtas : 1, members : 8; // a bit per group
 
   Reader() = default;
@@ -401,10 +401,17 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
     lock = std::unique_lock(locks[index % stripes]);
   if (by.manner.read && conflict.kind == Conflict::None &&
       !isInitialised(offset, bytes)) {
-    conflict.kind = Conflict::Uninitialised;
-    conflict.offset = offset;
-    while (isInitialised(conflict.offset, 1))
-      ++conflict.offset;
+    uint32_t unwritten = 0;
+    for (uint64_t i = 0; by.manner.partly && i < bytes; ++i)
+      unwritten |= uint32_t(!isInitialised(offset + i, 1)) << i;
+    if (unwritten != uint32_t((uint64_t(1) << bytes) - 1) && by.manner.partly) {
+      conflict.unwritten = unwritten;
+    } else {
+      conflict.kind = Conflict::Uninitialised;
+      conflict.offset = offset;
+      while (isInitialised(conflict.offset, 1))
+        ++conflict.offset;
+    }
   }
   if (by.manner.write)
     setInitialised(offset, bytes, true);

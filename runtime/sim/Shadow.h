@@ -45,6 +45,8 @@ struct Manner {
   bool anyProxy = false;  // a write that all proxies see without a proxy fence
   bool unchanged = false; // a write of the bytes that are there: no race with
                           // another by the same instruction
+  bool partly = false;    // a read of at most 32 bytes of which some may be
+                          // unwritten: Conflict::unwritten says which
 };
 
 /// The agent of an access and all it may ask about what came before.
@@ -86,6 +88,7 @@ struct Conflict {
   Epoch other;
   uint32_t otherSite = 0;
   bool otherWrote = false, otherAsync = false;
+  uint32_t unwritten = 0; // a bit per byte, where others were written
 };
 
 class Shadow {

@@ -144,6 +144,8 @@ std::string Context::neverWritten(uint32_t slot) const {
   uint32_t from = frame.defined.origin(slot);
   std::string name = program.registerAt(*frame.function, slot),
               origin = program.registerAt(*frame.function, from);
+  if (from == Definedness::memory)
+    return name + ", of which bytes come from memory that was never written";
   if (name.empty() || origin.empty())
     return "a register that was never written";
   return name + (from == slot ? "" : ", computed from " + origin) +

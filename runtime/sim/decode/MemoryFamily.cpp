@@ -128,20 +128,49 @@ void defineAll(const Context &c, const Instruction &i, unsigned count) {
     c.define(i.slots[1 + k], c.mask);
 }
 
+/// Of what a lane loaded, bytes of memory that was never written. Compilers
+/// load more than they need, to make one access of it.
+void undefine(const Context &c, const Instruction &i, unsigned lane,
+              uint32_t unwritten) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  for (unsigned k = 0; k < t.count; ++k) {
+    uint64_t bits = 0;
+    for (unsigned byte = 0; byte < t.bytes; ++byte)
+      if (unwritten >> (k * t.bytes + byte) & 1)
+        bits |= t.bytes > 8 ? ~uint64_t(0) : uint64_t(255) << 8 * byte;
+    if (t.isSigned && bits >> (8 * t.bytes - 1) & 1)
+      bits |= ~uint64_t(0) << (8 * t.bytes - 1); // copies of the sign
+    if (bits)
+      c.frame.defined.setUndefinedBits(i.slots[1 + k], lane, bits,
+                                       Definedness::memory);
+  }
+}
+
 Step load(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
+  Manner reads;
+  reads.read = true;
+  reads.partly = total <= 32;
+  uint32_t unwritten[32], parts = 0;
+  auto define = [&] {
+    defineAll(c, i, t.count);
+    for (; parts; parts &= parts - 1) {
+      unsigned lane = unsigned(__builtin_ctz(parts));
+      undefine(c, i, lane, unwritten[lane]);
+    }
+    return Step::Next;
+  };
   Context::Lanes all;
   if (t.move && t.order == Order::Weak &&
       c.resolveLanes(t.address.space, addresses, total, false, all)) {
-    c.judgeLanes(i, all, addresses, total, {false, true});
+    parts = c.judgeLanes(i, all, addresses, total, reads, nullptr, unwritten);
     t.move(c, i, t.count, all);
     Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
                    false);
-    defineAll(c, i, t.count);
-    return Step::Next;
+    return define();
   }
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -152,7 +181,8 @@ Step load(Context &c, const Instruction &i) {
                                      total, total, false);
     if (from.data) {
       if (t.order == Order::Weak) {
-        c.judge(i, lane, from, addresses[lane], total, {false, true});
+        unwritten[lane] = c.judge(i, lane, from, addresses[lane], total, reads);
+        parts |= uint32_t(unwritten[lane] != 0) << lane;
         std::memcpy(buffer, from.data, total);
       } else {
         loadOrdered(c, i, lane, from, addresses[lane], buffer, total, t.order,
@@ -165,8 +195,7 @@ Step load(Context &c, const Instruction &i) {
           t.bytes, t.isSigned);
   }
   sectors.count(*c.warp.counters, false);
-  defineAll(c, i, t.count);
-  return Step::Next;
+  return define();
 }
 
 // What a lane of st writes.

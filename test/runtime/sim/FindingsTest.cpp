@@ -90,6 +90,31 @@ const Case cases[] = {
      "xor.b32 %j, %t, 16; shl.b32 %j, %j, 2; add.s32 %j, %j, %s;"
      "ld.shared.u32 %k, [%j]; st.global.u32 [%c], %k;",
      {1, 32}},
+    // ---- loads of more than was written
+    {"bytes that were never written are masked away",
+     "",
+     "st.global.u16 [%d], 7; bar.sync 0; ld.global.v2.u32 {%k, %l}, [%d];"
+     "and.b32 %k, %k, 65535; st.global.u32 [%c], %k;",
+     {1, 1}},
+    {"bytes that were never written are stored",
+     "uninitialised",
+     "st.global.u16 [%d], 7; bar.sync 0; ld.global.u32 %k, [%d];"
+     "st.global.u32 [%c], %k;",
+     {1, 1}},
+    {"an element of a vector that was never written is stored",
+     "uninitialised",
+     "st.global.u32 [%d], 7; ld.global.v2.u32 {%k, %l}, [%d];"
+     "st.global.u32 [%c], %l;",
+     {1, 1}},
+    {"a byte that was never written decides a sign",
+     "uninitialised",
+     "st.shared.u8 [%s], 7; ld.shared.s16 %k, [%s]; shr.u32 %k, %k, 16;"
+     "st.global.u32 [%c], %k;",
+     {1, 1}},
+    {"nothing of what is read was ever written",
+     "uninitialised",
+     "st.global.u32 [%d], 7; ld.global.v2.u32 {%k, %l}, [%d+8];",
+     {1, 1}},
     // ---- readers that are remembered together
     {"all of eight warps' readers are awaited",
      "",
