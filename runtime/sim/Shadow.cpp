@@ -401,11 +401,11 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
     lock = std::unique_lock(locks[index % stripes]);
   if (by.manner.read && conflict.kind == Conflict::None &&
       !isInitialised(offset, bytes)) {
-    uint32_t unwritten = 0;
+    uint64_t written = 0;
     for (uint64_t i = 0; by.manner.partly && i < bytes; ++i)
-      unwritten |= uint32_t(!isInitialised(offset + i, 1)) << i;
-    if (unwritten != uint32_t((uint64_t(1) << bytes) - 1) && by.manner.partly) {
-      conflict.unwritten = unwritten;
+      written |= uint64_t(isInitialised(offset + i, 1)) << i;
+    if (written) {
+      conflict.unwritten = uint32_t(~written & ((uint64_t(1) << bytes) - 1));
     } else {
       conflict.kind = Conflict::Uninitialised;
       conflict.offset = offset;
