@@ -400,19 +400,22 @@ void replayViews(Block &block, Operation *boundary) {
     auto costed = dyn_cast<CostOpInterface>(op);
     if (isa<KeptOp>(op) || !costed || costed.getCostClass() != CostClass::View)
       continue;
-    auto isBehind = [&](OpOperand &use) {
+    Operation *first = nullptr; // of its readers there
+    SmallVector<OpOperand *> behind;
+    for (OpOperand &use : op->getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-      return boundary->isBeforeInBlock(user) &&
-             !user->hasTrait<OpTrait::IsTerminator>();
-    };
-    Operation *first = nullptr;
-    for (OpOperand &use : op->getUses())
-      if (isBehind(use)) {
-        Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-        first = first && first->isBeforeInBlock(user) ? first : user;
-      }
-    if (first)
-      op->replaceUsesWithIf(OpBuilder(first).clone(*op), isBehind);
+      if (user->isBeforeInBlock(boundary) ||
+          user->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      behind.push_back(&use);
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    if (!first)
+      continue;
+    Operation *again = OpBuilder(first).clone(*op);
+    for (OpOperand *use : behind)
+      use->set(again->getResult(cast<OpResult>(use->get()).getResultNumber()));
   }
 }
 

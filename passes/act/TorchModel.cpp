@@ -308,15 +308,16 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
   return model;
 }
 
-FailureOr<std::vector<int64_t>> torchSegments(ModuleOp module) {
-  std::vector<int64_t> ends;
+/// What the module's policy (`act.remat`) asks to be checkpointed.
+static LogicalResult placeCheckpoints(ModuleOp module,
+                                      eager::Options &options) {
   auto attr = module->getAttrOfType<StringAttr>("act.remat");
   auto policy = parseRematPolicy(attr ? attr.getValue().str() : "none");
   if (!policy)
     return module.emitError() << policy.error().str();
-  if (policy->kind == RematPolicy::None ||
-      policy->kind == RematPolicy::Attention)
-    return ends;
+  options.checkpointAttention = policy->kind == RematPolicy::Attention;
+  if (policy->kind == RematPolicy::None || options.checkpointAttention)
+    return success();
   if (policy->kind != RematPolicy::Layer &&
       policy->kind != RematPolicy::Segments)
     return module.emitError() << "view torch: places checkpoints for the "
@@ -331,10 +332,10 @@ FailureOr<std::vector<int64_t>> torchSegments(ModuleOp module) {
       return r.emitError() << "cannot be cut into " << n
                            << " segments: it runs " << count << " layers";
     for (int64_t i = 1; i <= n; ++i)
-      ends.push_back(from + segmentEnd(i, n, count));
+      options.segments.push_back(from + segmentEnd(i, n, count));
     from += count;
   }
-  return ends;
+  return success();
 }
 
 FailureOr<eager::Options> torchOptions(ModuleOp module, StringRef attention,
@@ -350,12 +351,8 @@ FailureOr<eager::Options> torchOptions(ModuleOp module, StringRef attention,
     return module.emitError() << "unknown checkpoint '" << checkpoint
                               << "': expected nonreentrant or reentrant";
   options.reentrant = checkpoint == "reentrant";
-  auto segments = torchSegments(module);
-  if (failed(segments))
+  if (failed(placeCheckpoints(module, options)))
     return failure();
-  options.segments = *segments;
-  auto policy = module->getAttrOfType<StringAttr>("act.remat");
-  options.checkpointAttention = policy && policy.getValue() == "attention";
   return options;
 }
 

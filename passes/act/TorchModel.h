@@ -23,11 +23,7 @@ namespace act {
 /// what view torch does not know.
 mlir::FailureOr<eager::Model> torchModel(mlir::ModuleOp module);
 
-/// The ends of the checkpointed runs of layers that the module's policy
-/// (`act.remat`) asks for; none if it has none.
-mlir::FailureOr<std::vector<int64_t>> torchSegments(mlir::ModuleOp module);
-
-/// What `attention=` and `checkpoint=` say.
+/// What `attention=`, `checkpoint=` and the module's policy (`act.remat`) say.
 mlir::FailureOr<eager::Options> torchOptions(mlir::ModuleOp module,
                                              llvm::StringRef attention,
                                              llvm::StringRef checkpoint);
