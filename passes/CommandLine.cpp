@@ -96,7 +96,12 @@ void Words::nameFirstOptions() {
 
 // Alone a target is left to the parser, which knows no such flag.
 void Words::spreadTarget() {
-  auto emits = [](const Word &w) { return w.isOneOf({"emit", "emit-ptx"}); };
+  auto emits = [](const Word &w) {
+    return w.isOneOf({"emit", "emit-ptx"}) ||
+           (w.name == "memory-report" &&
+            w.value.find("view=torch") == std::string::npos &&
+            w.value.find("view=paper") == std::string::npos);
+  };
   if (!any(emits))
     return;
   std::vector<Word> targets =

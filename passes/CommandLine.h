@@ -11,7 +11,8 @@
 //       ->  --memory-report="view=torch allocator=cuda-caching device-memory=24GB"
 // --write-step takes the place of the first flag it is made of, or stands before a
 // --remat with a budget, which has to know what the step needs; --target counts
-// for every --emit and --emit-ptx, wherever it stands, and --allocator, with
+// for every --emit, --emit-ptx and --memory-report in view act, wherever it
+// stands, and --allocator, with
 // what belongs to it, for every --memory-report. With an --allocator the memory
 // of the device is that of the report, and of a --remat only if it is a budget;
 // such a --remat is told of the allocator, too.

@@ -7,6 +7,7 @@
 #include "passes/act-to-tile/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/report/Passes.h"
 #include "passes/tile-to-host/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
@@ -22,6 +23,7 @@ void act::registerDialects(mlir::DialectRegistry &registry) {
 void act::registerPasses() {
   registerActPasses();
   registerActEmitPasses();
+  registerActReportPasses();
   tile::registerActToTilePasses();
   tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();

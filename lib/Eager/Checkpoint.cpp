@@ -46,7 +46,7 @@ Tensor Recomputation::unpack(size_t index) {
 
 static Tensor reentrantCheckpoint(const Function &function,
                                   const Tensors &arguments) {
-  Recorder node("CheckpointFunctionBackward", arguments);
+  Recorder node(checkpointNode, arguments);
   for (const Tensor &a : arguments)
     node.save("saved_tensors", a);
   Tensor out;

@@ -36,6 +36,9 @@ struct Recomputation {
   }
 };
 
+/// What autograd records for a reentrant one.
+inline constexpr const char *checkpointNode = "CheckpointFunctionBackward";
+
 Tensor checkpoint(const Function &function, const Tensors &arguments,
                   bool reentrant);
 

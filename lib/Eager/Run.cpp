@@ -80,24 +80,39 @@ static std::vector<Node *> graphOf(const Tensor &root) {
 // nobody's node is kept by a checkpoint: its arguments.
 static void listSaved(Run &run, const Tensor &loss, const Log &log) {
   std::set<int64_t> listed{loss->storage->number};
+  // A checkpointed run of layers keeps what its first one is given.
+  std::map<const Recomputation *, int> firstLayer;
   for (Node *node : graphOf(loss))
     for (const SavedTensor &s : node->saved) {
+      if (s.again) {
+        auto [it, fresh] = firstLayer.insert({s.again.get(), node->layer});
+        it->second = std::min(it->second, node->layer);
+      }
       if (s.again || !s.tensor || s.tensor->storage->number < 0 ||
           !listed.insert(s.tensor->storage->number).second)
         continue;
-      const Allocation &a = log.allocations[s.tensor->storage->number];
+      size_t number = s.tensor->storage->number;
+      const Allocation &a = log.allocations[number];
       // What is made once per model belongs to no layer, whichever keeps it
-      // first.
+      // first; the argument of a checkpoint to the layer that is run again.
+      bool given = node->name == std::string_view(checkpointNode) &&
+                   &s == &node->saved.front();
       run.saved.push_back({node->name, s.name, s.tensor.sizes(),
                            name(s.tensor.dtype()), a.bytes,
-                           a.layer < 0 ? -1 : node->layer});
+                           a.layer < 0 && !given ? -1 : node->layer,
+                           number});
     }
+  std::map<size_t, int> givenTo;
+  for (auto [again, layer] : firstLayer)
+    if (int64_t n = again->arguments.front()->storage->number; n >= 0)
+      givenTo[n] = layer;
   for (size_t i = 0; i < log.allocations.size(); ++i) {
     const Allocation &a = log.allocations[i];
     if (a.died >= 0 || listed.count(i))
       continue;
-    run.saved.push_back(
-        {"checkpoint", a.op, a.shape, a.dtype, a.bytes, a.layer});
+    auto given = givenTo.find(i);
+    run.saved.push_back({"checkpoint", a.op, a.shape, a.dtype, a.bytes,
+                         given == givenTo.end() ? a.layer : given->second, i});
   }
 }
 

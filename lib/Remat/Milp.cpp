@@ -2,6 +2,7 @@
 #include "lib/Remat/Milp.h"
 #include <cfloat>
 #include <coin/Cbc_C_Interface.h>
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -66,6 +67,7 @@ Model load(const Milp &p) {
 } // namespace
 
 MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
+  std::clock_t start = std::clock();
   Model model = load(problem);
   for (size_t c = 0; c < problem.whole.size(); ++c)
     if (problem.whole[c])
@@ -88,14 +90,18 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
   bool infeasible = Cbc_isProvenInfeasible(model.get());
   bool optimal = Cbc_isProvenOptimal(model.get());
   const double *best = Cbc_bestSolution(model.get());
-  answer.complete = infeasible || optimal;
+  // Out of time, Cbc may call a problem infeasible or solved that is not: then
+  // what it says of all solutions counts only if it had begun to branch.
+  bool outOfTime = Cbc_isSecondsLimitReached(model.get()) ||
+                   double(std::clock() - start) / CLOCKS_PER_SEC >= limits.seconds;
+  answer.complete = !outOfTime && (infeasible || optimal);
   if (best && !infeasible && Cbc_getObjValue(model.get()) < 1e40) {
     answer.values.assign(best, best + problem.cost.size());
     answer.cost = Cbc_getObjValue(model.get());
   }
   if (answer.complete && answer.values.empty())
     answer.bound = limits.cutoff;
-  else
+  else if (!outOfTime || (answer.nodes > 0 && !infeasible && !optimal))
     answer.bound = Cbc_getBestPossibleObjValue(model.get());
   return answer;
 }

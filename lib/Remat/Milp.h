@@ -40,7 +40,7 @@ struct MilpLimits {
 
 struct MilpAnswer {
   /// No solution below the cutoff is better than this; the cutoff itself if
-  /// there is none.
+  /// there is none, minus infinity if nothing is known.
   double bound = -Milp::infinity;
   /// Empty if none was found.
   std::vector<double> values;

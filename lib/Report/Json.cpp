@@ -54,6 +54,10 @@ Json toJson(const SavedValue &v) {
   return j;
 }
 
+Json orNull(const std::optional<int64_t> &n) {
+  return n ? Json(*n) : Json(nullptr);
+}
+
 Json toJson(const Layer &l) {
   return {{"name", l.name},
           {"index", l.index},
@@ -63,6 +67,7 @@ Json toJson(const Layer &l) {
           {"flops", l.flops},
           {"launches", l.launches},
           {"least_bytes", l.leastBytes},
+          {"block_bytes", orNull(l.blockBytes)},
           {"formula",
            l.retained.known ? Json(l.retained.bytes.str()) : Json(nullptr)},
           {"retained_formula", toJson(l.retained)},
@@ -193,13 +198,13 @@ Json figuresJson(const MemoryReport &r) {
           {"optimizer_bytes", r.optimizerBytes},
           {"inputs_bytes", r.inputsBytes},
           {"outputs_bytes", r.outputsBytes},
-          {"scratch_bytes_per_thread", r.scratchBytesPerThread
-                                           ? Json(*r.scratchBytesPerThread)
-                                           : Json(nullptr)},
+          {"scratch_bytes_per_thread", orNull(r.scratchBytesPerThread)},
           {"recomputed_flops", r.recomputedFlops},
           {"flops", r.flops},
           {"launches", r.launches},
           {"least_bytes", r.leastBytes},
+          {"target", r.target.empty() ? Json(nullptr) : Json(r.target)},
+          {"block_bytes", orNull(r.blockBytes)},
           {"formulas",
            {{"retained", toJson(r.retained)},
             {"peak", toJson(r.peak)},

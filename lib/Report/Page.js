@@ -97,8 +97,20 @@ function drawHead() {
     el("div", {class: "value"}, count(data.flops)),
     el("div", {class: "exact"},
       `${count(data.recomputed_flops)} recomputed (${share.toFixed(1)} %)`)));
+  if (data.launches)
+    $("totals").append(el("div", {class: "tile"},
+      el("div", {class: "what"}, "kernels launched"),
+      el("div", {class: "value"}, exact(data.launches)),
+      el("div", {class: "exact"}, `at least ${bytes(data.least_bytes)} moved`),
+      data.target ? el("div", {class: "exact"}, `${movedText(data)} by blocks for ` +
+        data.target) : null));
   $("notes").append(...data.notes.map(n => el("p", {}, n)));
   if (!data.notes.length) $("notes").remove();
+}
+
+/// What the blocks of a step's or a layer's kernels move.
+function movedText(of) {
+  return of.block_bytes === null ? "memory decides what" : bytes(of.block_bytes);
 }
 
 function exceededText(e) {
@@ -186,7 +198,8 @@ function drawFormulas() {
 /// Equal consecutive layers are one row.
 function layerGroups() {
   const key = l => JSON.stringify([l.name, l.variant, l.retained_bytes,
-    l.recomputed_flops, l.retained_formula, l.peak_formula]);
+    l.recomputed_flops, l.launches, l.least_bytes, l.block_bytes,
+    l.retained_formula, l.peak_formula]);
   const groups = [];
   for (const l of data.layers) {
     const last = groups[groups.length - 1];
@@ -204,11 +217,15 @@ function drawLayers() {
   const most = Math.max(...data.layers.map(l => l.retained_bytes), 1);
   table($("layers"),
     ["layers", "policy", "retained each", "all of them", "recomputed FLOPs",
+     "kernels", "least moved", ...(data.target ? ["moved by blocks"] : []),
      "retained formula"],
     layerGroups().map(g => [g.text, g.layer.variant || "",
       bytes(g.layer.retained_bytes), bytes(g.layer.retained_bytes * g.count),
-      count(g.layer.recomputed_flops), g.layer.formula || "–"]),
-    ["name", "", "number", "number", "number", "formula"]);
+      count(g.layer.recomputed_flops), g.layer.launches,
+      bytes(g.layer.least_bytes), ...(data.target ? [movedText(g.layer)] : []),
+      g.layer.formula || "–"]),
+    ["name", "", "number", "number", "number", "number", "number",
+     ...(data.target ? ["number"] : []), "formula"]);
 }
 
 function drawSaved() {

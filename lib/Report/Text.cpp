@@ -97,6 +97,14 @@ std::string formulaText(const Formula &f) {
   return text;
 }
 
+/// 2.25 GiB, 1.94 times the least.
+std::string moved(std::optional<int64_t> bytes, int64_t least) {
+  if (!bytes)
+    return "what memory decides";
+  return fmt::format("{}, {:.2f} times the least", humanBytes(*bytes),
+                     double(*bytes) / double(std::max<int64_t>(least, 1)));
+}
+
 /// The layer with the most kernels stands for the others.
 std::string launches(const MemoryReport &r) {
   if (r.launches == 0)
@@ -110,6 +118,13 @@ std::string launches(const MemoryReport &r) {
   if (most)
     text += fmt::format("; of a layer {}, {}", most->launches,
                         humanBytes(most->leastBytes));
+  text += "\n";
+  if (r.target.empty())
+    return text;
+  text += fmt::format("  blocks for {} move {}", r.target,
+                      moved(r.blockBytes, r.leastBytes));
+  if (most)
+    text += "; of a layer " + moved(most->blockBytes, most->leastBytes);
   return text + "\n";
 }
 

@@ -28,11 +28,12 @@ mlir::FailureOr<eager::Options> torchOptions(mlir::ModuleOp module,
                                              llvm::StringRef attention,
                                              llvm::StringRef checkpoint);
 
-/// The report of view torch, replayed through an allocator if one is given.
+/// The report of view torch, replayed through an allocator if one is given,
+/// with formulas if they are asked for.
 mlir::FailureOr<report::MemoryReport>
 describeTorch(mlir::ModuleOp module, llvm::StringRef attention,
               llvm::StringRef checkpoint,
-              const std::optional<AllocatorChoice> &allocator);
+              const std::optional<AllocatorChoice> &allocator, bool formulas);
 
 } // namespace act
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Eager/AllocatorTrace.h"
+#include "act/Eager/Formulas.h"
 #include "dialects/act/Types.h"
 #include "passes/act/TorchModel.h"
 #include <algorithm>
@@ -16,8 +17,11 @@ public:
             const eager::Options &options, const eager::Run &run)
       : module(module), model(model), options(options), run(run) {}
 
-  report::MemoryReport describe();
-  PlacedTrace trace() const; // after describe()
+  void describe();
+  // after describe()
+  void add(const eager::Formulas &formulas);
+  PlacedTrace trace() const;
+  report::MemoryReport take() { return std::move(out); }
 
 private:
   void persistent();
@@ -135,7 +139,22 @@ void Describer::notes() {
       "backward; what kernels borrow while they run is not counted");
 }
 
-report::MemoryReport Describer::describe() {
+void Describer::add(const eager::Formulas &f) {
+  out.letters = f.letters;
+  out.retained = {symbolic::Expr(f.retained), 0, true};
+  out.peak = {f.peak, 0, true};
+  std::map<int, symbolic::Polynomial> layers;
+  for (auto [value, bytes] : llvm::zip_equal(out.saved, f.saved)) {
+    value.formula = bytes.str();
+    layers[value.layer] += bytes;
+  }
+  for (report::Layer &layer : out.layers)
+    layer.retained = {symbolic::Expr(layers[layer.index]), 0, true};
+  for (const eager::Formulas::Condition &c : f.conditions)
+    out.conditions.push_back({c.name, c.text, c.value});
+}
+
+void Describer::describe() {
   out.view = "torch";
   auto name = module.getSymName();
   out.model = name ? name->str() : "model";
@@ -146,14 +165,13 @@ report::MemoryReport Describer::describe() {
   notes();
   out.totalPeakBytes = out.peakBytes + out.parametersBytes +
                        out.gradientsBytes + out.inputsBytes;
-  return std::move(out);
 }
 
 } // namespace
 
 FailureOr<report::MemoryReport>
 describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
-              const std::optional<AllocatorChoice> &allocator) {
+              const std::optional<AllocatorChoice> &allocator, bool formulas) {
   auto model = torchModel(module);
   if (failed(model))
     return failure();
@@ -164,9 +182,17 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
   if (!run)
     return module.emitError() << "view torch: " << run.error().str();
   Describer describer(module, *model, *options, *run);
-  report::MemoryReport report = describer.describe();
+  describer.describe();
+  if (formulas) {
+    auto found = eager::formulas(*model, *options, *run);
+    if (!found)
+      return module.emitError() << "view torch: " << found.error().str();
+    describer.add(*found);
+  }
+  PlacedTrace trace = describer.trace();
+  report::MemoryReport report = describer.take();
   if (allocator) {
-    replayAllocator(report, describer.trace(), *allocator);
+    replayAllocator(report, trace, *allocator);
     report.notes.push_back(
         "the allocator sees a model moved to the card, ids and labels, and one "
         "step up to its last gradient; no optimizer, and of what kernels "

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialects/tile/Dialect.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/emit/EmitStep.h"
+#include "passes/emit/GpuKernels.h"
 #include "passes/emit/Passes.h"
 #include "passes/tile-to-nvvm/WriteKernels.h"
 
@@ -37,12 +33,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
   using EmitPtxPassBase::EmitPtxPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    // No more than is made on the way: every loaded dialect costs a start and
-    // every text that is printed.
-    tile::registerPtxDialects(registry);
-    registry
-        .insert<affine::AffineDialect, func::FuncDialect, linalg::LinalgDialect,
-                tensor::TensorDialect, tile::TileDialect>();
+    registerGpuKernelDialects(registry);
   }
 
   FailureOr<std::vector<tile::CompiledKernel>> compile(ModuleOp module) {

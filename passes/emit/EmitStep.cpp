@@ -2,6 +2,7 @@
 #include "passes/emit/EmitStep.h"
 #include "act/File/AtomicFile.h"
 #include "act/Report/MemoryReport.h"
+#include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
 #include "passes/act/DeriveInference.h"
@@ -65,6 +66,7 @@ public:
 
   FailureOr<artifact::Step> run();
   FailureOr<std::vector<tile::CompiledKernel>> runKernels();
+  LogicalResult addBlockBytes(const Program &program, report::MemoryReport &report);
 
 private:
   LogicalResult functions();
@@ -87,6 +89,10 @@ private:
   using Choice = std::pair<Operation *, std::vector<int64_t>>;
   static Choice choiceOf(const FlatLaunch &launch, const Program &program);
   LogicalResult lower(const Program &program);
+  const Lowered &loweredOf(const FlatLaunch &launch, const Program &program) const {
+    return lowered[loweredAt.at(choiceOf(launch, program))];
+  }
+  void countBlocks(const Program &program, report::MemoryReport &report) const;
   void share();
   LogicalResult describe(const Flat &function);
   artifact::Operand place(const Place &place, const ArenaPlan &plan, const Program &program);
@@ -306,7 +312,7 @@ LogicalResult Emitter::describe(const Flat &flat) {
       f.launches.push_back(std::move(out));
       continue;
     }
-    const Lowered &group = lowered[loweredAt.at(choiceOf(launch, program))];
+    const Lowered &group = loweredOf(launch, program);
     begin.push_back(f.launches.size());
     for (auto [kernel, part] : llvm::zip_equal(group.kernel, group.parts)) {
       artifact::Launch out;
@@ -339,6 +345,8 @@ LogicalResult Emitter::describe(const Flat &flat) {
     auto report = describeMemory(module, program, *plan);
     if (failed(report))
       return failure();
+    if (!gpuKernels.empty())
+      countBlocks(program, *report);
     report->timeline.clear(); // the launch list says it
     report->buffers.clear();
     report->peakAt.alive.clear();
@@ -426,9 +434,45 @@ LogicalResult Emitter::compileForGpu() {
   return success();
 }
 
-LogicalResult Emitter::gpuCode() {
+// Of the compiled kernels, which a group has several of and several groups one.
+void Emitter::countBlocks(const Program &program, report::MemoryReport &report) const {
+  report.target = options.target;
+  report.blockBytes = 0;
+  std::map<int, report::Layer *> layers;
+  for (report::Layer &layer : report.layers) {
+    layer.blockBytes = 0;
+    layers[layer.index] = &layer;
+  }
+  for (const FlatLaunch &launch : program.launches) {
+    if (launch.copy != Copy::None)
+      continue;
+    auto layer = layers.find(launch.layer);
+    for (uint32_t kernel : loweredOf(launch, program).kernel) {
+      int64_t bytes = gpuKernels[kernel].blockBytes;
+      auto add = [&](std::optional<int64_t> &sum) {
+        if (bytes < 0)
+          sum.reset();
+        if (sum)
+          sum = flopsSum({*sum, bytes});
+      };
+      add(report.blockBytes);
+      if (layer != layers.end())
+        add(layer->second->blockBytes);
+    }
+  }
+}
+
+LogicalResult Emitter::addBlockBytes(const Program &program, report::MemoryReport &report) {
+  if (failed(tile::checkChip(options.target, module.getLoc())) || failed(lower(program)))
+    return failure();
+  share();
   if (failed(compileForGpu()))
     return failure();
+  countBlocks(program, report);
+  return success();
+}
+
+LogicalResult Emitter::gpuCode() {
   SmallVector<tile::PtxKernel> texts;
   for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
     auto [x, y, z] = made.grid;
@@ -453,7 +497,8 @@ LogicalResult Emitter::gpuCode() {
 FailureOr<artifact::Step> Emitter::run() {
   auto name = module.getSymName();
   step.model = name ? name->str() : "model";
-  if (failed(functions()))
+  bool onHost = options.target.empty();
+  if (failed(functions()) || (!onHost && failed(compileForGpu())))
     return failure();
   for (const Flat &function : flat)
     if (failed(describe(function)))
@@ -465,7 +510,7 @@ FailureOr<artifact::Step> Emitter::run() {
     if (auto written = file::writeFile(options.kernelsFile, text); !written)
       return module.emitError() << written.error().str();
   }
-  if (failed(options.target.empty() ? hostCode() : gpuCode()))
+  if (failed(onHost ? hostCode() : gpuCode()))
     return failure();
   if (described)
     step.report = report::toJson(*described);
@@ -507,6 +552,11 @@ LogicalResult Emitter::functions() {
 FailureOr<std::vector<tile::CompiledKernel>> act::compileKernelsOf(ModuleOp module,
                                                                    const EmitOptions &options) {
   return Emitter(module, options).runKernels();
+}
+
+LogicalResult act::addBlockBytes(report::MemoryReport &report, const Program &program,
+                                 ModuleOp module, const EmitOptions &options) {
+  return Emitter(module, options).addBlockBytes(program, report);
 }
 
 FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {

@@ -2,7 +2,9 @@
 #ifndef ACT_PASSES_EMIT_EMITSTEP_H
 #define ACT_PASSES_EMIT_EMITSTEP_H
 #include "act/Artifact/Step.h"
+#include "act/Report/MemoryReport.h"
 #include "dialects/act/Dialect.h"
+#include "passes/act/Flatten.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
 namespace act {
@@ -22,6 +24,11 @@ mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module, const EmitOption
 /// The kernels alone, which take neither a plan nor a report; for a GPU.
 mlir::FailureOr<std::vector<tile::CompiledKernel>> compileKernelsOf(mlir::ModuleOp module,
                                                                     const EmitOptions &options);
+
+/// Says in `report`, which is of `program`, what the blocks of its kernels move on
+/// options.target, a GPU (passes/tile/BlockBytes.h). `program` is of `module`.
+mlir::LogicalResult addBlockBytes(report::MemoryReport &report, const Program &program,
+                                  mlir::ModuleOp module, const EmitOptions &options);
 
 } // namespace act
 #endif

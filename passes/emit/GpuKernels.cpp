@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuKernels.h"
+#include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
+#include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/PtxText.h"
 
 using namespace mlir;
@@ -166,6 +171,13 @@ compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
 }
 
 } // namespace
+
+void act::registerGpuKernelDialects(DialectRegistry &registry) {
+  tile::registerPtxDialects(registry);
+  registry
+      .insert<affine::AffineDialect, func::FuncDialect, linalg::LinalgDialect,
+              tensor::TensorDialect, tile::TileDialect>();
+}
 
 FailureOr<std::vector<tile::CompiledKernel>>
 act::compileGpuKernels(ArrayRef<GroupKernel> kernels,

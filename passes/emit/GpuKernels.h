@@ -27,6 +27,10 @@ struct GroupKernel {
 /// least_bytes.
 llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel);
 
+/// Dialects of what is made on the way from act to PTX and no more: every loaded
+/// one costs a start and every text that is printed.
+void registerGpuKernelDialects(mlir::DialectRegistry &registry);
+
 /// Compiles them all, in their order. What has no form for the GPU is an error
 /// that names the act operation and its place.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>

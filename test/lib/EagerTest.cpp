@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // PyTorch eager without values. test/python/torch_view_test.py compares it with
 // PyTorch; here are figures that PyTorch gave, and what needs no PyTorch.
-#include "act/Eager/Eager.h"
+#include "act/Eager/Formulas.h"
 #include "gtest/gtest.h"
+#include <array>
+#include <random>
 
 using namespace act;
 using namespace act::eager;
@@ -108,6 +110,119 @@ TEST(Eager, RefusesWhatPyTorchHasNoKernelFor) {
   run = eager::run(model, options);
   ASSERT_FALSE(run);
   EXPECT_NE(run.error().message.find("multiple of 8"), std::string::npos);
+}
+
+/// A small model of some family, whose sizes are drawn. What decides how tensors
+/// are laid out (groups of heads or none, sizes of one) is drawn by `kind`.
+Model drawn(std::mt19937 &random, int kind) {
+  auto draw = [&](int64_t from, int64_t to) {
+    return std::uniform_int_distribution<int64_t>(from, to)(random);
+  };
+  Model m;
+  hf::ModelConfig &c = m.config;
+  c.family = std::array{hf::Family::Llama, hf::Family::Llama, hf::Family::Gpt2,
+                        hf::Family::Bert, hf::Family::Mistral}[kind];
+  bool turned = kind < 2 || kind == 4;
+  c.dtype = artifact::DType::BF16;
+  c.head = kind == 3 ? hf::Head::MaskedLM : hf::Head::CausalLM;
+  c.activation = turned ? hf::Activation::Silu : hf::Activation::Gelu;
+  c.rope = turned;
+  c.headDim = 8 * draw(1, 9);
+  c.kvHeads = draw(2, 5);
+  c.heads = kind == 1 || kind == 4 ? c.kvHeads * draw(2, 4) : c.kvHeads;
+  c.hidden = turned ? 2 * draw(20, 90) : c.heads * c.headDim;
+  c.intermediate = draw(30, 200);
+  c.vocab = draw(100, 400);
+  c.layers = draw(3, 7);
+  c.qkvBias = c.attentionBias = c.mlpBias = !turned;
+  c.tokenTypes = kind == 3 ? 2 : 0;
+  m.batch = draw(2, 5);
+  m.seq = 32 * draw(1, 6);
+  c.maxPositions = m.seq + draw(0, 50);
+  if (kind == 2)
+    c.residualDropout = 0.1;
+  return m;
+}
+
+symbolic::Letters lettersOf(const Model &m) {
+  const hf::ModelConfig &c = m.config;
+  return {{"b", m.batch},        {"s", m.seq},   {"h", c.hidden},
+          {"a", c.heads},        {"k", c.kvHeads}, {"d", c.headDim},
+          {"f", c.intermediate}, {"V", c.vocab}, {"P", c.maxPositions},
+          {"L", c.layers}};
+}
+
+// A formula of one model gives the bytes of others, of other sizes and depths.
+TEST(Eager, FormulasHoldForOtherSizes) {
+  std::mt19937 random(3);
+  int tried = 0;
+  for (int kind = 0; kind < 5; ++kind)
+    for (Attention attention : {Attention::Eager, Attention::Math,
+                                Attention::Flash, Attention::Efficient})
+      for (int checkpoints = 0; checkpoints < 3; ++checkpoints) {
+        auto optionsOf = [&](const Model &m) {
+          Options options;
+          options.attention = attention;
+          options.checkpointAttention = checkpoints == 1;
+          for (int64_t i = 0; checkpoints == 2 && i < m.config.layers; ++i)
+            options.segments.push_back(i + 1);
+          return options;
+        };
+        Model model = drawn(random, kind);
+        auto run = eager::run(model, optionsOf(model));
+        ASSERT_TRUE(run) << run.error().str();
+        auto found = formulas(model, optionsOf(model), *run);
+        ASSERT_TRUE(found) << kind << " " << name(attention) << " "
+                           << checkpoints;
+        for (const Formulas::Condition &c : found->conditions)
+          EXPECT_EQ(c.name, "s_mod_32");
+        for (int i = 0; i < 4; ++i, ++tried) {
+          Model other = drawn(random, kind);
+          auto its = eager::run(other, optionsOf(other));
+          ASSERT_TRUE(its);
+          auto retained = found->retained.evaluate(lettersOf(other));
+          auto peak = found->peak.evaluate(lettersOf(other));
+          ASSERT_TRUE(retained && peak) << found->retained.str();
+          EXPECT_EQ(*retained, its->retainedBytes)
+              << kind << " " << name(attention) << " " << checkpoints << ": "
+              << found->retained.str();
+          EXPECT_EQ(*peak, its->peakBytes)
+              << kind << " " << name(attention) << " " << checkpoints << ": "
+              << found->peak.str();
+        }
+      }
+  EXPECT_EQ(tried, 240);
+}
+
+// Depth stays a number where runs of layers are checkpointed together, and a
+// size of one where it is laid out in its own way.
+TEST(Eager, FormulasSayWhatTheyHoldFor) {
+  Model model = llama8b(512);
+  auto one = eager::run(model, {});
+  ASSERT_TRUE(one);
+  auto ofOne = formulas(model, {}, *one);
+  ASSERT_TRUE(ofOne);
+  ASSERT_EQ(ofOne->conditions.size(), 1u); // labels need no copy
+  EXPECT_EQ(ofOne->conditions[0].name, "b");
+  model.batch = 2;
+  Options options;
+  options.segments = {16, 32};
+  auto run = eager::run(model, options);
+  ASSERT_TRUE(run);
+  auto found = formulas(model, options, *run);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->conditions.size(), 1u);
+  EXPECT_EQ(found->conditions[0].name, "L");
+  EXPECT_EQ(found->conditions[0].value, 32);
+  EXPECT_EQ(found->retained.str().find('L'), std::string::npos);
+  model.config.headDim = 100;
+  auto odd = eager::run(model, {});
+  ASSERT_TRUE(odd);
+  auto padded = formulas(model, {}, *odd);
+  ASSERT_TRUE(padded);
+  ASSERT_EQ(padded->conditions.size(), 1u);
+  EXPECT_EQ(padded->conditions[0].name, "d_mod_8");
+  EXPECT_EQ(padded->conditions[0].value, 4);
 }
 
 } // namespace

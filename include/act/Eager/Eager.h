@@ -106,6 +106,7 @@ struct Saved {
   std::string dtype;
   int64_t bytes = 0;
   int layer = -1;
+  size_t allocation = 0; // its number
 };
 
 /// An operator of forward as it ran, for printing.

@@ -123,6 +123,10 @@ struct Layer {
   /// Kernels that run for it in a step, and the least bytes that they move:
   /// each reads its inputs once and writes its outputs once.
   int64_t launches = 0, leastBytes = 0;
+  /// What the blocks of those kernels move, if `target` of the report is a GPU:
+  /// each program has each of its blocks once. Nothing where numbers in memory
+  /// decide.
+  std::optional<int64_t> blockBytes;
   Formula retained, peak;
 };
 
@@ -199,6 +203,8 @@ struct MemoryReport {
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
+  std::string target; ///< the GPU that `blockBytes` are for, or empty
+  std::optional<int64_t> blockBytes;
   Formula retained, peak;
   std::optional<Offload> offload;
   /// What aligning every buffer adds to the peak at most, whatever the sizes.

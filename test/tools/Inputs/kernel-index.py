@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kernel-index.py DIR [REPORT]: DIR/index.json says of every kernel what it should,
 its file has the entry with that block, and the least bytes are those of the shapes.
-REPORT is a memory report of a model that launches each kernel once."""
+REPORT is a memory report, for a target, of a model that launches each kernel once."""
 import json
 import math
 import pathlib
@@ -38,5 +38,6 @@ for k in index:
 if len(sys.argv) > 2:
     report = json.loads(pathlib.Path(sys.argv[2]).read_text())
     assert report["launches"] == len(index), report["launches"]
-    assert report["least_bytes"] == sum(k["least_bytes"] for k in index), report["least_bytes"]
+    for of in ("least_bytes", "block_bytes"):
+        assert report[of] == sum(k[of] for k in index), (of, report[of])
 print(len(index), "kernels")

@@ -3,13 +3,15 @@
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/PaperView.h"
-#include "passes/act/WhatIf.h"
-#include "passes/act/Passes.h"
 #include "passes/act/TorchModel.h"
+#include "passes/act/WhatIf.h"
+#include "passes/emit/EmitStep.h"
+#include "passes/emit/GpuKernels.h"
+#include "passes/report/Passes.h"
 
 namespace act {
 #define GEN_PASS_DEF_ANALYZEMEMORYPASS
-#include "passes/act/Passes.h.inc"
+#include "passes/report/Passes.h.inc"
 } // namespace act
 
 using namespace mlir;
@@ -19,6 +21,12 @@ namespace {
 
 struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    AnalyzeMemoryPassBase::getDependentDialects(registry);
+    if (isGpu())
+      registerGpuKernelDialects(registry);
+  }
 
   void runOnOperation() override {
     if (format != "text" && format != "json" && format != "html" && format != "formula" &&
@@ -31,14 +39,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
       return signalPassFailure();
     }
-    if (format == "formula" && view == "torch") {
-      getOperation().emitError() << "view " << view << " has no format " << format;
-      return signalPassFailure();
-    }
     if (failed(checkOptionsOfViews()))
       return signalPassFailure();
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(bindLetters(*copy, dims, format == "formula" ? Unsized::Open : Unsized::Fail)))
+    if (failed(bindLetters(*copy, sizes(), format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
     AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
                              cublasLtWorkspace};
@@ -51,7 +55,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (failed(ask(*copy, *choice, fits)))
       return signalPassFailure();
     if (view == "torch") {
-      auto report = describeTorch(*copy, attention, checkpoint, *choice);
+      auto report = describeTorch(*copy, attention, checkpoint, *choice, format == "formula");
       return failed(report) ? signalPassFailure() : write(*report);
     }
     OwningOpRef<ModuleOp> forward(view == "paper" ? copy->clone() : ModuleOp());
@@ -84,9 +88,25 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
         return signalPassFailure();
       }
     }
+    if (isGpu() && format != "formula") {
+      EmitOptions options;
+      options.target = target;
+      options.cacheDir = cacheDir;
+      if (failed(addBlockBytes(*report, *program, *copy, options)))
+        return signalPassFailure();
+    }
     report->whatIf = std::move(fits);
     write(*report);
   }
+
+  // PyTorch lays a batch of one out in its own way: an open one is of more.
+  std::string sizes() {
+    bool open = view == "torch" && format == "formula" && !givenSizes(getOperation()).count("b") &&
+                !StringRef(dims).starts_with("b=") && !StringRef(dims).contains(",b=");
+    return open ? dims + (dims.empty() ? "b=2" : ",b=2") : dims;
+  }
+
+  bool isGpu() const { return !target.empty() && target != "host"; }
 
   // What another view alone asks would be left unsaid.
   LogicalResult checkOptionsOfViews() {
@@ -95,7 +115,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       StringRef name, of;
     } options[] = {{attention.hasValue(), "attention", "torch"},
                    {checkpoint.hasValue(), "checkpoint", "torch"},
-                   {selection.hasValue(), "selection", "paper"}};
+                   {selection.hasValue(), "selection", "paper"},
+                   {isGpu(), "target", "act"}};
     for (auto [said, name, of] : options)
       if (said && view != of)
         return getOperation().emitError()
