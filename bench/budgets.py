@@ -45,7 +45,7 @@ def main():
                 seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
                 return run.stdout + run.stderr, seconds
 
-            least = int(re.search(r"smallest feasible budget is (\d+)", opt("budget=1")[0])[1])
+            least = int(re.search(r"smallest feasible budget known is (\d+)", opt("budget=1")[0])[1])
             most = int(re.search(r'"peak_bytes": (\d+)', opt("none")[0])[1])
             for i in range(args.steps):
                 budget = round(least * (most / least) ** (i / args.steps))

@@ -34,6 +34,11 @@ struct Word {
   bool keepsBudget() const {
     return is("remat") && value.rfind("policy=budget=", 0) == 0;
   }
+  /// A report of a step that is not act's.
+  bool ofAnotherView() const {
+    return value.find("view=torch") != std::string::npos ||
+           value.find("view=paper") != std::string::npos;
+  }
   /// One more option of a pass.
   void add(const std::string &option) {
     *this = Word(name, assigns ? value + " " + option : option);
@@ -98,9 +103,7 @@ void Words::nameFirstOptions() {
 void Words::spreadTarget() {
   auto emits = [](const Word &w) {
     return w.isOneOf({"emit", "emit-ptx"}) ||
-           (w.name == "memory-report" &&
-            w.value.find("view=torch") == std::string::npos &&
-            w.value.find("view=paper") == std::string::npos);
+           (w.name == "memory-report" && !w.ofAnotherView());
   };
   if (!any(emits))
     return;
@@ -140,6 +143,19 @@ void Words::placeDeviceMemory() {
   if (sizes.empty())
     return;
   std::string option = "device-memory=" + sizes.back().value;
+  // Other views' steps are not the one that a budget is about: they say that
+  // they need an allocator.
+  bool others = std::any_of(words.begin(), words.end(), [](const Word &w) {
+    return w.name == "memory-report" && w.ofAnotherView();
+  });
+  if (others && !replays &&
+      std::none_of(words.begin(), words.end(),
+                   [](const Word &w) { return w.keepsBudget(); })) {
+    for (Word &w : words)
+      if (w.name == "memory-report")
+        w.add(option);
+    return;
+  }
   auto remat = std::find_if(words.rbegin(), words.rend(), isRemat);
   bool fixed = remat == words.rend() || !remat->keepsBudget();
   if (replays)

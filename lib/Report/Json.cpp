@@ -214,6 +214,18 @@ Json figuresJson(const MemoryReport &r) {
           {"layers", list(r.layers)},
           {"saved", list(r.saved)},
           {"graphs", list(r.graphs)}};
+  if (r.view == "torch") { // no program of ours: nobody counted these
+    for (const char *unknown : {"arena_bytes", "lower_bound_bytes"})
+      out[unknown] = nullptr;
+    auto clear = [](Json &j) {
+      for (const char *unknown :
+           {"recomputed_flops", "flops", "launches", "least_bytes"})
+        j[unknown] = nullptr;
+    };
+    clear(out);
+    for (Json &layer : out["layers"])
+      clear(layer);
+  }
   if (r.offload)
     out["offload"] = {{"host_arena_bytes", r.offload->arenaBytes},
                       {"host_peak_bytes", r.offload->peakBytes},

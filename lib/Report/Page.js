@@ -86,17 +86,18 @@ function drawHead() {
     ...(data.scratch_bytes_per_thread === null ? [] :
       [["scratch of each thread", data.scratch_bytes_per_thread,
         "beside the total"]])];
-  for (const [what, value, note, main] of tiles)
+  for (const [what, value, note, main] of tiles.filter(t => t[1] !== null))
     $("totals").append(el("div", {class: main ? "tile main" : "tile"},
       el("div", {class: "what"}, what), el("div", {class: "value"},
         bytes(value)),
       el("div", {class: "exact"}, exact(value) + " bytes"),
       note ? el("div", {class: "exact"}, note) : null));
-  $("totals").append(el("div", {class: "tile"},
-    el("div", {class: "what"}, "FLOPs of a step"),
-    el("div", {class: "value"}, count(data.flops)),
-    el("div", {class: "exact"},
-      `${count(data.recomputed_flops)} recomputed (${share.toFixed(1)} %)`)));
+  if (data.flops !== null)
+    $("totals").append(el("div", {class: "tile"},
+      el("div", {class: "what"}, "FLOPs of a step"),
+      el("div", {class: "value"}, count(data.flops)),
+      el("div", {class: "exact"},
+        `${count(data.recomputed_flops)} recomputed (${share.toFixed(1)} %)`)));
   if (data.launches)
     $("totals").append(el("div", {class: "tile"},
       el("div", {class: "what"}, "kernels launched"),
@@ -214,18 +215,18 @@ function layerGroups() {
 
 function drawLayers() {
   if (!data.layers.length) { $("layers-section").remove(); return; }
-  const most = Math.max(...data.layers.map(l => l.retained_bytes), 1);
+  const own = data.flops !== null; // not of a framework
   table($("layers"),
-    ["layers", "policy", "retained each", "all of them", "recomputed FLOPs",
-     "kernels", "least moved", ...(data.target ? ["moved by blocks"] : []),
-     "retained formula"],
+    ["layers", "policy", "retained each", "all of them",
+     ...(own ? ["recomputed FLOPs", "kernels", "least moved"] : []),
+     ...(data.target ? ["moved by blocks"] : []), "retained formula"],
     layerGroups().map(g => [g.text, g.layer.variant || "",
       bytes(g.layer.retained_bytes), bytes(g.layer.retained_bytes * g.count),
-      count(g.layer.recomputed_flops), g.layer.launches,
-      bytes(g.layer.least_bytes), ...(data.target ? [movedText(g.layer)] : []),
-      g.layer.formula || "–"]),
-    ["name", "", "number", "number", "number", "number", "number",
-     ...(data.target ? ["number"] : []), "formula"]);
+      ...(own ? [count(g.layer.recomputed_flops), g.layer.launches,
+        bytes(g.layer.least_bytes)] : []),
+      ...(data.target ? [movedText(g.layer)] : []), g.layer.formula || "–"]),
+    ["name", "", ...Array(2 + (own ? 3 : 0) + (data.target ? 1 : 0))
+      .fill("number"), "formula"]);
 }
 
 function drawSaved() {

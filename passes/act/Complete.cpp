@@ -123,6 +123,15 @@ LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
   return verify(module);
 }
 
+/// What rope turns is twice as long as its tables: p, of d.
+static std::map<std::string, std::string> halfLetters(ModuleOp module) {
+  std::map<std::string, std::string> wholes;
+  module.walk([&](RopeOp op) {
+    wholes[dimNames(op.getCos().getType()).back()] = dimNames(op.getInput().getType()).back();
+  });
+  return wholes;
+}
+
 LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   std::map<std::string, int64_t> values;
   SmallVector<StringRef> parts;
@@ -135,6 +144,11 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
     values[letter.trim().str()] = n;
   }
   auto fixed = givenSizes(module);
+  auto wholes = halfLetters(module);
+  for (const auto &[half, whole] : wholes)
+    for (const auto &known : {values, fixed})
+      if (auto it = known.find(whole); it != known.end() && !fixed.count(half))
+        values.insert({half, it->second / 2});
   for (auto &[letter, size] : values)
     if (auto it = fixed.find(letter); it != fixed.end() && it->second != size)
       return module.emitError()
@@ -152,7 +166,8 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
         it = values.insert({letter.str(), openSize(module, letter, values.size())}).first;
       if (it != values.end())
         return it->second;
-      missing = letter.str();
+      auto whole = wholes.find(letter.str());
+      missing = whole == wholes.end() ? letter.str() : whole->second;
       return 1;
     });
   });

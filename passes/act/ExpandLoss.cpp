@@ -427,7 +427,7 @@ LogicalResult expandFusedLoss(ModuleOp module) {
     if (labels.hasStaticShape() && input.hasStaticShape())
       return success();
     return op.emitOpError() << "has an input of shape " << shapeText(input)
-                            << "; kernels of its chunks need numbers";
+                            << "; kernels of its chunks need numbers: give its letters sizes";
   };
   for (auto op : forward)
     if (failed(check(op)))

@@ -86,7 +86,7 @@ def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
            "per second; empty: sm_80">,
     Option<"effort", "effort", "int64_t", "4000",
            "for budgets, partial sums kept while layers are put together; when that is too few, the "
-           "best found is taken and its distance from the bound says how good it is">
+           "best found is taken and its distance from the bound says how good it is; 2 or more">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }

@@ -74,6 +74,10 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
     (fit ? policy.totalBytes : policy.peakBytes) = *bytes;
     return policy;
   }
+  if (text == "budget")
+    return Error{"remat policy 'budget': expected a size, budget=24GB, or "
+                 "budget=fit:24GB for all of a step",
+                 ""};
   return Error{"unknown remat policy '" + text +
                    "': expected none, selective, attention, attention-core, "
                    "layer, sqrt, "

@@ -184,13 +184,17 @@ static Status checkLora(const hf::ModelConfig &c, const ImportOptions &o) {
   return ok();
 }
 
-static Status checkSymbolic(const hf::ModelConfig &c, const ImportOptions &o) {
+static Status checkSymbolic(const hf::ModelConfig &c, const ImportOptions &o,
+                            std::vector<std::string> &warnings) {
   std::string known;
   auto letters = dimensionLetters(c, o);
   for (auto &[letter, size] : letters)
     known += (known.empty() ? "" : ", ") + letter;
   for (const std::string &letter : o.symbolic)
-    if (llvm::none_of(letters, [&](auto &l) { return l.first == letter; }))
+    if (letter == "k" && c.kvHeads == c.heads)
+      warnings.push_back("--symbolic k: heads of keys are as many as those of "
+                         "queries, and both are named a");
+    else if (llvm::none_of(letters, [&](auto &l) { return l.first == letter; }))
       return fail("symbolic", "expected letters of " + known + ", found " +
                                   (letter.empty() ? "nothing" : letter));
   return ok();
@@ -202,7 +206,7 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
     return s;
   if (auto s = checkLora(c, o); !s)
     return s;
-  if (auto s = checkSymbolic(c, o); !s)
+  if (auto s = checkSymbolic(c, o, warnings); !s)
     return s;
   if (o.train && c.head == hf::Head::HiddenStates)
     return fail("mode",

@@ -33,7 +33,12 @@ ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
   if (config.rope)
     sizes["p"] = config.headDim / 2;
   NamedAttrList open;
-  for (const std::string &letter : options.symbolic) {
+  std::vector<std::string> letters = options.symbolic;
+  if (config.rope && llvm::is_contained(letters, "d"))
+    letters.push_back("p"); // half of it
+  for (const std::string &letter : letters) {
+    if (!sizes.contains(letter))
+      continue; // "k" where heads are not grouped
     symbolic.insert(letter);
     int64_t size = sizes[letter];
     if (letter == "b") // enough for a fused loss of several chunks

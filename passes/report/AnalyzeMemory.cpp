@@ -123,6 +123,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
                << name << " says something about view " << of
                << ", and this is view " << view << ": expected view=" << of
                << ", too";
+    if (view == "paper" && !allocator.empty())
+      return getOperation().emitError()
+             << "allocator: publications count values of a layer, which no "
+                "allocator replays: expected view=act or view=torch";
     if (view == "torch" && !function.empty())
       return getOperation().emitError()
              << "function=" << function

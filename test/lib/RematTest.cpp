@@ -215,6 +215,35 @@ TEST(RematSolver, CostsFallAsTheBudgetGrows) {
   }
 }
 
+// Whenever it is stopped: what it calls optimal, a bound or impossible is.
+TEST(RematSolver, OutOfTimeNothingIsProvenThatIsNotSo) {
+  RandomGraphs r;
+  int stopped = 0;
+  for (int i = 0; i < 6; ++i) {
+    Graph g = r.training(30 + 4 * i);
+    const int64_t budget = basePeak(g) * (60 + 5 * (i % 3)) / 100;
+    const std::clock_t start = std::clock();
+    auto whole = solve(g, budget);
+    const double needed = double(std::clock() - start) / CLOCKS_PER_SEC;
+    ASSERT_TRUE(whole);
+    if (whole->outcome != Outcome::Optimal)
+      continue;
+    for (int part = 1; part <= 48; ++part) {
+      SolverOptions options;
+      options.seconds = needed * part / 40;
+      auto a = solve(g, budget, options);
+      ASSERT_TRUE(a);
+      EXPECT_NE(a->outcome, Outcome::Impossible);
+      EXPECT_LE(a->lowerBound, whole->extraCost);
+      if (a->outcome == Outcome::Optimal)
+        EXPECT_EQ(a->extraCost, whole->extraCost);
+      else
+        ++stopped;
+    }
+  }
+  EXPECT_GT(stopped, 0);
+}
+
 TEST(RematSolver, RefusesWhatIsNoProblem) {
   EXPECT_EQ(solve(example(), -1).error().str(),
             "budget: expected at least 0 bytes, found -1");

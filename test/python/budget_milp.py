@@ -283,7 +283,7 @@ def main():
     plain = graph(model, "--remat=none")
     step = plain.total()
     refused = act_opt(model, "--remat=budget=1", "-o", "/dev/null", good=False).stderr
-    least = int(re.search(r"smallest feasible budget is (\d+)", refused)[1])
+    least = int(re.search(r"smallest feasible budget known is (\d+)", refused)[1])
     act_opt(model, f"--memory-report=format=json file={report}", "-o", "/dev/null")
     most = json.loads(report.read_text())["peak_bytes"]
     print(f"{len(plain.launches)} kernels, {len(plain.ops)} ops, {1e3 * step:.3f} ms, "

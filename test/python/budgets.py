@@ -71,7 +71,7 @@ def promised(note):
 
 def smallest(model, flags, key="budget=", whole=False):
     done = act_opt(model, *flags, f"--remat={key}{'' if whole else 1}", good=False)
-    found = re.search(r"the smallest feasible budget is (?:fit:)?(\d+) \(", done.stderr)
+    found = re.search(r"the smallest feasible budget known is (?:fit:)?(\d+) \(", done.stderr)
     check(f"{model.name}: no smallest budget in {done.stderr!r}", done.returncode and found)
     return int(found[1]) if found else 0
 

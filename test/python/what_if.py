@@ -43,7 +43,7 @@ class Tools:
         try:
             self.report(*arguments)
         except subprocess.CalledProcessError as e:
-            found = re.search(r"smallest feasible budget is fit:(\d+)", e.stderr)
+            found = re.search(r"smallest feasible budget known is fit:(\d+)", e.stderr)
             return int(found[1]) if found else None
         return None
 

@@ -7,7 +7,17 @@ namespace act::rematool {
 namespace {
 
 const char *word(remat::Outcome outcome) {
-  return outcome == remat::Outcome::Optimal ? "optimal" : "feasible";
+  switch (outcome) {
+  case remat::Outcome::Optimal:
+    return "optimal";
+  case remat::Outcome::Feasible:
+    return "feasible";
+  case remat::Outcome::Impossible:
+    return "impossible";
+  case remat::Outcome::NotFound:
+    break;
+  }
+  return "not found";
 }
 
 std::string fixed(double value) {
@@ -37,6 +47,13 @@ std::string json(const Found &found) {
   const remat::Answer &a = found.answer;
   nlohmann::ordered_json j;
   j["budget_bytes"] = found.budget;
+  if (!hasSchedule(found)) {
+    j["outcome"] = word(a.outcome);
+    j["peak_bytes_without_recomputation"] = found.basePeak;
+    j["smallest_budget_known_bytes"] = a.peakBytes;
+    j["none_below_bytes"] = a.leastPeak;
+    return j.dump() + "\n";
+  }
   j["peak_bytes"] = a.peakBytes;
   j["peak_bytes_without_recomputation"] = found.basePeak;
   j["extra_cost"] = a.extraCost;
@@ -48,6 +65,11 @@ std::string json(const Found &found) {
   j["rounds"] = a.rounds;
   j["schedule"] = a.schedule;
   return j.dump() + "\n";
+}
+
+bool hasSchedule(const Found &found) {
+  return found.answer.outcome == remat::Outcome::Optimal ||
+         found.answer.outcome == remat::Outcome::Feasible;
 }
 
 Error noSchedule(const Found &found) {

@@ -13,7 +13,9 @@ struct Found {
 };
 
 std::string text(const Found &found);
+/// Where there is no schedule, why, and what would do.
 std::string json(const Found &found);
+bool hasSchedule(const Found &found);
 /// Why there is none, and what would do.
 Error noSchedule(const Found &found);
 

@@ -37,9 +37,11 @@ static int run(const std::string &file, const std::string &budget,
   if (!answer)
     return fail(answer.error());
   found.answer = std::move(*answer);
-  if (found.answer.outcome == remat::Outcome::NotFound ||
-      found.answer.outcome == remat::Outcome::Impossible)
+  if (!rematool::hasSchedule(found)) {
+    if (json)
+      std::fputs(rematool::json(found).c_str(), stdout);
     return fail(rematool::noSchedule(found));
+  }
   // Nothing is printed that somebody else has not found to be right.
   auto checked = remat::evaluate(*graph, found.answer.schedule);
   if (!checked || checked->peakBytes != found.answer.peakBytes ||

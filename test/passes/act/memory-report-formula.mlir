@@ -6,9 +6,12 @@
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s | act-opt --remat=segments=2 --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=SEGMENTS
 // RUN: sed 's/"num_hidden_layers": [0-9]*/"num_hidden_layers": 8/' %S/../import/Inputs/llama.json > %t.json
 // RUN: act-import %t.json --batch 1 --seq 64 | act-opt --fuse-attention --remat=budget=300KB --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=BUDGET
-// RUN: not act-opt %S/Inputs/three-layers.mlir --memory-report="format=formula view=torch" 2>&1 | FileCheck %s --check-prefix=TORCH
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V -o %t.mlir
-// RUN: not act-opt %t.mlir --memory-report="format=formula dims=d=6" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+// RUN: act-opt %t.mlir --memory-report="format=formula view=torch" -o /dev/null | FileCheck %s --check-prefix=TORCH
+// RUN: act-opt %t.mlir --remat=layer --memory-report="format=formula view=torch attention=eager checkpoint=reentrant" -o /dev/null | FileCheck %s --check-prefix=AGAIN
+// RUN: act-opt %t.mlir --remat=sqrt --memory-report="format=formula view=torch attention=sdpa-efficient dims=b=1" -o /dev/null | FileCheck %s --check-prefix=ONE
+// RUN: act-opt %t.mlir --memory-report="format=text dims=b=1,s=8,h=12,a=4,k=2,d=6,f=10,V=40" -o /dev/null | FileCheck %s --check-prefix=SIZED
+// RUN: not act-opt %t.mlir --memory-report="format=formula dims=d=7" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 
 // A block of ops in no usual order, s = h = V in number.
 // CHECK: model_saved = b*s*(8*h + 4*V + 8)
@@ -55,5 +58,17 @@ act.parameter @u "u" : tensor<8x8xf32, #act.dims<V, h>>
 // BUDGET-NOT: L
 // BUDGET: holds_L = 8
 // BUDGET-NEXT: holds_tokens_to = 1024
-// TORCH: error: view torch has no format formula
+// What PyTorch keeps, of letters: the widths of norms in f32, the logits twice.
+// TORCH: model_saved = b*s*(L*(a*(4*d + 4) + 4*d*k + 16*h + 8*f + 8) + 8*h + 4*V + 12) + 4*s*d + 24*L + 4
+// TORCH-NEXT: model_peak = max(
+// TORCH-NEXT: layer_saved = b*s*(a*(4*d + 4) + 4*d*k + 16*h + 8*f + 8) + 24
+// TORCH-NOT: holds_
+// AGAIN: layer_saved = 2*b*s*h
+// AGAIN: layer_saved_saved_tensors = 2*b*s*h
+// AGAIN-NOT: holds_
+// ONE-DAG: holds_L = 3
+// ONE-DAG: holds_b = 1
+// ONE-DAG: holds_s_mod_32 =
+// Tables of rope are as long as half a head is.
+// SIZED: peak of activations
 // CONTRADICTION: error: 'act.rope' op

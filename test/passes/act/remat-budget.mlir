@@ -41,8 +41,8 @@
 // BODY: act.remat_result = "peak
 // BODY: act.phase "backward"
 // BODY: act.recompute
-// SMALL: error: no choice of what to recompute needs at most 100 bytes; the smallest feasible budget is {{[0-9]+}} ({{[0-9]+}} bytes){{$}}
-// NOFIT: error: no choice of what to recompute needs at most 100 bytes; the smallest feasible budget is fit:{{[0-9]+}} ({{.*}}), of which {{[0-9]+}} are parameters, gradients, optimizer state, inputs and outputs
+// SMALL: error: no choice of what to recompute was found that needs at most 100 bytes; the smallest feasible budget known is {{[0-9]+}} ({{[0-9]+}} bytes){{$}}
+// NOFIT: error: no choice of what to recompute was found that needs at most 100 bytes; the smallest feasible budget known is fit:{{[0-9]+}} ({{.*}}), of which {{[0-9]+}} are parameters, gradients, optimizer state, inputs and outputs
 // HOWMUCH: error: remat policy 'budget=fit' does not say how much; expected budget=fit:BYTES, or --device-memory=BYTES beside it
 // UNIT: error: remat policy 'budget=24gb': expected bytes, plain or with a unit such as 24GB, 22.5GiB or 512MiB, found '24gb'
 // DEVUNIT: error: remat device memory: expected bytes
