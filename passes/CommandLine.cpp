@@ -90,11 +90,13 @@ void Words::nameFirstOptions() {
   for (Word &w : words) {
     if (w.is("remat") && !named(w.value, {"policy"}))
       w = Word(w.name, "policy=" + w.value);
-    else if (w.is("emit") && !named(w.value, {"file", "target", "mode",
-                                              "cache-dir", "cpu", "kernels"}))
+    else if (w.is("emit") &&
+             !named(w.value, {"file", "target", "mode", "cache-dir", "cpu",
+                              "kernels", "f32-products"}))
       w = Word(w.name, "file=" + w.value);
     else if (w.is("emit-ptx") &&
-             !named(w.value, {"dir", "target", "mode", "cache-dir", "cubin"}))
+             !named(w.value, {"dir", "target", "mode", "cache-dir", "cubin",
+                              "f32-products"}))
       w = Word(w.name, "dir=" + w.value);
   }
 }

@@ -11,7 +11,7 @@ static std::string triple(const uint32_t *v) {
 }
 
 static Error refuse(const std::string &what) {
-  return Error{"launch: " + what, ""};
+  return Error{refusalPrefix + what, ""};
 }
 
 static Status checkBlock(const KernelAttributes &k, const LaunchShape &s) {

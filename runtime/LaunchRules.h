@@ -10,9 +10,16 @@
 
 namespace act::runtime {
 
+inline constexpr const char *refusalPrefix = "launch: ";
+
 /// An error unless a kernel with these attributes can be launched so.
 Status checkLaunch(const DeviceInfo &device, const KernelAttributes &kernel,
                    const LaunchShape &shape);
+
+/// Is it an error of these rules, that is of who asks?
+inline bool isRefusal(const Error &error) {
+  return error.message.rfind(refusalPrefix, 0) == 0;
+}
 
 /// Copies the arguments' values behind one another as the kernel declares them:
 /// parameter i has bytes[i] of them at offsets[i]. An error unless there are as

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs for the kernels, and what they should compute: in f64, without NumPy.
 
-  reference.py make FILE DTYPE SHAPE      numbers between -4 and 4; f32 or bf16, 37x200
+  reference.py make FILE DTYPE SHAPE      numbers between -4 and 4, f32 or bf16, or whole
+                                          ones, i8, i32 or i64; 37x200
   reference.py add X Y Z                  compares Z with X + Y
   reference.py softmax X Y
   reference.py matmul X W Y
@@ -26,14 +27,19 @@ def bf16_bits(x):
 def make(path, dtype, shape):
     sizes = [int(n) for n in shape.split("x")]
     draw = random.Random(path.rsplit("/", 1)[-1])  # so that two files differ
-    numbers = [draw.uniform(-4, 4) for _ in range(math.prod(sizes))]
-    header = repr({"descr": {"f32": "<f4", "bf16": "<u2"}[dtype], "fortran_order": False,
+    whole = dtype[0] == "i"
+    most = 2 ** (int(dtype[1:]) - 1) if whole else 4
+    numbers = [draw.randrange(-most, most) if whole else draw.uniform(-most, most)
+               for _ in range(math.prod(sizes))]
+    names = {"f32": "<f4", "bf16": "<u2", "i8": "|i1", "i32": "<i4", "i64": "<i8"}
+    header = repr({"descr": names[dtype], "fortran_order": False,
                    "shape": tuple(sizes)})
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        if dtype == "f32":
-            file.write(struct.pack(f"<{len(numbers)}f", *numbers))
+        if dtype != "bf16":
+            code = {"f32": "f", "i8": "b", "i32": "i", "i64": "q"}[dtype]
+            file.write(struct.pack(f"<{len(numbers)}{code}", *numbers))
         else:
             file.write(struct.pack(f"<{len(numbers)}H", *map(bf16_bits, numbers)))
 

@@ -27,13 +27,25 @@ static int64_t effectBytes(Operation *op, const FlatParameter &parameter) {
   return grad + (op->hasAttr("master") ? 1 : 2) * own + 2 * states * state;
 }
 
+int64_t act::readBytes(GroupOp group, unsigned input, int64_t whole) {
+  int64_t rows = 0;
+  BlockArgument argument = group.getBody().getArgument(input);
+  for (OpOperand &use : argument.getUses()) {
+    auto embedding = dyn_cast<EmbeddingOp>(use.getOwner());
+    if (!embedding || use.get() != embedding.getTable())
+      return whole;
+    rows = flopsSum({rows, byteSize(embedding.getResult().getType())});
+  }
+  return argument.use_empty() ? whole : std::min(whole, rows);
+}
+
 int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
   int64_t sum = 0;
   std::set<std::tuple<int, unsigned, int64_t>> read;
-  for (const Place &p : launch.inputs) {
+  for (auto [i, p] : llvm::enumerate(launch.inputs)) {
     bool number = p.kind == Place::Scalar || p.kind == Place::Immediate;
     if (!number && read.insert({int(p.kind), p.index, p.offset}).second)
-      sum = flopsSum({sum, p.bytes});
+      sum = flopsSum({sum, readBytes(launch.group, i, p.bytes)});
   }
   for (const Place &p : launch.results)
     sum = flopsSum({sum, p.bytes});

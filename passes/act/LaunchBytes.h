@@ -10,8 +10,11 @@
 namespace act {
 /// Operands, results, and the persistent buffers of the group's effects.
 int64_t leastBytes(const Program &program, const FlatLaunch &launch);
-/// How many kernels the group is on a GPU: the gradient of attention is three or
-/// more, which begin the sums, make them, and end that of the queries.
+/// Of operand `input` of the group, which has `whole` bytes, what it reads at
+/// least: of a table of embeddings no more than the rows that it gives.
+int64_t readBytes(GroupOp group, unsigned input, int64_t whole);
+/// How many kernels the group is on a GPU: the gradient of attention is three
+/// or more, which begin the sums, make them, and end that of the queries.
 int64_t kernelCount(const FlatLaunch &launch);
 } // namespace act
 #endif

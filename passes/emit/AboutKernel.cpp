@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
+#include "passes/act/LaunchBytes.h"
 #include "passes/emit/GpuKernels.h"
 
 using namespace mlir;
@@ -50,7 +51,12 @@ llvm::json::Object act::aboutKernel(GroupOp group,
     if (written)
       inPlace.insert((replaced ? replaced : summed).getInt());
     shapes.push_back(shapeOf(t)); // of every parameter, read or not
-    bytes = flopsSum({bytes, (read + written) * bytesOf(t)});
+    const KernelOperand &operand = kernel.operands[i];
+    int64_t whole = bytesOf(t);
+    int64_t once = operand.kind == KernelOperand::Input
+                       ? readBytes(group, operand.index, whole)
+                       : whole;
+    bytes = flopsSum({bytes, read * once + written * whole});
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {
     if (inPlace.contains(int64_t(i)))

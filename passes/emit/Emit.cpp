@@ -33,6 +33,13 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.cpu = cpu;
     o.cacheDir = cacheDir;
     o.kernelsFile = kernels;
+    o.f32Products = f32Products;
+    if (o.target.empty() && !f32Products.empty()) {
+      getOperation().emitError(
+          "f32-products is about a GPU's tensor cores: expected a target, "
+          "--target=sm_80, too");
+      return signalPassFailure();
+    }
     auto step = emitStep(*copy, o);
     if (failed(step))
       return signalPassFailure();

@@ -38,6 +38,10 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
 
   FailureOr<std::vector<tile::CompiledKernel>> compile(ModuleOp module) {
     if (hasGpuKernels(module) || !hasModel(module)) {
+      if (!f32Products.empty())
+        return module.emitError("f32-products is about a model's products; a "
+                                "tile.dot says its own: "
+                                "precision = tf32");
       tile::PtxOptions options;
       options.chip = target;
       auto kernels =
@@ -52,6 +56,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     options.mode = mode;
     options.target = target;
     options.cacheDir = cacheDir;
+    options.f32Products = f32Products;
     return compileKernelsOf(*copy, options);
   }
 

@@ -62,11 +62,13 @@ std::string layerName(StringRef name, ParameterOp op, int64_t l) {
 class Emitter {
 public:
   Emitter(ModuleOp module, const EmitOptions &options)
-      : module(module), options(options), kernels(ModuleOp::create(module.getLoc())) {}
+      : module(module), options(options),
+        kernels(ModuleOp::create(module.getLoc())) {}
 
   FailureOr<artifact::Step> run();
   FailureOr<std::vector<tile::CompiledKernel>> runKernels();
-  LogicalResult addBlockBytes(const Program &program, report::MemoryReport &report);
+  LogicalResult addBlockBytes(const Program &program,
+                              report::MemoryReport &report);
 
 private:
   LogicalResult functions();
@@ -89,14 +91,17 @@ private:
   using Choice = std::pair<Operation *, std::vector<int64_t>>;
   static Choice choiceOf(const FlatLaunch &launch, const Program &program);
   LogicalResult lower(const Program &program);
-  const Lowered &loweredOf(const FlatLaunch &launch, const Program &program) const {
+  const Lowered &loweredOf(const FlatLaunch &launch,
+                           const Program &program) const {
     return lowered[loweredAt.at(choiceOf(launch, program))];
   }
   void countBlocks(const Program &program, report::MemoryReport &report) const;
   void share();
   LogicalResult describe(const Flat &function);
-  artifact::Operand place(const Place &place, const ArenaPlan &plan, const Program &program);
-  artifact::Operand persistent(const KernelOperand &operand, const FlatParameter &parameter);
+  artifact::Operand place(const Place &place, const ArenaPlan &plan,
+                          const Program &program);
+  artifact::Operand persistent(const KernelOperand &operand,
+                               const FlatParameter &parameter);
   uint32_t scalar(const FlatPort &port);
 
   ModuleOp module;
@@ -120,9 +125,11 @@ void Emitter::parameters() {
     if (isa<AdamWOp, SgdOp>(op))
       update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
   });
-  auto addState = [&](uint32_t p, artifact::Role role, StringRef suffix, RankedTensorType type) {
+  auto addState = [&](uint32_t p, artifact::Role role, StringRef suffix,
+                      RankedTensorType type) {
     stateIndex[{p, role}] = step.states.size();
-    step.states.push_back({step.parameters[p].name + "." + suffix.str(), tensorOf(type), role, p});
+    step.states.push_back({step.parameters[p].name + "." + suffix.str(),
+                           tensorOf(type), role, p});
   };
   for (auto op : module.getOps<ParameterOp>()) {
     auto type = cast<RankedTensorType>(op.getType());
@@ -147,7 +154,8 @@ void Emitter::parameters() {
       Type grad = type.getElementType();
       if (auto wide = op->getAttrOfType<TypeAttr>("act.gradient_type"))
         grad = wide.getValue();
-      addState(index, artifact::Role::Gradient, "grad", withElement(type, grad));
+      addState(index, artifact::Role::Gradient, "grad",
+               withElement(type, grad));
       auto wide = withElement(type, computeType(type.getElementType()));
       if (updated->hasAttr("master"))
         addState(index, artifact::Role::Master, "master", wide);
@@ -167,7 +175,8 @@ uint32_t Emitter::scalar(const FlatPort &port) {
   return step.scalars.size() - 1;
 }
 
-Emitter::Choice Emitter::choiceOf(const FlatLaunch &launch, const Program &program) {
+Emitter::Choice Emitter::choiceOf(const FlatLaunch &launch,
+                                  const Program &program) {
   std::vector<int64_t> inPlace(launch.results.size(), -1);
   for (auto [r, p] : llvm::enumerate(launch.results)) {
     if (p.kind != Place::Buffer || !program.buffers[p.index].reuses)
@@ -181,11 +190,13 @@ Emitter::Choice Emitter::choiceOf(const FlatLaunch &launch, const Program &progr
 
 /// Lowers every group that `program` launches, once.
 LogicalResult Emitter::lower(const Program &program) {
-  LinalgForm form = options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
+  LinalgForm form =
+      options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
   for (const FlatLaunch &launch : program.launches) {
     if (launch.copy != Copy::None)
       continue;
-    auto [it, fresh] = loweredAt.insert({choiceOf(launch, program), lowered.size()});
+    auto [it, fresh] =
+        loweredAt.insert({choiceOf(launch, program), lowered.size()});
     if (!fresh)
       continue;
     auto parts = lowerGroup(launch.group, it->first.second, *kernels, form);
@@ -203,11 +214,13 @@ void Emitter::share() {
     for (LoweredKernel &part : l.parts) {
       std::string text;
       llvm::raw_string_ostream os(text);
-      part.function->print(os, OpPrintingFlags().useLocalScope().assumeVerified());
+      part.function->print(os,
+                           OpPrintingFlags().useLocalScope().assumeVerified());
       auto [it, first] = known.insert({text, uint32_t(groupKernels.size())});
       l.kernel.push_back(it->second);
       if (first)
-        groupKernels.push_back({part.function, text, l.group, aboutKernel(l.group, part)});
+        groupKernels.push_back(
+            {part.function, text, l.group, aboutKernel(l.group, part)});
     }
   for (Lowered &l : lowered)
     for (auto [part, kernel] : llvm::zip_equal(l.parts, l.kernel))
@@ -222,14 +235,16 @@ void Emitter::share() {
   }
 }
 
-artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan, const Program &program) {
+artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan,
+                                 const Program &program) {
   artifact::Operand o;
   o.bytes = p.bytes;
   o.offset = p.offset;
   o.index = p.index;
   switch (p.kind) {
   case Place::Buffer:
-    o.space = program.buffers[p.index].onHost ? artifact::Space::Host : artifact::Space::Arena;
+    o.space = program.buffers[p.index].onHost ? artifact::Space::Host
+                                              : artifact::Space::Arena;
     o.index = 0;
     o.offset = plan.offsets[p.index] + p.offset;
     break;
@@ -261,7 +276,8 @@ artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan, const Pr
   return o;
 }
 
-artifact::Operand Emitter::persistent(const KernelOperand &k, const FlatParameter &f) {
+artifact::Operand Emitter::persistent(const KernelOperand &k,
+                                      const FlatParameter &f) {
   artifact::Operand o;
   o.written = k.written;
   uint32_t parameter = parameterIndex.at({f.op.getSymName().str(), f.layer});
@@ -271,10 +287,11 @@ artifact::Operand Emitter::persistent(const KernelOperand &k, const FlatParamete
     o.bytes = byteSize(cast<RankedTensorType>(f.op.getType()));
     return o;
   }
-  artifact::Role role = k.kind == KernelOperand::Gradient ? artifact::Role::Gradient
-                        : k.kind == KernelOperand::Master ? artifact::Role::Master
-                        : k.kind == KernelOperand::ExpAvg ? artifact::Role::ExpAvg
-                                                          : artifact::Role::ExpAvgSq;
+  artifact::Role role =
+      k.kind == KernelOperand::Gradient ? artifact::Role::Gradient
+      : k.kind == KernelOperand::Master ? artifact::Role::Master
+      : k.kind == KernelOperand::ExpAvg ? artifact::Role::ExpAvg
+                                        : artifact::Role::ExpAvgSq;
   o.space = artifact::Space::State;
   o.index = stateIndex.at({parameter, role});
   int64_t elements = elementCount(cast<RankedTensorType>(f.op.getType()));
@@ -305,7 +322,8 @@ LogicalResult Emitter::describe(const Flat &flat) {
       artifact::Launch out;
       out.kernel = artifact::copyKernel;
       out.name = launch.name;
-      out.args = {place(launch.inputs[0], *plan, program), place(launch.results[0], *plan, program)};
+      out.args = {place(launch.inputs[0], *plan, program),
+                  place(launch.results[0], *plan, program)};
       out.args[1].written = true;
       begin.push_back(f.launches.size());
       end.push_back(f.launches.size());
@@ -338,8 +356,11 @@ LogicalResult Emitter::describe(const Flat &flat) {
   for (auto [i, b] : llvm::enumerate(program.buffers)) {
     if (b.parent || b.reuses || b.bytes == 0)
       continue;
-    f.plan.push_back({(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") + b.name,
-                      uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first], end[b.last], b.onHost});
+    f.plan.push_back(
+        {(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") +
+             b.name,
+         uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first],
+         end[b.last], b.onHost});
   }
   if (as == "step" || as == "forward") {
     auto report = describeMemory(module, program, *plan);
@@ -366,27 +387,33 @@ LogicalResult Emitter::prepare() {
   if (auto next = module->getAttrOfType<BoolAttr>("act.predicts_next"))
     step.predictsNext = next.getValue();
   if (options.mode.empty()) {
-    bool trains = module.lookupSymbol(stepName) || module.lookupSymbol(gradName) ||
-                  returnsLoss(module);
+    bool trains = module.lookupSymbol(stepName) ||
+                  module.lookupSymbol(gradName) || returnsLoss(module);
     options.mode = trains ? "train" : "infer";
   }
   if (options.mode == "infer") {
     if (failed(deriveInference(module)))
       return failure();
   } else if (options.mode != "train") {
-    return module.emitError() << "unknown mode '" << options.mode << "': expected train or infer";
+    return module.emitError()
+           << "unknown mode '" << options.mode << "': expected train or infer";
   }
   if (options.mode == "train" && lacksGradient(module))
-    return module.emitError("is in kernel form without a gradient, so it cannot be differentiated any "
-                            "more; an optimizer is written before kernels are formed: "
-                            "--optimizer=adamw --form-kernels");
+    return module.emitError(
+        "is in kernel form without a gradient, so it cannot be differentiated "
+        "any "
+        "more; an optimizer is written before kernels are formed: "
+        "--optimizer=adamw --form-kernels");
   if (failed(completeModule(module)))
     return failure();
-  if (options.mode == "train" && !module.lookupSymbol(stepName) && module.lookupSymbol(gradName))
-    return module.emitError("has kernels but no @step; an optimizer is written before kernels are "
-                            "formed: --optimizer=adamw --form-kernels");
+  if (options.mode == "train" && !module.lookupSymbol(stepName) &&
+      module.lookupSymbol(gradName))
+    return module.emitError(
+        "has kernels but no @step; an optimizer is written before kernels are "
+        "formed: --optimizer=adamw --form-kernels");
   if (options.mode == "train" && !module.lookupSymbol(stepName))
-    return module.emitError("has no training step: @forward returns no loss, or nothing is trained");
+    return module.emitError("has no training step: @forward returns no loss, "
+                            "or nothing is trained");
   if (options.mode == "train") {
     stripDropout(module);
     if (auto optimizer = module->getAttrOfType<StringAttr>("act.optimizer"))
@@ -409,7 +436,8 @@ LogicalResult Emitter::hostCode() {
   for (artifact::Kernel &k : step.kernels) {
     auto it = bySymbol.find(k.symbol);
     if (it == bySymbol.end())
-      return module.emitError() << "the host compiler made no kernel " << k.symbol;
+      return module.emitError()
+             << "the host compiler made no kernel " << k.symbol;
     k.grid = it->second->grid;
     k.scratchBytes = it->second->scratchBytes;
   }
@@ -425,9 +453,18 @@ LogicalResult Emitter::hostCode() {
 }
 
 LogicalResult Emitter::compileForGpu() {
-  tile::PtxOptions ptx;
-  ptx.chip = options.target;
-  auto compiled = compileGpuKernels(groupKernels, ptx, tile::PtxCache(options.cacheDir));
+  GpuOptions gpu;
+  gpu.ptx.chip = options.target;
+  if (!options.f32Products.empty()) {
+    auto precision = tile::symbolizeDotPrecision(options.f32Products);
+    if (!precision)
+      return module.emitError()
+             << "unknown f32-products '" << options.f32Products
+             << "': expected ieee, bf16x3 or tf32";
+    gpu.f32Products = *precision;
+  }
+  auto compiled =
+      compileGpuKernels(groupKernels, gpu, tile::PtxCache(options.cacheDir));
   if (failed(compiled))
     return failure();
   gpuKernels = std::move(*compiled);
@@ -435,7 +472,8 @@ LogicalResult Emitter::compileForGpu() {
 }
 
 // Of the compiled kernels, which a group has several of and several groups one.
-void Emitter::countBlocks(const Program &program, report::MemoryReport &report) const {
+void Emitter::countBlocks(const Program &program,
+                          report::MemoryReport &report) const {
   report.target = options.target;
   report.blockBytes = 0;
   std::map<int, report::Layer *> layers;
@@ -462,8 +500,10 @@ void Emitter::countBlocks(const Program &program, report::MemoryReport &report) 
   }
 }
 
-LogicalResult Emitter::addBlockBytes(const Program &program, report::MemoryReport &report) {
-  if (failed(tile::checkChip(options.target, module.getLoc())) || failed(lower(program)))
+LogicalResult Emitter::addBlockBytes(const Program &program,
+                                     report::MemoryReport &report) {
+  if (failed(tile::checkChip(options.target, module.getLoc())) ||
+      failed(lower(program)))
     return failure();
   share();
   if (failed(compileForGpu()))
@@ -477,9 +517,10 @@ LogicalResult Emitter::gpuCode() {
   for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
     auto [x, y, z] = made.grid;
     if (x < 1 || y != 1 || z != 1 || made.block[1] != 1 || made.block[2] != 1)
-      return module.emitError() << "kernel " << made.name
-                                << " has a grid or a block of more dimensions than one, which a "
-                                   "step cannot launch";
+      return module.emitError()
+             << "kernel " << made.name
+             << " has a grid or a block of more dimensions than one, which a "
+                "step cannot launch";
     to.grid = x;
     to.threads = made.block[0];
     to.sharedBytes = made.sharedBytes;
@@ -524,12 +565,14 @@ FailureOr<std::vector<tile::CompiledKernel>> Emitter::runKernels() {
 }
 
 LogicalResult Emitter::functions() {
-  if (!options.target.empty() && failed(tile::checkChip(options.target, module.getLoc())))
+  if (!options.target.empty() &&
+      failed(tile::checkChip(options.target, module.getLoc())))
     return failure();
   if (failed(prepare()))
     return failure();
   parameters();
-  std::vector<std::pair<StringRef, StringRef>> names; // and what they are in the step
+  std::vector<std::pair<StringRef, StringRef>>
+      names; // and what they are in the step
   if (options.mode == "train") {
     names.push_back({stepName, "step"});
     if (module.lookupSymbol(forwardName))
@@ -549,16 +592,18 @@ LogicalResult Emitter::functions() {
 
 } // namespace
 
-FailureOr<std::vector<tile::CompiledKernel>> act::compileKernelsOf(ModuleOp module,
-                                                                   const EmitOptions &options) {
+FailureOr<std::vector<tile::CompiledKernel>>
+act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
   return Emitter(module, options).runKernels();
 }
 
-LogicalResult act::addBlockBytes(report::MemoryReport &report, const Program &program,
-                                 ModuleOp module, const EmitOptions &options) {
+LogicalResult act::addBlockBytes(report::MemoryReport &report,
+                                 const Program &program, ModuleOp module,
+                                 const EmitOptions &options) {
   return Emitter(module, options).addBlockBytes(program, report);
 }
 
-FailureOr<artifact::Step> act::emitStep(ModuleOp module, const EmitOptions &options) {
+FailureOr<artifact::Step> act::emitStep(ModuleOp module,
+                                        const EmitOptions &options) {
   return Emitter(module, options).run();
 }

@@ -10,25 +10,29 @@
 namespace act {
 
 struct EmitOptions {
-  std::string mode;        ///< train, infer, or empty: train if there is a loss
-  std::string target;      ///< one of ptxChips(); empty: the host
-  std::string cpu;         ///< of the host: an LLVM CPU name; empty: this machine
-  std::string cacheDir;    ///< of GPU kernels, as PtxCache takes it
+  std::string mode;     ///< train, infer, or empty: train if there is a loss
+  std::string target;   ///< one of ptxChips(); empty: the host
+  std::string cpu;      ///< of the host: an LLVM CPU name; empty: this machine
+  std::string cacheDir; ///< of GPU kernels, as PtxCache takes it
+  std::string f32Products; ///< of a GPU: ieee, tf32 or bf16x3; empty: ieee
   std::string kernelsFile; ///< also write the kernels' linalg here
 };
 
 /// Compiles `module`, of any stage. Works on the module it is given: hand it a
 /// clone.
-mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module, const EmitOptions &options);
+mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module,
+                                         const EmitOptions &options);
 
 /// The kernels alone, which take neither a plan nor a report; for a GPU.
-mlir::FailureOr<std::vector<tile::CompiledKernel>> compileKernelsOf(mlir::ModuleOp module,
-                                                                    const EmitOptions &options);
+mlir::FailureOr<std::vector<tile::CompiledKernel>>
+compileKernelsOf(mlir::ModuleOp module, const EmitOptions &options);
 
-/// Says in `report`, which is of `program`, what the blocks of its kernels move on
-/// options.target, a GPU (passes/tile/BlockBytes.h). `program` is of `module`.
-mlir::LogicalResult addBlockBytes(report::MemoryReport &report, const Program &program,
-                                  mlir::ModuleOp module, const EmitOptions &options);
+/// Says in `report`, which is of `program`, what the blocks of its kernels move
+/// on options.target, a GPU (passes/tile/BlockBytes.h). `program` is of
+/// `module`.
+mlir::LogicalResult addBlockBytes(report::MemoryReport &report,
+                                  const Program &program, mlir::ModuleOp module,
+                                  const EmitOptions &options);
 
 } // namespace act
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuKernels.h"
-#include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -50,14 +49,14 @@ Operation *opAt(ArrayRef<GroupKernel> kernels, Location loc) {
 /// Says the first of `errors` again, as one about an act operation.
 LogicalResult explain(std::vector<Diagnostic> errors,
                       ArrayRef<GroupKernel> kernels,
-                      const tile::PtxOptions &options) {
+                      const GpuOptions &options) {
   if (errors.empty())
     return failure();
   Diagnostic &first = errors.front();
   Operation *op = opAt(kernels, first.getLocation());
   GroupOp group = op ? op->getParentOfType<GroupOp>() : kernels.front().group;
   InFlightDiagnostic error = op ? op->emitOpError() : group.emitOpError();
-  error << "has no kernel for " << options.chip << ", in the group '"
+  error << "has no kernel for " << options.ptx.chip << ", in the group '"
         << group.getName() << "'";
   for (Diagnostic &d : errors) {
     error.attachNote(d.getLocation()) << d.str();
@@ -90,13 +89,14 @@ void passByPointer(gpu::GPUFuncOp kernel) {
 
 /// Appends the kernel that `function` becomes to `into`.
 LogicalResult convert(func::FuncOp function, int64_t tightness,
-                      gpu::GPUModuleOp into) {
+                      tile::DotPrecision f32Products, gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
   alone->push_back(function.clone());
   PassManager pm(function.getContext());
   (void)applyPassManagerCLOptions(pm); // fails where a tool has none
   tile::ConvertLinalgToTilePassOptions blocks;
   blocks.tightness = tightness;
+  blocks.f32Products = tile::stringifyDotPrecision(f32Products).str();
   pm.addPass(tile::createConvertLinalgToTilePass(blocks));
   if (failed(pm.run(*alone)))
     return failure();
@@ -114,7 +114,7 @@ LogicalResult convert(func::FuncOp function, int64_t tightness,
 /// memory than there is: only at the last tightness is that an error.
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
-        const tile::PtxOptions &options) {
+        const GpuOptions &options) {
   func::FuncOp any = kernels.front().function;
   MLIRContext *context = any.getContext();
   Location loc = any.getLoc();
@@ -125,7 +125,8 @@ compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
   for (const GroupKernel &k : kernels) {
     {
       HeldErrors held(context);
-      if (succeeded(convert(k.function, tightness, blocks)))
+      if (succeeded(
+              convert(k.function, tightness, options.f32Products, blocks)))
         continue;
       errors = std::move(held.errors);
     }
@@ -134,10 +135,10 @@ compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
   {
     HeldErrors held(context);
     auto compiled =
-        tile::compileKernels(*module, options, tile::PtxCache("none"));
+        tile::compileKernels(*module, options.ptx, tile::PtxCache("none"));
     if (succeeded(compiled) &&
         (tightness < tile::tightest ||
-         succeeded(tile::checkSharedMemory(*compiled, options.chip)))) {
+         succeeded(tile::checkSharedMemory(*compiled, options.ptx.chip)))) {
       for (tile::CompiledKernel &k : *compiled)
         k.source = nullptr; // of `module`, which ends here
       return compiled;
@@ -149,7 +150,7 @@ compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
 
 /// Each with the largest blocks that shared memory has room for.
 FailureOr<std::vector<tile::CompiledKernel>>
-compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
+compile(ArrayRef<GroupKernel> kernels, const GpuOptions &options) {
   std::vector<tile::CompiledKernel> done(kernels.size());
   auto left = llvm::to_vector(llvm::seq<size_t>(0, kernels.size()));
   for (int64_t tightness = 0; !left.empty(); ++tightness) {
@@ -161,7 +162,7 @@ compile(ArrayRef<GroupKernel> kernels, const tile::PtxOptions &options) {
       return failure();
     SmallVector<size_t> over;
     for (auto [i, k] : llvm::zip_equal(left, *made)) {
-      if (k.sharedBytes > tile::sharedMemoryOf(options.chip))
+      if (k.sharedBytes > tile::sharedMemoryOf(options.ptx.chip))
         over.push_back(i);
       done[i] = std::move(k);
     }
@@ -180,16 +181,17 @@ void act::registerGpuKernelDialects(DialectRegistry &registry) {
 }
 
 FailureOr<std::vector<tile::CompiledKernel>>
-act::compileGpuKernels(ArrayRef<GroupKernel> kernels,
-                       const tile::PtxOptions &options,
+act::compileGpuKernels(ArrayRef<GroupKernel> kernels, const GpuOptions &options,
                        const tile::PtxCache &cache) {
   std::vector<tile::CompiledKernel> compiled(kernels.size());
   std::vector<GroupKernel> missing;
   std::vector<std::pair<size_t, std::string>> places; // of `missing`, and keys
+  std::string precision =
+      tile::stringifyDotPrecision(options.f32Products).str() + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {
     func::FuncOp function = k.function;
     std::string name = function.getName().str(),
-                key = cache.key(k.text, options);
+                key = cache.key(precision + k.text, options.ptx);
     if (cache.find(key, compiled[i])) {
       compiled[i].ptx = tile::renameEntry(compiled[i].ptx, nameless, name);
       compiled[i].cached = true;

@@ -9,6 +9,7 @@
 #ifndef ACT_PASSES_EMIT_GPUKERNELS_H
 #define ACT_PASSES_EMIT_GPUKERNELS_H
 #include "dialects/act/Dialect.h"
+#include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/emit/LowerGroup.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
@@ -27,15 +28,21 @@ struct GroupKernel {
 /// least_bytes.
 llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel);
 
-/// Dialects of what is made on the way from act to PTX and no more: every loaded
-/// one costs a start and every text that is printed.
+/// Dialects of what is made on the way from act to PTX and no more: every
+/// loaded one costs a start and every text that is printed.
 void registerGpuKernelDialects(mlir::DialectRegistry &registry);
+
+struct GpuOptions {
+  tile::PtxOptions ptx;
+  /// How products of f32 are made.
+  tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
+};
 
 /// Compiles them all, in their order. What has no form for the GPU is an error
 /// that names the act operation and its place.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileGpuKernels(llvm::ArrayRef<GroupKernel> kernels,
-                  const tile::PtxOptions &options, const tile::PtxCache &cache);
+                  const GpuOptions &options, const tile::PtxCache &cache);
 
 } // namespace act
 #endif

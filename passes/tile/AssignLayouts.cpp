@@ -687,8 +687,9 @@ struct AssignLayouts : act::tile::impl::AssignLayoutsPassBase<AssignLayouts> {
         getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
           if (!kernel.isKernel())
             return WalkResult::advance();
-          return failed(Assignment(kernel).run()) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
+          bool done = succeeded(checkBlocks(kernel)) &&
+                      succeeded(Assignment(kernel).run());
+          return done ? WalkResult::advance() : WalkResult::interrupt();
         });
     if (walked.wasInterrupted())
       signalPassFailure();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -22,8 +23,10 @@ bool isElement(Type type) {
          type.isInteger(32) || type.isInteger(64);
 }
 
-/// What is wrong with a type, or nothing.
-std::string whyNot(Type type) {
+using WhyNot = llvm::function_ref<std::string(Type)>;
+
+/// What is wrong with a type that is to be a block's, or nothing.
+std::string isNoBlock(Type type) {
   if (!isa<TensorType>(type))
     return "";
   auto block = dyn_cast<RankedTensorType>(type);
@@ -42,7 +45,16 @@ std::string whyNot(Type type) {
   return "";
 }
 
-LogicalResult check(Operation *op, TypeRange types, StringRef what) {
+/// Why a type, a block's, has no layout, or nothing.
+std::string hasNoLayout(Type type) {
+  auto block = dyn_cast<RankedTensorType>(type);
+  return !block || isa_and_present<LayoutAttr>(block.getEncoding())
+             ? ""
+             : "expected a layout: --tile-assign-layouts gives blocks one";
+}
+
+LogicalResult check(Operation *op, TypeRange types, StringRef what,
+                    WhyNot whyNot) {
   for (Type type : types)
     if (std::string reason = whyNot(type); !reason.empty())
       return op->emitOpError() << "has " << what << " that is a block of type "
@@ -50,19 +62,26 @@ LogicalResult check(Operation *op, TypeRange types, StringRef what) {
   return success();
 }
 
+/// Every type of a value in `kernel`.
+LogicalResult checkAll(gpu::GPUFuncOp kernel, WhyNot whyNot) {
+  WalkResult walked = kernel.walk([&](Operation *op) -> WalkResult {
+    if (failed(check(op, op->getResultTypes(), "a result", whyNot)))
+      return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(check(op, block.getArgumentTypes(), "an argument", whyNot)))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 struct CheckKernels : act::tile::impl::CheckKernelsPassBase<CheckKernels> {
   void runOnOperation() override {
-    WalkResult walked = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
-      return kernel.walk([&](Operation *op) -> WalkResult {
-        if (failed(check(op, op->getResultTypes(), "a result")))
-          return WalkResult::interrupt();
-        for (Region &region : op->getRegions())
-          for (Block &block : region)
-            if (failed(check(op, block.getArgumentTypes(), "an argument")))
-              return WalkResult::interrupt();
-        return WalkResult::advance();
-      });
-    });
+    WalkResult walked =
+        getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
+          return checkBlocks(kernel);
+        });
     if (walked.wasInterrupted())
       return signalPassFailure();
     markAllAnalysesPreserved();
@@ -70,3 +89,11 @@ struct CheckKernels : act::tile::impl::CheckKernelsPassBase<CheckKernels> {
 };
 
 } // namespace
+
+LogicalResult act::tile::checkBlocks(gpu::GPUFuncOp kernel) {
+  return checkAll(kernel, isNoBlock);
+}
+
+LogicalResult act::tile::checkLayouts(gpu::GPUFuncOp kernel) {
+  return checkAll(kernel, hasNoLayout);
+}

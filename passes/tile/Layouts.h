@@ -6,10 +6,20 @@
 
 #include "act/Layout/Distributed.h"
 #include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace act::tile {
 
+/// Of a type that has a layout (checkLayouts).
 layout::Distributed distributed(mlir::RankedTensorType type);
+
+/// Fails with a message at the first value of the kernel that is a block
+/// without a layout.
+mlir::LogicalResult checkLayouts(mlir::gpu::GPUFuncOp kernel);
+/// Fails at the first block that no kernel has: of no element or too many, of
+/// an unknown type.
+mlir::LogicalResult checkBlocks(mlir::gpu::GPUFuncOp kernel);
+
 LayoutAttr attribute(mlir::MLIRContext *context,
                      const layout::Distributed &layout);
 /// `type` with the layout as its encoding.

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/AffineBlocks.h"
+#include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/Combine.h"
@@ -89,7 +90,7 @@ struct LowerToThreads
         kernels.push_back(f);
     });
     for (gpu::GPUFuncOp kernel : kernels)
-      if (failed(lower(kernel)))
+      if (failed(checkLayouts(kernel)) || failed(lower(kernel)))
         return signalPassFailure();
   }
 

@@ -82,9 +82,15 @@ void share(Group &group, Operation *first) {
 struct ShareConversions
     : act::tile::impl::ShareConversionsPassBase<ShareConversions> {
   void runOnOperation() override {
-    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
-      kernel.walk([&](Block *block) { run(*block); });
-    });
+    WalkResult walked =
+        getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
+          if (failed(checkLayouts(kernel)))
+            return WalkResult::interrupt();
+          kernel.walk([&](Block *block) { run(*block); });
+          return WalkResult::advance();
+        });
+    if (walked.wasInterrupted())
+      signalPassFailure();
   }
 
   void run(Block &block) {

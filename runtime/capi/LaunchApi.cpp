@@ -2,6 +2,7 @@
 //
 // Launches of the C interface, and the tensor maps that some of them take.
 #include "act/Artifact/Format.h"
+#include "runtime/LaunchRules.h"
 #include "runtime/capi/OnStream.h"
 
 using namespace act;
@@ -109,10 +110,19 @@ actrt_status actrt_launch(actrt_function function, actrt_stream stream,
         return invalid(r.error().message);
     if (auto r = s.device->reserveScratch(launch->scratchBytes); !r)
       return fail(ACTRT_FAILED, r.error().str());
-    return finish(
-        s.stream->launch(*f->kernel, *launch,
-                         {packed.addresses.data(), packed.bytes.data(),
-                          static_cast<uint32_t>(argument_count)}));
+    const DeviceInfo &info = s.device->info();
+    uint64_t blocks =
+        uint64_t{launch->cluster[0]} * launch->cluster[1] * launch->cluster[2];
+    if (s.device->runsPtx() && blocks > 1 && info.sm < 90)
+      return fail(ACTRT_UNSUPPORTED,
+                  "launch: a cluster of " + std::to_string(blocks) +
+                      " blocks, but " + info.target + " has no clusters");
+    auto done = s.stream->launch(*f->kernel, *launch,
+                                 {packed.addresses.data(), packed.bytes.data(),
+                                  static_cast<uint32_t>(argument_count)});
+    if (!done && isRefusal(done.error()))
+      return invalid(done.error().message);
+    return finish(done);
   });
 }
 

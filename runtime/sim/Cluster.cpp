@@ -12,7 +12,6 @@ namespace {
 constexpr uint32_t turn = 512;          // instructions of a warp at a time
 constexpr unsigned idleRounds = 64;     // of nothing but looking, then it waits
 constexpr unsigned patientRounds = 512; // when there is nobody else to run
-constexpr uint32_t lookRange = 2048; // instructions between looks of one loop
 
 } // namespace
 
@@ -98,33 +97,33 @@ Cluster::Outcome Cluster::run(bool patient) {
       if (warp->liveLanes)
         live.push_back(warp.get());
   unsigned idle = 0;
+  uint64_t idleSteps = 0; // since somebody did something else than look
   uint64_t seenLocal = events;
   seenEvents = grid->events.load(std::memory_order_relaxed);
   while (!live.empty()) {
     if (grid->stop.load(std::memory_order_relaxed))
       return Outcome::Stopped;
     bool ran = false;
+    uint64_t enough = 0; // instructions before nobody counts as working
     uint64_t before = counters.totalWarpInstructions();
     if (!random.isQuiet())
       for (size_t i = live.size(); i > 1; --i)
         std::swap(live[i - 1], live[random.below(uint32_t(i))]);
     for (Warp *warp : live) {
-      warp->polls = warp->events = 0;
+      warp->worked = warp->events = 0;
       uint32_t budget =
           random.isQuiet() ? turn : 1 + random.below(1 << random.below(10));
       Warp::Outcome outcome = warp->run(budget);
       if (outcome == Warp::Outcome::Finished)
         --warp->cta->liveWarps;
-      // A warp that looked in vain a moment ago is still in its loop, also in
-      // a turn that was too short for another look.
-      if (warp->events)
-        warp->sinceLook = lookRange;
-      else if (warp->polls)
-        warp->sinceLook = 0;
-      else
-        warp->sinceLook = std::min(warp->sinceLook + budget, lookRange);
-      ran |= outcome == Warp::Outcome::Ran && warp->sinceLook >= lookRange;
+      ran |= outcome == Warp::Outcome::Ran && (warp->worked || warp->events);
       ran |= outcome == Warp::Outcome::Finished;
+      // Lanes that left a loop of looks count as in it for a while.
+      size_t apart = 0;
+      for (const Fragment &f : warp->fragments)
+        apart += !f.waitingFor;
+      if (apart > 1)
+        enough = std::max(enough, 2 * Fragment::lookRange * apart);
       if (!random.isQuiet() && random.below(4) == 0)
         warp->cta->advanceOne(random);
     }
@@ -139,8 +138,10 @@ Cluster::Outcome Cluster::run(bool patient) {
       grid->stop = true;
       return Outcome::Stopped;
     }
+    idleSteps += steps;
     if (ran || events != seenLocal) {
       idle = 0;
+      idleSteps = 0;
       seenLocal = events;
       seenEvents = grid->events.load(std::memory_order_relaxed);
       continue;
@@ -149,7 +150,8 @@ Cluster::Outcome Cluster::run(bool patient) {
     bool advanced = false;
     for (auto &cta : ctas)
       advanced |= cta->advanceOne(random);
-    if (!advanced && ++idle >= (patient ? patientRounds : idleRounds))
+    if (!advanced && ++idle >= (patient ? patientRounds : idleRounds) &&
+        idleSteps >= enough * live.size())
       return Outcome::Waiting;
   }
   for (auto &cta : ctas)
@@ -170,7 +172,7 @@ void Cluster::reportWaiting(FindingKind kind) const {
           return;
         const Instruction &i = f.frame->function->code[f.pc];
         Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
-        bool polls = f.polled && f.steps - f.polledSteps < lookRange;
+        bool polls = f.isLooking();
         // Lanes of a warp that stand at different instructions for all of it.
         bool apart = i.flags & flagAligned && f.waitingFor && !f.barrier &&
                      f.mask != warp->liveLanes;

@@ -92,9 +92,14 @@ struct Fragment {
   // an mbarrier which phase.
   const char *polled = nullptr;
   uint64_t polledAddress = 0, polledSteps = 0;
+  uint32_t looks = 0; // in this turn, of all its lanes
   const Mbarrier *mbarrier = nullptr;
   uint64_t mbarrierPhase = 0;
   uint64_t steps = 0; // since it was chosen
+
+  /// Is it in a loop that only looks? It looked a moment ago.
+  bool isLooking() const { return polled && steps - polledSteps < lookRange; }
+  static constexpr uint64_t lookRange = 2048; // instructions between two looks
   // The last instruction since it left the rest of its warp that did anything
   // but jump.
   const FunctionCode *didIn = nullptr;
@@ -169,10 +174,9 @@ public:
     uint32_t did;
   };
   std::vector<Left> left;
-  uint32_t polls = 0;  // in this turn: looks at something that did not change
   uint32_t events = 0; // in this turn: changes that others may wait for
-  uint32_t sinceLook = ~0u / 2; // instructions since its last turn of nothing
-                                // but looking
+  /// In this turn: instructions of fragments that do not only look.
+  uint32_t worked = 0;
   uint32_t registers = 0; // of a thread, as setmaxnreg left it; 0: as launched
   uint32_t registerChanges = 0; // setmaxnreg executed
   Region *lastRegion = nullptr; // of global memory: found again quickly
@@ -564,7 +568,7 @@ struct Context {
     grid.events.fetch_add(1, std::memory_order_relaxed);
   }
   void poll(uint64_t address, const char *what) const {
-    ++warp.polls;
+    ++fragment.looks;
     fragment.polled = what;
     fragment.polledAddress = address;
     fragment.polledSteps = fragment.steps;

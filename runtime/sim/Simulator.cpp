@@ -52,7 +52,7 @@ Status placeVariables(Program &program, Memory &memory) {
         }
       for (size_t k = 0; k < tree.functions.size() && !found; ++k)
         if (tree.functions[k].name == patch.symbol) {
-          value = functionWindow + 16 * (k + 1);
+          value = functionWindow + 16 * (tree.meantBy(uint32_t(k)) + 1);
           found = true;
         }
       if (!found || patch.at + patch.width > tree.variables[i].bytes)

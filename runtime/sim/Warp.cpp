@@ -15,7 +15,7 @@ namespace {
 
 // A fragment that has run so many steps lets others run as many.
 constexpr unsigned turnShift = 11;
-// So many looks in vain end a warp's turn.
+// So many looks in vain end a fragment's turn: the others of its warp go on.
 constexpr uint32_t looksOfATurn = 8;
 
 unsigned laneStride(unsigned bytes) { return bytes < 8 ? bytes : 8; }
@@ -123,7 +123,18 @@ void Warp::merge(uint32_t index) {
       f.didIn = nullptr;
     else if (!f.didIn)
       f.didIn = o.didIn, f.did = o.did;
+    // Together they look if one does.
+    uint64_t sinceLook = f.steps - f.polledSteps;
+    if (o.isLooking() && !f.isLooking()) {
+      sinceLook = o.steps - o.polledSteps;
+      f.polled = o.polled;
+      f.polledAddress = o.polledAddress;
+      f.mbarrier = o.mbarrier;
+      f.mbarrierPhase = o.mbarrierPhase;
+    }
+    f.looks += o.looks;
     f.steps = std::min(f.steps, o.steps);
+    f.polledSteps = f.steps - sinceLook;
     f.blocked = false;
     fragments.erase(fragments.begin() + i);
     return; // the others were merged when they came here
@@ -272,18 +283,23 @@ void checkLeft(Context &c, const Instruction &i) {
 } // namespace
 
 Warp::Outcome Warp::run(uint32_t budget) {
-  for (Fragment &f : fragments)
+  for (Fragment &f : fragments) {
     f.blocked = false;
+    f.looks = 0;
+  }
   const bool checks = cta->grid->checks;
   bool moved = false; // a step that only waits is none
-  const uint32_t enough =
-      looksOfATurn * uint32_t(__builtin_popcount(liveLanes));
   for (uint32_t ran = 0; ran < budget; ++ran) {
     if (fragments.empty())
       return Outcome::Finished;
-    if (polls >= enough || !choose())
+    if (!choose())
       break;
     Fragment &f = fragments[current];
+    if (f.looks >= looksOfATurn * uint32_t(__builtin_popcount(f.mask))) {
+      f.blocked = true; // until the next turn
+      continue;
+    }
+    const bool works = !f.isLooking();
     const Instruction &i = f.frame->function->code[f.pc];
     uint32_t mask = f.mask;
     if (i.guard != noSlot) {
@@ -302,6 +318,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       ++f.pc;
       ++f.steps;
       moved = true;
+      worked += works;
       if (fragments.size() > 1)
         merge(current);
       continue;
@@ -337,6 +354,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       continue;
     }
     moved = true;
+    worked += works;
     counters->warpInstructions[unsigned(i.kind)] += 1;
     counters->laneInstructions += unsigned(__builtin_popcount(c.mask));
     if (step == Step::Next) {

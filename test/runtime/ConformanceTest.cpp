@@ -361,12 +361,12 @@ TEST_P(Conformance, ValuesOfAnySizeArrive) {
   EXPECT_EQ(read(s, out, 4),
             (std::vector<uint64_t>{1, uint64_t{2} << 40, 3, 65000}));
   a[1].bytes = 16;
-  EXPECT_EQ(actrt_launch(f, s, &shape, a, 3), ACTRT_FAILED);
+  EXPECT_EQ(actrt_launch(f, s, &shape, a, 3), ACTRT_INVALID_ARGUMENT);
   EXPECT_NE(std::string(actrt_last_error()).find("has 16 bytes"),
             std::string::npos)
       << actrt_last_error();
   a[1].bytes = 24;
-  EXPECT_EQ(actrt_launch(f, s, &shape, a, 2), ACTRT_FAILED);
+  EXPECT_EQ(actrt_launch(f, s, &shape, a, 2), ACTRT_INVALID_ARGUMENT);
   EXPECT_NE(std::string(actrt_last_error()).find("3 parameters"),
             std::string::npos);
   a[1].value.pointer = nullptr;
@@ -427,12 +427,12 @@ TEST_P(Conformance, DynamicSharedMemoryIsAskedFor) {
     EXPECT_EQ(got[1000], 23u);
   }
   shape.shared_bytes = 1 << 20;
-  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
   EXPECT_NE(std::string(actrt_last_error()).find("shared memory"),
             std::string::npos);
   shape.shared_bytes = 4096;
   shape.block[0] = 1025;
-  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_FAILED);
+  EXPECT_EQ(actrt_launch(f, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
 }
 
 TEST_P(Conformance, FunctionsSayWhatTheyNeed) {
@@ -452,7 +452,8 @@ TEST_P(Conformance, FunctionsSayWhatTheyNeed) {
     actrt_argument a = pointer(allocate<int>(1));
     actrt_launch_shape shape = grid(1);
     shape.block[0] = 128;
-    EXPECT_EQ(actrt_launch(f, makeStream(), &shape, &a, 1), ACTRT_FAILED);
+    EXPECT_EQ(actrt_launch(f, makeStream(), &shape, &a, 1),
+              ACTRT_INVALID_ARGUMENT);
     EXPECT_NE(std::string(actrt_last_error()).find("requires 64x2x1"),
               std::string::npos)
         << actrt_last_error();
@@ -484,7 +485,7 @@ TEST_P(Conformance, ClustersAndCooperativeLaunches) {
   shape.cooperative = 0;
   shape.cluster[0] = 2;
   if (target != "sm_90a") {
-    EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_FAILED);
+    EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_UNSUPPORTED);
     EXPECT_NE(std::string(actrt_last_error()).find("no clusters"),
               std::string::npos)
         << actrt_last_error();
@@ -507,7 +508,7 @@ TEST_P(Conformance, ClustersAndCooperativeLaunches) {
   ASSERT_EQ(actrt_function_query(pairs, &info), ACTRT_SUCCESS);
   EXPECT_EQ(info.required_cluster[0], 2u);
   shape.cluster[0] = 4;
-  EXPECT_EQ(actrt_launch(pairs, s, &shape, &a, 1), ACTRT_FAILED);
+  EXPECT_EQ(actrt_launch(pairs, s, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
 }
 
 TEST_P(Conformance, CallbacksComeInOrder) {

@@ -30,7 +30,12 @@ struct Kernel {
 Result<Kernel> compileKernel(const std::string &path,
                              const KernelOptions &options);
 
-/// A kernel on blocks as native code; passes/tile-to-host says how it is called.
+/// The grid to launch, "8,4,1": `given`, or what the kernel says (tile.grid),
+/// or one program. Fails if both are there and differ.
+Result<std::string> gridOf(const uint32_t kernels[3], const std::string &given);
+
+/// A kernel on blocks as native code; passes/tile-to-host says how it is
+/// called.
 struct NativeKernel {
   std::string name;
   std::vector<uint8_t> sharedObject;

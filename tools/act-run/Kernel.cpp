@@ -41,7 +41,9 @@ int run::kernel(const Options &o) {
   line.kernel = kernel->name;
   line.block = dimensions(kernel->block);
   line.sharedBytes = kernel->sharedBytes;
-  if (line.grid.empty())
-    line.grid = kernel->grid[0] ? dimensions(kernel->grid) : "1";
+  auto grid = gridOf(kernel->grid, line.grid);
+  if (!grid)
+    return fail(grid.error().str());
+  line.grid = *grid;
   return simtool::run(line, kernel->ptx, kernel->parameters);
 }

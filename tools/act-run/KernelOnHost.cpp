@@ -182,12 +182,11 @@ int run::kernelOnHost(const Options &o) {
   if (!kernel)
     return fail(kernel.error().str());
   uint32_t grid[3] = {1, 1, 1};
-  if (!o.launch.grid.empty()) {
-    if (auto s = simtool::parseDimensions("--grid", o.launch.grid, grid); !s)
-      return fail(s.error().str());
-  } else if (kernel->grid[0]) {
-    std::copy(kernel->grid, kernel->grid + 3, grid);
-  }
+  auto asked = gridOf(kernel->grid, o.launch.grid);
+  if (!asked)
+    return fail(asked.error().str());
+  if (auto s = simtool::parseDimensions("--grid", *asked, grid); !s)
+    return fail(s.error().str());
   std::vector<Argument> arguments;
   for (const std::string &text : o.launch.arguments) {
     auto a = simtool::parseArgument(text);

@@ -16,6 +16,9 @@ namespace act::simtool {
 struct Extent {
   uint64_t bytes = 0; // 0: not known
   std::string type;   // for messages
+  uint64_t elementBytes = 0;
+  /// Of floats that NumPy has no type for any array of that size will do.
+  enum { Integers, Floats, Any } elements = Any;
 };
 
 struct CommandLine {

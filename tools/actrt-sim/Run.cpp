@@ -92,7 +92,18 @@ Status simtool::checkExtents(const std::vector<Extent> &extents,
     bool isArray = given[i].kind == Argument::In ||
                    given[i].kind == Argument::InOut ||
                    given[i].kind == Argument::Out;
-    if (isArray && given[i].array.bytes.size() < extents[i].bytes)
+    if (!isArray)
+      continue;
+    const std::string &dtype = given[i].array.dtype; // "f4"
+    bool floats = dtype[0] == 'f';
+    if (extents[i].bytes &&
+        (npy::elementBytes(dtype) != extents[i].elementBytes ||
+         (extents[i].elements == Extent::Floats && !floats) ||
+         (extents[i].elements == Extent::Integers && floats)))
+      return Error{"--arg " + given[i].text + ": the array's elements are " +
+                       dtype + ", which are not those of " + extents[i].type,
+                   ""};
+    if (given[i].array.bytes.size() < extents[i].bytes)
       return Error{"--arg " + given[i].text + ": the array has " +
                        std::to_string(given[i].array.bytes.size()) +
                        " bytes, expected at least " +

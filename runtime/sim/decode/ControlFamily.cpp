@@ -265,8 +265,8 @@ void decodeCall(Decoder &d) {
   const Operand &o = d.tree().operands[target];
   if (o.kind == Operand::SymbolRef && o.symbol.kind == Symbol::FunctionName) {
     d.operand(target);
-    const ptx::Function &f = d.module().functions[o.symbol.index];
-    call.callee = o.symbol.index;
+    call.callee = d.module().meantBy(o.symbol.index);
+    const ptx::Function &f = d.module().functions[call.callee];
     if (!f.hasBody) {
       call.builtin = builtinNamed(f.name);
       if (!call.builtin)

@@ -205,7 +205,8 @@ Step copy(Context &c, const Instruction &i) {
     }
     c.cta.issue(std::move(op));
   };
-  eachSet(c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
+  eachSet(
+      c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
   loads.count(*w.counters, false);
   stores.count(*w.counters, true);
   return Step::Next;
@@ -367,6 +368,7 @@ void decodeCopyAsync(Decoder &d) {
   bool global = d.oneOf({"ca", "cg"}, true) == 1;
   d.oneOf({"shared", "shared::cta"}, true);
   d.oneOf({"global"}, true);
+  d.checkOrder("shared", "global");
   bool hint = d.take("L2::cache_hint");
   if (d.oneOf({"L2::64B", "L2::128B", "L2::256B"}) >= 0 || hint)
     d.require(80, 74);

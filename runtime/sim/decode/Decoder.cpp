@@ -40,6 +40,19 @@ bool Decoder::peek(const char *word) const {
   return false;
 }
 
+void Decoder::checkOrder(const char *first, const char *second) {
+  auto at = [&](const char *word) {
+    const auto &all = instruction->modifiers;
+    return std::find_if(all.begin(), all.end(), [&](const std::string &m) {
+      return m.rfind(word, 0) == 0; // shared::cta is shared
+    });
+  };
+  auto end = instruction->modifiers.end();
+  if (at(first) != end && at(second) != end && at(second) < at(first))
+    fail("'" + instruction->spelling() + "' has ." + second + " before ." +
+         first + ", expected what it writes first");
+}
+
 int Decoder::oneOf(std::initializer_list<const char *> words, bool needed) {
   int index = 0;
   for (const char *word : words) {
@@ -342,7 +355,8 @@ uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
   }
   case Symbol::FunctionName:
     space = Space::Generic;
-    return layout->constant(functionWindow + 16 * (s.index + 1) + o.offset,
+    return layout->constant(functionWindow +
+                                16 * (module().meantBy(s.index) + 1) + o.offset,
                             bytes);
   default:
     fail("'" + o.name + "' is not a value");

@@ -71,6 +71,9 @@ public:
   // ---- modifiers, in any order, each consumed
   bool take(const char *word); // true when it was there
   bool peek(const char *word) const;
+  /// Where both are there, `first` has to be in front of `second`. Both as
+  /// they begin: shared::cta is shared.
+  void checkOrder(const char *first, const char *second);
   /// The one of these that is there, or -1; with `needed` an error if none.
   int oneOf(std::initializer_list<const char *> words, bool needed = false);
   /// The next unconsumed modifier that is a type; must be among `allowed` when

@@ -162,6 +162,7 @@ void decodeCopyMap(Decoder &d) {
   for (const char *word : {"global", "shared::cta", "tensormap::generic",
                            "release", "sync", "aligned"})
     d.oneOf({word}, true);
+  d.checkOrder("global", "shared");
   int scope = d.oneOf({"cta", "cluster", "gpu", "sys"}, true);
   d.begin(copyMap, Class::Other, flagStrictReads | flagAligned);
   d.current().options = uint32_t(std::max(0, scope));

@@ -223,6 +223,11 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   const Function *find(const std::string &name) const;
+  /// Of an alias the function that it is another name of.
+  uint32_t meantBy(uint32_t function) const {
+    int32_t other = functions[function].aliasOf;
+    return other < 0 ? function : uint32_t(other);
+  }
 };
 
 } // namespace act::runtime::ptx

@@ -182,6 +182,8 @@ TEST(Copy, RefusesWhatIsNotThere) {
        "needs one of .async"},
       {"cp.async.mbarrier.arrive.inc.b64 [r];", "sm_80", "8.0", "'.inc'"},
       {"cp.async.bulk.commit_group;", "sm_80", "8.0", "needs sm_90"},
+      {"cp.async.ca.global.shared [x], [r], 4;", "sm_80", "8.0",
+       "has .global before .shared"},
   };
   for (auto &b : bad) {
     std::string body =

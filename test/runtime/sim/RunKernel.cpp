@@ -7,7 +7,7 @@ namespace act::runtime::sim {
 
 std::string Kernel::text() const {
   std::string t = ".version " + version + "\n.target " + target +
-                  "\n.address_size 64\n.visible .entry k(";
+                  "\n.address_size 64\n" + functions + "\n.visible .entry k(";
   for (size_t i = 0; i < arguments.size(); ++i) {
     size_t size = arguments[i].isArray ? 8 : arguments[i].bytes.size();
     std::string name = "p" + std::to_string(i);

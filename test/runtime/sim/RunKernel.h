@@ -26,7 +26,8 @@ namespace act::runtime::sim {
 class Kernel {
 public:
   std::string target = "sm_90a", version = "8.8";
-  std::string shared; // variables in front of the body
+  std::string functions; // in front of the entry
+  std::string shared;    // variables in front of the body
   std::string body;
   std::string directives; // of the entry
   uint32_t grid = 1, block = 32, cluster = 0;

@@ -257,6 +257,104 @@ TEST(Barriers, WhoWaitsSaysForWhom) {
       << k.told();
 }
 
+// ---- lanes that wait for lanes of their own warp
+
+/// Lanes of all warps go through a section one after the other, each of so many
+/// steps; the lock lies in shared memory.
+Kernel locked(uint32_t threads, uint32_t grid, uint32_t steps) {
+  Kernel k;
+  k.block = threads;
+  k.grid = grid;
+  k.shared = ".shared .align 4 .b8 lock[8];";
+  k.body = R"(mov.u32 %r0, %tid.x;
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 st.shared.u32 [lock], 0;
+    @%p0 st.shared.u32 [lock+4], 0;
+    bar.sync 0;
+    AGAIN: atom.shared.acquire.cta.cas.b32 %r1, [lock], 0, 1;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra AGAIN;
+    mov.u32 %r2, 0;
+    WORK: add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p2, %r2, )" +
+           std::to_string(steps) + R"(;
+    @%p2 bra WORK;
+    ld.shared.u32 %r3, [lock+4];
+    add.u32 %r3, %r3, 1;
+    st.shared.u32 [lock+4], %r3;
+    atom.shared.release.cta.exch.b32 %r1, [lock], 0;
+    bar.sync 0;
+    @!%p0 bra END;
+    ld.param.u64 %rd0, [p0];
+    mov.u32 %r4, %ctaid.x;
+    mul.wide.u32 %rd1, %r4, 4;
+    add.u64 %rd0, %rd0, %rd1;
+    ld.shared.u32 %r3, [lock+4];
+    st.global.u32 [%rd0], %r3;
+    END:)";
+  k.output<uint32_t>(grid);
+  return k;
+}
+
+// Forward progress: whoever has the lock goes on while the others of its warp
+// spin, however long, and that is no waiting for another CTA.
+TEST(Progress, LanesWaitForALaneOfTheirWarp) {
+  for (uint32_t grid : {1, 2, 4})
+    for (uint32_t steps : {1, 300, 5000}) {
+      if (steps > 300 && grid > 1)
+        continue;
+      for (uint64_t seed : {0, 1, 2, 3}) {
+        Kernel k = locked(steps > 300 ? 32 : 64, grid, steps);
+        k.seed = seed;
+        ASSERT_TRUE(k.run()) << k.error;
+        EXPECT_TRUE(k.findings.empty()) << grid << " " << steps << k.told();
+        for (uint32_t n : k.get<uint32_t>(0))
+          EXPECT_EQ(n, k.block);
+      }
+    }
+}
+
+// A lock that is never opened is a deadlock all the same.
+TEST(Progress, ALockThatStaysClosedIsADeadlock) {
+  for (uint64_t seed : {0, 1, 2}) {
+    Kernel k = locked(32, 1, 1);
+    k.seed = seed;
+    std::string open = "atom.shared.release.cta.exch.b32 %r1, [lock], 0;";
+    k.body.replace(k.body.find(open), open.size(), "");
+    ASSERT_TRUE(k.run()) << k.error;
+    EXPECT_TRUE(k.finds(FindingKind::Deadlock, "")) << k.told();
+  }
+}
+
+// An alias is called, and its address is the function's.
+TEST(Calls, AnAliasIsItsFunction) {
+  Kernel k;
+  k.functions = R"(.func (.param .b32 r) f(.param .b32 x) {
+      .reg .b32 %q<2>;
+      ld.param.b32 %q0, [x];
+      add.u32 %q1, %q0, 1;
+      st.param.b32 [r], %q1;
+      ret;
+    }
+    .func (.param .b32 r) g(.param .b32 x);
+    .alias g, f;)";
+  k.body = R"(ld.param.u64 %rd0, [p0];
+    { .param .b32 a; .param .b32 b;
+      st.param.b32 [a], 41;
+      call.uni (b), g, (a);
+      ld.param.b32 %r1, [b]; }
+    mov.u64 %rd1, f;
+    mov.u64 %rd2, g;
+    setp.eq.u64 %p0, %rd1, %rd2;
+    selp.u32 %r2, 100, 0, %p0;
+    add.u32 %r1, %r1, %r2;
+    st.global.u32 [%rd0], %r1;)";
+  k.block = 1;
+  k.output<uint32_t>(1);
+  ASSERT_TRUE(k.run()) << k.error;
+  EXPECT_EQ(k.get<uint32_t>(0)[0], 142u);
+}
+
 TEST(Barriers, LanesAtDifferentOnesDiverge) {
   Kernel k = halves(32, "bar.sync 0;", "bar.sync 0;");
   EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "other lanes wait"))
