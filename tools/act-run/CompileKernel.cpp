@@ -5,7 +5,6 @@
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "tools/act-run/ParseModule.h"
-#include "tools/actrt-sim/Arguments.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -81,25 +80,6 @@ Result<Kernel> run::compileKernel(const std::string &path,
     k.block[i] = uint32_t(made.block[i]);
   }
   return k;
-}
-
-Result<std::string> run::gridOf(const uint32_t kernels[3],
-                                const std::string &given) {
-  std::string own = std::to_string(kernels[0]) + "," +
-                    std::to_string(kernels[1]) + "," +
-                    std::to_string(kernels[2]);
-  if (given.empty())
-    return kernels[0] ? own : "1";
-  uint32_t grid[3] = {1, 1, 1};
-  if (auto s = simtool::parseDimensions("--grid", given, grid); !s)
-    return s.error();
-  if (kernels[0] && !std::equal(grid, grid + 3, kernels))
-    return Error{"the kernel has tile.grid = " + own +
-                     ", for which its accesses are proven to be inside of "
-                     "their arrays; found " +
-                     given,
-                 "--grid"};
-  return given;
 }
 
 static NativeKernel::Parameter parameterOf(Type type) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/CompileKernel.h"
 #include "tools/act-run/Options.h"
+#include "tools/actrt-sim/Arguments.h"
+#include <algorithm>
 
 using namespace act;
 using namespace act::run;
@@ -20,6 +22,25 @@ static Result<std::string> simulated(const Options &o) {
   return Error{"cannot run a kernel on device '" + o.simulator +
                    "', expected sim, sim:sm_XX or host",
                ""};
+}
+
+Result<std::string> run::gridOf(const uint32_t kernels[3],
+                                const std::string &given) {
+  std::string own = std::to_string(kernels[0]) + "," +
+                    std::to_string(kernels[1]) + "," +
+                    std::to_string(kernels[2]);
+  if (given.empty())
+    return kernels[0] ? own : "1";
+  uint32_t grid[3] = {1, 1, 1};
+  if (auto s = simtool::parseDimensions("--grid", given, grid); !s)
+    return s.error();
+  if (kernels[0] && !std::equal(grid, grid + 3, kernels))
+    return Error{"the kernel has tile.grid = " + own +
+                     ", for which its accesses are proven to be inside of "
+                     "their arrays; found " +
+                     given,
+                 "--grid"};
+  return given;
 }
 
 int run::kernel(const Options &o) {
