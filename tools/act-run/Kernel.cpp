@@ -26,9 +26,7 @@ static Result<std::string> simulated(const Options &o) {
 
 Result<std::string> run::gridOf(const uint32_t kernels[3],
                                 const std::string &given) {
-  std::string own = std::to_string(kernels[0]) + "," +
-                    std::to_string(kernels[1]) + "," +
-                    std::to_string(kernels[2]);
+  std::string own = dimensions(kernels);
   if (given.empty())
     return kernels[0] ? own : "1";
   uint32_t grid[3] = {1, 1, 1};
