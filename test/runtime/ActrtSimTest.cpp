@@ -151,6 +151,7 @@ TEST_F(ActrtSim, MistakesAreOne) {
       {"no-such-file", "--kernel x", "no-such-file"},
       {"conformance", "--kernel count_block --arg in:none.npy", "none.npy"},
       {"conformance", "--kernel count_block --arg i32:1", "has 4 bytes"},
+      {"conformance", "--kernel count_block --arg ptr:5", "only one"},
       {"conformance", "--kernel count_block --arg ptr:0 --block 1025",
        "1025x1x1"},
       {"conformance", "--kernel count_block --arg ptr:0 --grid 0", "--grid 0"},

@@ -230,8 +230,11 @@ Status parse(Argument &a, const std::string &kind, const std::string &rest) {
     return parseInteger(a, kind, rest);
   if (kind == "f32" || kind == "f64")
     return parseFloat(a, kind, rest);
-  if (kind == "ptr")
+  if (kind == "ptr") {
+    if (rest != "0")
+      return Error{"the null pointer, ptr:0, is the only one", ""};
     return parseInteger(a, "u64", rest);
+  }
   return Error{"expected in: inout: out: i32: u32: i64: u64: f32: f64: ptr: or "
                "tma:",
                ""};

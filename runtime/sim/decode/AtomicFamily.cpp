@@ -279,8 +279,8 @@ void decodeUpdate(Decoder &d, bool hasResult) {
 
 void decodeAtom(Decoder &d) { decodeUpdate(d, true); }
 void decodeRed(Decoder &d) {
-  if (d.peek("async")) // red.async: see CopyFamily
-    return d.fail("'red.async' is not simulated");
+  if (d.take("async"))
+    return decodeReduceAsync(d);
   decodeUpdate(d, false);
 }
 

@@ -47,7 +47,8 @@ protected:
               uint64_t count) const;
 };
 
-/// Operands of a copy that writes shared memory.
+/// Operands of a copy that writes shared memory; addresses of that space, or
+/// generic ones.
 struct LandingOperands {
   Address to, barrier;
   uint32_t ctaMask = noSlot; // .multicast::cluster
@@ -77,6 +78,10 @@ bool reduces(AtomicOp op, ptx::Type type, bool toShared);
 /// cp{.reduce}.async.bulk.tensor and its prefetch (TensorFamily.cpp).
 void decodeBulk(Decoder &d, bool reduce);
 void decodeTensor(Decoder &d, bool reduce, bool prefetch);
+
+/// The rest of st.async and red.async (AsyncStoreFamily.cpp).
+void decodeStoreAsync(Decoder &d);
+void decodeReduceAsync(Decoder &d);
 
 /// A copy's read of the tensor map at `address`: by the tensormap proxy, which
 /// sees what other proxies wrote in this launch only behind

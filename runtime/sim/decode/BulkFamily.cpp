@@ -62,8 +62,8 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
   auto add = [&](uint64_t data, uint64_t object) {
     Landing l;
     l.address = data;
-    l.to = c.resolve(at, lane, Space::Shared, data, bytes, align, true);
-    l.barrier = mbarrierAt(c, at, lane, Space::Shared, object, false);
+    l.to = c.resolve(at, lane, o.to.space, data, bytes, align, true);
+    l.barrier = mbarrierAt(c, at, lane, o.barrier.space, object, false);
     if (l.barrier) {
       l.self = l.barrier->issueCopy();
       if (c.checks)

@@ -29,6 +29,7 @@ bool isFloat(Type t) {
 bool isSigned(Type t) {
   return t == Type::S8 || t == Type::S16 || t == Type::S32 || t == Type::S64;
 }
+bool isHalf(Type t) { return t == Type::F16 || t == Type::BF16; }
 unsigned bitsOf(Type t) { return 8 * ptx::bytesOf(t); }
 
 /// The low bits of a word as a number of type t, extended to 64 bits.
@@ -415,6 +416,10 @@ void requireTypes(Decoder &d, const Conversion &k) {
 }
 
 void decodeOne(Decoder &d, Conversion k) {
+  // Between f16 and bf16 ptxas takes no rounding mode for .rn.
+  if (isHalf(k.from) && isHalf(k.to) && k.from != k.to &&
+      k.rounding == Rounding::None)
+    k.rounding = Rounding::Rn;
   checkRounding(d, k);
   checkFlags(d, k);
   requireTypes(d, k);
@@ -429,6 +434,14 @@ void decodeOne(Decoder &d, Conversion k) {
     return have ? have : lane; // immediates and specials have the type's
   };
   unsigned toBytes = width(0, k.to), fromBytes = width(1, k.from);
+  // Beside bf16 a number of 8 bits has a register of 8.
+  auto tooWide = [&](size_t operand, Type t, Type other) {
+    const ptx::Operand &o = d.operand(operand);
+    return bitsOf(t) == 8 && other == Type::BF16 &&
+           o.kind == ptx::Operand::Reg && ptx::bytesOf(d.declared(o)) > 1;
+  };
+  if (tooWide(0, k.to, k.from) || tooWide(1, k.from, k.to))
+    return d.fail("'" + d.tree().spelling() + "' expects a register of 8 bits");
   if (toBytes > 8 || fromBytes > 8)
     return d.fail("'" + d.tree().spelling() +
                   "' does not take .b128 registers");

@@ -147,6 +147,13 @@ struct ProgramDecoder {
             {Space::Local, local(v.bytes, v.align), v.bytes});
       }
     }
+    // What constant memory has room for.
+    const ptx::Module &m = *program.tree;
+    bool large = m.sm >= 70 && m.versionMajor * 10 + m.versionMinor >= 81;
+    if (uint64_t most = large ? 32764 : 4352; f.isEntry && offset > most)
+      return at(f.location, "'" + f.name + "' has " + std::to_string(offset) +
+                                " bytes of parameters, at most " +
+                                std::to_string(most) + " are possible");
     for (const ptx::Variable &v : f.results)
       code.results.push_back({Space::Local, local(v.bytes, v.align), v.bytes});
     code.localBytes = alignTo(code.localBytes, 16);

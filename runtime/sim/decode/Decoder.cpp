@@ -83,7 +83,12 @@ Type Decoder::type(std::initializer_list<Type> allowed) {
            instruction->modifiers[i]);
     return t;
   }
-  fail("'" + instruction->spelling() + "' needs a type");
+  std::string left;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i])
+      left += "." + instruction->modifiers[i];
+  fail("'" + instruction->spelling() + "' needs a type" +
+       (left.empty() ? "" : "; '" + left + "' is none"));
   return Type::B32;
 }
 

@@ -138,6 +138,10 @@ public:
   bool isImmediate(size_t index) const;
   bool isSink(size_t index) const;
   unsigned registerBytes(const ptx::Operand &operand) const; // 0: predicate
+  /// What a register was declared as; its lane may be wider (8 bits are in 16).
+  ptx::Type declared(const ptx::Operand &reg) const {
+    return owner->registers[reg.reg].type;
+  }
   /// Data of the family that lives as long as the program.
   template <typename T> const T *keep(T value) {
     auto p = std::make_shared<T>(std::move(value));

@@ -7,6 +7,7 @@
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/Sectors.h"
 #include "runtime/sim/decode/AddressLanes.h"
+#include "runtime/sim/decode/BulkCopies.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/Lanes.h"
@@ -430,6 +431,8 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
     d.fail("'" + d.tree().spelling() + "': .L2::evict needs 32 bytes");
   if (access.manner == Mmio && t.count > 1)
     d.fail("'" + d.tree().spelling() + "': .mmio has no vectors");
+  if (instruction == Ldu && t.count > 4)
+    d.fail("'" + d.tree().spelling() + "' reads vectors of 2 and 4");
   if (type == Type::B128)
     d.require(70, access.manner != Plain && access.manner != Volatile &&
                           access.scope == Scope::System
@@ -462,7 +465,11 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
 
 void decodeLoad(Decoder &d) { decodeTransfer(d, Ld); }
 void decodeLoadUniform(Decoder &d) { decodeTransfer(d, Ldu); }
-void decodeStore(Decoder &d) { decodeTransfer(d, St); }
+void decodeStore(Decoder &d) {
+  if (d.take("async"))
+    return decodeStoreAsync(d);
+  decodeTransfer(d, St);
+}
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 

@@ -129,6 +129,11 @@ void decodeVector(Decoder &d, Type t, const Operand &vector, bool packs) {
       return d.fail("'" + d.tree().spelling() +
                     "': vectors are packed and unpacked as bits (.b" +
                     std::to_string(8 * p.wholeBytes) + ")");
+    for (const Operand &element : vector.elements)
+      if (element.kind == Operand::Reg &&
+          ptx::bytesOf(d.declared(element)) != ptx::bytesOf(p.part))
+        return d.fail("'" + d.tree().spelling() + "' expects elements of " +
+                      std::to_string(8 * ptx::bytesOf(p.part)) + " bits");
     d.begin(packs ? p.pack : p.unpack, Class::Move);
     bool allSinks = true;
     for (const Operand &element : vector.elements)
@@ -229,6 +234,10 @@ void decodeMov(Decoder &d) {
     return decodeVector(d, t, to, false);
   if (from.kind == Operand::Special && isChangingSpecial(from.name))
     return decodeClock(d, t, from.name);
+  if (from.kind == Operand::SymbolRef &&
+      (t == Type::Pred || t == Type::F32 || t == Type::F64))
+    return d.fail("'" + d.tree().spelling() +
+                  "': an address is an integer, not a ." + ptx::nameOf(t));
   if (t == Type::Pred) {
     d.begin(&copyPredicate, Class::Move);
     d.result(0, t);
@@ -268,6 +277,10 @@ void decodeCvta(Decoder &d) {
   if (t == Type::U32)
     return d.fail("'" + d.tree().spelling() +
                   "': addresses have 64 bits; expected .u64");
+  if (to && d.operand(1).kind == Operand::SymbolRef)
+    return d.fail("'" + d.tree().spelling() +
+                  "' takes a generic address from a register; a variable's "
+                  "name is an address in its state space");
   bool window = space == Space::Shared || space == Space::Local;
   plainOperands(d,
                 window ? &map<IntoWindow, uint64_t, uint64_t>

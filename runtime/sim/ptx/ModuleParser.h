@@ -45,6 +45,7 @@ private:
   // Module directives (Parser.cpp)
   bool parseVersion();
   bool parseTarget();
+  bool addTargetOption(const Token &at, std::string_view word);
   bool parseAddressSize();
   bool parseModule();
   bool parseModuleItem();

@@ -149,6 +149,23 @@ bool ModuleParser::parseVersion() {
   return true;
 }
 
+// What else .target may say (PTX ISA 11.1.2). map_f64_to_f32 is for machines
+// without double precision.
+bool ModuleParser::addTargetOption(const Token &at, std::string_view word) {
+  auto &options = module->targetOptions;
+  if (word == "map_f64_to_f32")
+    return fail(at, "'map_f64_to_f32' is for targets below sm_13");
+  if (word != "debug" && word != "texmode_unified" &&
+      word != "texmode_independent")
+    return fail(at, "unknown target '" + std::string(word) + "'");
+  for (const std::string &option : options)
+    if (word != "debug" && option != "debug" && option != word)
+      return fail(at,
+                  "'" + std::string(word) + "' contradicts '" + option + "'");
+  options.emplace_back(word);
+  return true;
+}
+
 bool ModuleParser::parseTarget() {
   if (!acceptDotted("target"))
     return failExpected("'.target' after '.version'");
@@ -161,7 +178,8 @@ bool ModuleParser::parseTarget() {
                     : word.substr(0, 8) == "compute_" ? 8
                                                       : 0;
     if (!digits) {
-      module->targetOptions.emplace_back(word);
+      if (!addTargetOption(at, word))
+        return false;
       continue;
     }
     if (module->sm)

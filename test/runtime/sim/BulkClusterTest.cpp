@@ -64,6 +64,111 @@ TEST(BulkCluster, ReducesIntoAnotherCtaOfTheCluster) {
   EXPECT_EQ(k.get<uint32_t>(1)[0], 603u);
 }
 
+// A word of each lane, or two of each of 16, to the neighbour: 128 bytes.
+TEST(BulkCluster, StoresWordsInAnotherCta) {
+  const char *const word =
+      "add.u32 %r15, %r13, %r3; st.async.weak.shared::cluster.mbarrier::"
+      "complete_tx::bytes.u32 [%r15+256], %r5, [%r14];";
+  const char *const pairs =
+      "setp.lt.u32 %p1, %r0, 16; shl.b32 %r3, %r0, 3; add.u32 %r4, %r1, %r3;"
+      "@%p1 ld.shared.v2.u32 {%r16, %r17}, [%r4]; cvt.u64.u32 %rd4, %r13;"
+      "cvta.shared::cluster.u64 %rd5, %rd4; cvt.u64.u32 %rd6, %r3;"
+      "add.u64 %rd5, %rd5, %rd6; cvt.u64.u32 %rd4, %r14;"
+      "cvta.shared::cluster.u64 %rd6, %rd4;"
+      "@%p1 st.async.mbarrier::complete_tx::bytes.v2.b32 [%rd5+256], "
+      "{%r16, %r17}, [%rd6];";
+  for (const char *copy : {word, pairs}) {
+    Kernel k = sending(copy);
+    ASSERT_TRUE(k.runClean(8)) << k.error << k.told();
+    for (uint32_t i = 0; i < 128; ++i)
+      EXPECT_EQ(k.get<uint32_t>(1)[i], 500 + (i / 32 ^ 1) * 100 + i % 32);
+  }
+}
+
+TEST(BulkCluster, AnAsynchronousStoreIsOrderedByItsMbarrierAlone) {
+  const std::string store =
+      "add.u32 %r15, %r13, %r3; st.async.weak.shared::cluster.mbarrier::"
+      "complete_tx::bytes.u32 [%r15+256], %r5, [%r14];";
+  // Who reads and has not waited, races, under any seed.
+  Kernel early = sending(store + "ld.shared.u32 %r9, [%r4+256];");
+  ASSERT_TRUE(early.run());
+  EXPECT_TRUE(early.finds(FindingKind::Race, "")) << early.told();
+  // More bytes than expected, or fewer.
+  Kernel twice = sending(store + "@%p0 " + store.substr(store.find("st.")));
+  ASSERT_TRUE(twice.run());
+  EXPECT_TRUE(twice.finds(FindingKind::InvalidOperation, "")) << twice.told();
+  // The generic proxy wrote: a copy of the async proxy needs a fence.
+  Kernel proxy = sending(
+      store +
+      "V: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra V;"
+      "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1+256], 128;"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bar.sync 0;");
+  ASSERT_TRUE(proxy.run()) << proxy.error;
+  EXPECT_TRUE(proxy.finds(FindingKind::Race, "without a proxy fence"))
+      << proxy.told();
+}
+
+TEST(BulkCluster, AnAsynchronousStoreStaysWithinItsRules) {
+  auto store = [](const char *to, const char *barrier) {
+    return std::string("@%p0 st.async.weak.shared::cluster.mbarrier::complete_"
+                       "tx::bytes.u32 [") +
+           to + "+256], %r5, [" + barrier + "];";
+  };
+  Kernel apart = sending(store("%r13", "%r2"));
+  ASSERT_TRUE(apart.run());
+  EXPECT_TRUE(apart.finds(FindingKind::InvalidOperation, "mbarrier of another"))
+      << apart.told();
+  Kernel uneven = sending(store("%r13+2-", "%r14"));
+  uneven.body.replace(uneven.body.find("+2-+256"), 7, "+254");
+  ASSERT_TRUE(uneven.run());
+  EXPECT_TRUE(uneven.finds(FindingKind::Misaligned, "")) << uneven.told();
+  Kernel alone = sending(store("%r1", "%r2"));
+  alone.cluster = 1;
+  alone.body.replace(alone.body.find("xor.b32 %r12, %r11, 1"), 21,
+                     "mov.u32 %r12, 0");
+  ASSERT_TRUE(alone.run()) << alone.error;
+  EXPECT_TRUE(alone.finds(FindingKind::InvalidOperation, "more than one CTA"))
+      << alone.told();
+  // Within the cluster, to oneself: a store may, a reduction may not.
+  Kernel own = sending(
+      "@%p0 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::"
+      "bytes.add.u32 [%r1+256], %r5, [%r2];");
+  ASSERT_TRUE(own.run());
+  EXPECT_TRUE(own.finds(FindingKind::InvalidOperation, "its own CTA"))
+      << own.told();
+}
+
+TEST(BulkCluster, ReducesWordsInAnotherCta) {
+  struct Form {
+    const char *words;
+    uint32_t start, result; // of lanes 0 ... 31 with 500 + lane
+  };
+  uint32_t sum = 0, bits = 0, odd = 0, common = ~0u;
+  for (uint32_t i = 500; i < 532; ++i) {
+    sum += i;
+    bits |= i;
+    odd ^= i;
+    common &= i;
+  }
+  for (Form f : {Form{"add.u32", 7, 7 + sum}, Form{"add.s32", 7, 7 + sum},
+                 Form{"min.u32", 900, 500}, Form{"max.s32", 0, 531},
+                 Form{"or.b32", 0, bits}, Form{"and.b32", ~0u, common},
+                 Form{"xor.b32", 0, odd}, Form{"inc.u32", 3, 35},
+                 Form{"dec.u32", 100, 68}}) {
+    Kernel k = sending(
+        std::string("mov.u32 %r12, 500; add.u32 %r5, %r12, %r0; red.async."
+                    "relaxed.cluster.shared::cluster.mbarrier::complete_tx::"
+                    "bytes.") +
+        f.words + " [%r13+256], %r5, [%r14];");
+    size_t at = k.body.find("st.shared.u32 [%r4], %r5;");
+    k.body.insert(at, "st.shared.u32 [%r4+256], " +
+                          std::to_string(int32_t(f.start)) + ";");
+    ASSERT_TRUE(k.runClean(4)) << f.words << k.error << k.told();
+    EXPECT_EQ(k.get<uint32_t>(1)[0], f.result) << f.words;
+    EXPECT_EQ(k.get<uint32_t>(1)[1], f.start) << f.words;
+  }
+}
+
 TEST(BulkCluster, MulticastsToTheCtasOfItsMask) {
   const char *copy =
       "mov.b16 %h0, 3; setp.eq.and.u32 %p1, %r11, 1, %p0;"

@@ -52,13 +52,26 @@ Big floatValue(const Kind &k, uint64_t raw) {
   return name == "f16" ? widen<F16>(raw & 0xffff) : widen<BF16>(raw & 0xffff);
 }
 
+/// `cvt` of d and a; 8 bits beside bf16 are in a register of 8.
+std::string spelled(const std::string &instruction) {
+  std::string cvt = "cvt." + instruction;
+  for (std::string sign : {"u", "s"}) {
+    if (instruction.find(sign + "8.bf16") != std::string::npos)
+      return "{ .reg .b8 t; " + cvt + " t, a; cvt." + sign + "16." + sign +
+             "8 d, t; }";
+    if (instruction.find("bf16." + sign + "8") != std::string::npos)
+      return "{ .reg .b8 t; cvt.u8.u16 t, a; " + cvt + " d, t; }";
+  }
+  return cvt + " d, a;";
+}
+
 /// Runs `cvt` on registers of the given widths; hard inputs.
 template <typename D, typename S, typename Oracle>
 void check(const std::string &instruction, Oracle oracle, unsigned rounds = 4) {
   Setting setting;
   setting.rounds = rounds;
   checkOperation<D, S>(
-      "cvt." + instruction + " d, a;",
+      spelled(instruction),
       [=](S a) {
         uint64_t raw = 0;
         std::memcpy(&raw, &a, sizeof a);

@@ -570,6 +570,11 @@ TEST(Parser, RefusesOtherHeads) {
                                      "sm_80"},
       {".version 8.0 .target sm_80, sm_90",
        "'sm_90' is a second target beside 'sm_80'"},
+      {".version 8.0 .target sm_80, some", "unknown target 'some'"},
+      {".version 8.0 .target sm_80, map_f64_to_f32",
+       "'map_f64_to_f32' is for targets below sm_13"},
+      {".version 8.0 .target sm_80, texmode_unified, texmode_independent",
+       "'texmode_independent' contradicts 'texmode_unified'"},
       {".version 8.0 .target sm_80 .address_size 16",
        "expected 32 or 64 after '.address_size', found '16'"},
   };

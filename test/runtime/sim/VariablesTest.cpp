@@ -56,6 +56,29 @@ const std::string several = R"(
 )" + kernel("a", 40000, "5", "own") +
                             kernel("b", 44000, "6", "onlyB");
 
+TEST(Variables, ParametersFitIntoConstantMemory) {
+  auto text = [](const char *version, const char *target, uint32_t bytes) {
+    return std::string(".version ") + version + "\n.target " + target +
+           "\n.address_size 64\n.entry k(.param .u32 a, .param .b8 p[" +
+           std::to_string(bytes - 4) + "]) { ret; }\n";
+  };
+  const struct {
+    const char *version, *target;
+    uint32_t most;
+  } cases[] = {
+      {"8.0", "sm_80", 4352}, {"8.1", "sm_80", 32764}, {"8.1", "sm_60", 4352}};
+  Simulator sim(*targetNamed("sm_80"), {});
+  for (const auto &c : cases) {
+    EXPECT_TRUE(sim.load(text(c.version, c.target, c.most), "k"));
+    auto more = sim.load(text(c.version, c.target, c.most + 1), "k");
+    ASSERT_FALSE(more) << c.version << c.target;
+    EXPECT_EQ(more.error().message, "'k' has " + std::to_string(c.most + 1) +
+                                        " bytes of parameters, at most " +
+                                        std::to_string(c.most) +
+                                        " are possible");
+  }
+}
+
 TEST(Variables, KernelsHaveTheSharedMemoryThatTheyName) {
   Simulator sim(*targetNamed("sm_80"), {});
   auto module = sim.load(several, "several");

@@ -174,7 +174,23 @@ def moves():
                 "mov.u32 x, %clock;", "mov.u64 r, %clock64;",
                 "mov.u64 r, %globaltimer;", "mov.u32 x, %globaltimer_lo;",
                 "mov.u64 r, %clock;", "mov.u32 x, %clock64;",
-                "mov.pred p, 1;", "mov.b32 x, f;", "mov.u32 x, r;")
+                "mov.pred p, 1;", "mov.b32 x, f;", "mov.u32 x, r;",
+                "mov.b32 x, {h,g,k,m};", "mov.b16 h, {g,k};",
+                "mov.b16 {h,g}, k;", "mov.b32 {h,g,k,m}, x;",
+                "mov.b64 r, {h,g};", "mov.b32 x, {y,h};",
+                "mov.b32 x, {1,h};")
+    bytes_ = ".reg .b8 B0, B1, B2, B3; "
+    yield from (bytes_ + s for s in (
+        "mov.b32 x, {B0,B1,B2,B3};", "mov.b32 {B0,B1,B2,B3}, x;",
+        "mov.b16 h, {B0,B1};", "mov.b16 {B0,B1}, h;", "mov.b32 {B0,B1}, x;",
+        "mov.b32 x, {B0,B1,h,B2};", "mov.b32 {B0,_,_,B1}, x;",
+        "cvt.rn.bf16.u8 h, B0;", "cvt.rni.s8.bf16 B0, h;",
+        "cvt.rn.f16.u8 h, B0;", "cvt.rn.bf16.s8 h, x;"))
+    for t in ("b16", "u16", "b32", "u32", "s32", "b64", "u64", "f32", "f64",
+              "pred"):
+        yield f".shared .b32 S; mov.{t} {register(t)}, S;"
+    for s in ("", "to."):
+        yield f".shared .b32 S; cvta.{s}shared.u64 r, S;"
 
 
 def copies():
@@ -363,7 +379,9 @@ def memory():
         yield f"ld.relaxed.gpu{s}.nc.b32 x, [r];"
         yield f"ldu{s}.b32 x, [r];"
         yield f"ldu{s}.v4.b32 {{x,y,z,w}}, [r];"
-    yield from ("ldu.global.nc.b32 x, [r];", "ldu.global.ca.b32 x, [r];",
+    yield from ("ldu.global.nc.b32 x, [r];",
+                "ldu.global.v4.b16 {h,g,k,m}, [r];",
+                "ldu.global.v8.b16 {h,g,k,m,h,g,k,m}, [r];", "ldu.global.ca.b32 x, [r];",
                 "ldu.relaxed.gpu.global.b32 x, [r];",
                 "ldu.weak.global.b32 x, [r];",
                 "ldu.global.L2::128B.b32 x, [r];",
@@ -474,6 +492,35 @@ def atomics():
                 "atom.global.cas.b32 x, [r], 0, 1;",
                 "atom.global.cas.b32 x, [r], y;",
                 "atom.global.exch.b32 _, [r], y;")
+
+
+def asynchronous_stores():
+    done = ".mbarrier::complete_tx::bytes"
+    for t in everything + ["b8", "b128"]:
+        for s in ("", ".shared::cluster"):
+            yield f"st.async.weak{s}{done}.{t} [r], {register(t)}, [s];"
+            yield f"red.async.relaxed.cluster{s}{done}.add.{t} [r], " \
+                  f"{register(t)}, [s];"
+    for o in ("", ".weak", ".cluster", ".weak.cluster", ".relaxed.cluster",
+              ".release.gpu", ".gpu", ".cta", ".relaxed", ".release.cluster"):
+        for s in ("", ".shared", ".shared::cta", ".shared::cluster",
+                  ".global"):
+            for m in (done, ""):
+                bar = ", [s]" if m else ""
+                yield f"st.async{o}{s}{m}.b32 [r], x{bar};"
+                yield f"red.async{o}{s}{m}.and.b32 [r], x{bar};"
+    for o in "add min max and or xor inc dec exch cas".split():
+        for t in ("u32", "s32", "b32", "u64", "s64", "b64"):
+            yield (f"red.async.relaxed.cluster{done}.{o}.{t} [r], "
+                   f"{register(t)}, [s];")
+    for n, regs in (("2", "x,y"), ("4", "x,y,z,w"), ("2", "t,u"),
+                    ("4", "t,u,t,u"), ("8", "x,y,z,w,x,y,z,w")):
+        t = "f32" if regs[0] == "x" else "b64"
+        yield f"st.async.weak{done}.v{n}.{t} [r], {{{regs}}}, [s];"
+        yield f"red.async.relaxed.cluster{done}.add.v{n}.{t} [r], " \
+              f"{{{regs}}}, [s];"
+    yield from (f"st.async{done}.b32 [r], 5, [s];", f"st.async{done}.b32 [r], x;",
+                f"st.async.weak{done}.L2::cache_hint.b32 [r], x, [s], t;")
 
 
 def fences():
@@ -687,7 +734,7 @@ def differs(spelling):
         re.match(r"(addc|madc\.lo)\.[us]16 ", spelling)
         or re.match(r"fma\.r[zmp]\.bf16", spelling)
         or re.match(r"rcp\.r[nz]\.ftz\.f64", spelling)
-        or re.match(r"cvt\.(f16\.bf16|bf16\.f16) ", spelling)
+        or re.match(r"st\.async\S* \[r\], x;", spelling)
         or re.match(r"cp\.async\.(bulk\.)?wait_group -1", spelling)
         or re.match(r"tensormap\.replace\.tile\.global_stride\S* \[r\], 4",
                     spelling)
@@ -701,9 +748,7 @@ def differs(spelling):
         or re.match(r"mbarrier\.arrive_drop(\.noComplete)?(\.shared)?\.b64 _,",
                     spelling)
         # What changes while a kernel runs is read by mov alone.
-        or re.match(r"cvt\S* \w+, %(clock|globaltimer|pm)", spelling)
-        # Registers of 16 bits stand for 8 bits here as everywhere.
-        or re.match(r"cvt\.[a-z.]*(bf16\.[us]8|[us]8\.bf16) ", spelling))
+        or re.match(r"cvt\S* \w+, %(clock|globaltimer|pm)", spelling))
 
 
 def refusals(ptxas, target, version, spellings):
@@ -738,8 +783,8 @@ def main():
     spellings = list(dict.fromkeys(
         s for family in (arithmetic, bits, comparisons, conversions, exchanges,
                          moves, copies, tensor_maps, fences, memory,
-                         atomics, specials, operands, control, hints,
-                         mbarriers, matrices)
+                         atomics, asynchronous_stores, specials, operands,
+                         control, hints, mbarriers, matrices)
         for s in family() if not differs(s)))
     masks = [0] * len(spellings)
     for k, (target, version) in enumerate(settings):

@@ -211,3 +211,65 @@ extern "C" __global__ void __launch_bounds__(256, 1)
   }
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
+
+// Row sums over a cluster, as softmax and norms of long rows make them: every
+// block sends its part to every other with a store that the other's barrier
+// counts, and the largest of all by a reduction of the same kind.
+// Rounds take two buffers in turn.
+extern "C" __global__ void __cluster_dims__(4, 1, 1)
+    send_parts(const float *a, float *sums, uint32_t *most, int rounds) {
+  __shared__ __align__(16) float parts[2][4][32][4];
+  __shared__ uint32_t top[2];
+  __shared__ uint64_t full[2];
+  unsigned t = threadIdx.x;
+  uint32_t rank = clusterRank();
+  if (t < 2) {
+    initBarrier(&full[t], 1);
+    top[t] = 0;
+    fenceInit();
+  }
+  clusterSync();
+#pragma unroll 1
+  for (int i = 0; i < rounds; ++i) {
+    int b = i & 1;
+    // 16 bytes of each of 32 threads, of 3 other blocks, and 4 bytes of thread
+    // 0 of each.
+    if (t == 0)
+      expect(&full[b], 3 * (32 * 16 + 4));
+    const float4 v = ((const float4 *)a)[((blockIdx.x * rounds + i) * 32 + t)];
+    float sum[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll 1
+    for (uint32_t other = 0; other < 4; ++other) {
+      if (other == rank)
+        continue;
+      uint32_t bar = mapTo(shared(&full[b]), other);
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4."
+                   "f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                       mapTo(shared(&parts[b][rank][t][0]), other)),
+                   "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(bar)
+                   : "memory");
+      if (t == 0)
+        asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::"
+                     "complete_tx::bytes.max.u32 [%0], %1, [%2];" ::"r"(
+                         mapTo(shared(&top[b]), other)),
+                     "r"(__float_as_uint(v.x)), "r"(bar)
+                     : "memory");
+    }
+    asm volatile("{\n\t.reg .pred p;\n\tagain:\n\t"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, "
+                 "[%0], %1;\n\t"
+                 "@!p bra again;\n\t}" ::"r"(shared(&full[b])),
+                 "r"(i >> 1 & 1)
+                 : "memory");
+    for (uint32_t other = 0; other < 4; ++other)
+      if (other != rank)
+        for (int k = 0; k < 4; ++k)
+          sum[k] += parts[b][other][t][k];
+    for (int k = 0; k < 4; ++k)
+      sums[((blockIdx.x * rounds + i) * 32 + t) * 4 + k] = sum[k];
+    if (t == 0)
+      most[blockIdx.x * rounds + i] = top[b];
+    // Nobody sends into a buffer again before all have read it.
+    clusterSync();
+  }
+}
