@@ -226,7 +226,6 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1)
   if (t < 2) {
     initBarrier(&full[t], 1);
     top[t] = 0;
-    fenceInit();
   }
   clusterSync();
 #pragma unroll 1
