@@ -185,6 +185,8 @@ def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> 
     The value itself. Separates recomputed ops from the originals, so that
     common-subexpression elimination does not undo rematerialisation. Where layers
     are written out (`--inline-repeats`), the border of a layer; so is its gradient.
+    Ops that run again more than once read the values of others through ops that
+    `act.reader` numbers, so that their copies are not one.
 
     Example:
     ```mlir

@@ -140,6 +140,57 @@ private:
   const BlockCrossing &crossing;
 };
 
+/// BodyChoices::parts, apart.
+void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
+  const remat::CrossingGraph &g = crossing.graph;
+  const size_t makers = g.makers.size();
+  std::vector<int32_t> lastRead(g.values.size(), -1);
+  for (size_t m = 0; m < makers; ++m)
+    for (int32_t v : g.makers[m].reads)
+      lastRead[v] = int32_t(m);
+  // What is alive behind each maker, and how much that is.
+  auto alive = [&](size_t v, size_t m) {
+    return g.values[v].maker >= 0 && size_t(g.values[v].maker) <= m &&
+           lastRead[v] > int32_t(m);
+  };
+  std::vector<int64_t> bytes(makers);
+  for (size_t v = 0; v < g.values.size(); ++v)
+    for (size_t m = 0; m < makers; ++m)
+      if (alive(v, m))
+        bytes[m] += g.values[v].bytes;
+  std::vector<int64_t> order;
+  llvm::copy_if(bytes, std::back_inserter(order), [](auto b) { return b > 0; });
+  llvm::sort(order);
+  choices.apart.resize(choices.apartBegin + crossing.bodySize);
+  if (order.empty())
+    return;
+  // Narrow is what a twentieth of all places are.
+  int64_t narrow = order[order.size() / 20];
+  std::vector<size_t> at;
+  for (size_t m = 0; m < makers; ++m)
+    if (bytes[m] > 0 && bytes[m] <= narrow)
+      at.push_back(m);
+  std::vector<char> between(makers); // what is alive at a narrow place
+  for (size_t v = 0; v < g.values.size(); ++v)
+    for (size_t m : at)
+      if (alive(v, m))
+        between[g.values[v].maker] = true;
+  for (size_t k = 0; k < makers; ++k)
+    if (!between[k])
+      choices.apart.set(choices.apartBegin + crossing.places[k]);
+  for (size_t n = 1; n <= at.size(); n += std::max<size_t>(1, n / 4)) {
+    std::vector<char> again(makers, true);
+    for (size_t i = 1; i <= n; ++i)
+      for (size_t v = 0; v < g.values.size(); ++v)
+        if (alive(v, at[i * at.size() / (n + 1)]))
+          again[g.values[v].maker] = false;
+    OpSet set = crossing.set(again);
+    choices.parts.push_back(set);
+    set.resize(choices.apart.size());
+    choices.parts.push_back(set |= choices.apart);
+  }
+}
+
 OpSet placesOf(Block &body, const DenseSet<Operation *> &ops) {
   OpSet set = allOps(body);
   for (auto [i, op] : llvm::enumerate(body.without_terminator()))
@@ -235,8 +286,9 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
       size_t count = std::min(order.size(), moveLimit);
       for (size_t i = 0; i < count; ++i)
         for (OpSet &set : crossingMoves(
-                 crossing, order[count < 2 ? 0 : i * (order.size() - 1) / (count - 1)]
-                               .run.recompute))
+                 crossing,
+                 order[count < 2 ? 0 : i * (order.size() - 1) / (count - 1)]
+                     .run.recompute))
           if (!llvm::is_contained(sets, set))
             sets.push_back(set);
       for (const OpSet &set : sets)
@@ -276,12 +328,14 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
 FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
                                             bool alone, const Rates &rates) {
   Block &body = module.lookupSymbol<func::FuncOp>(gradName).getBody().front();
+  BodyChoices none;
+  none.sets = {OpSet()};
   Operation *boundary = nullptr;
   for (auto phase : body.getOps<PhaseOp>())
     if (phase.getName() == "backward")
       boundary = phase;
   if (!boundary)
-    return BodyChoices{{OpSet()}};
+    return none;
   SmallVector<Value> needed;
   for (Operation &op : body) {
     if (&op == boundary)
@@ -297,19 +351,25 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
   }
   BlockCrossing crossing = crossingOf(body, boundary, needed, {}, true, rates);
   if (!crossing.graph.check())
-    return BodyChoices{{OpSet()}};
+    return none;
   SetCollector collector(crossing);
+  BodyChoices out;
   if (alone && crossing.places.size() > wayLimit) {
+    out.way = true;
+    out.places = crossing.places;
+    out.apartBegin = apartBegin(body);
+    findParts(crossing, out);
     collector.addWay();
-    if (!rates.moves)
-      return BodyChoices{collector.sets, true};
+    if (!rates.moves) {
+      out.sets = std::move(collector.sets);
+      return out;
+    }
     Rates still = rates;
     still.moves = false;
     BlockCrossing staying = crossingOf(body, boundary, needed, {}, true, still);
     SetCollector recomputed(staying);
     recomputed.addWay();
     // Corners with moves, and all that is saved moved.
-    std::vector<OpSet> moved;
     auto some = [&](const std::vector<OpSet> &sets, bool all) {
       size_t stride = llvm::divideCeil(sets.size(), movedLimit);
       for (size_t i = 0; i < sets.size(); i += stride) {
@@ -318,12 +378,13 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
         for (size_t v = 0; all && v < crossing.graph.values.size(); ++v)
           if (crossing.graph.values[v].move >= 0)
             set.set(crossing.bodySize + crossing.numbers[v]);
-        moved.push_back(set);
+        out.moved.push_back(set);
       }
     };
     some(collector.sets, false);
     some(recomputed.sets, true);
-    return BodyChoices{recomputed.sets, true, moved};
+    out.sets = std::move(recomputed.sets);
+    return out;
   }
   collector.addCorners();
   if (alone) {
@@ -334,5 +395,6 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
     if (rates.moves)
       collector.addMoves();
   }
-  return BodyChoices{collector.sets};
+  out.sets = std::move(collector.sets);
+  return out;
 }

@@ -29,6 +29,14 @@ struct BodyChoices {
   /// Each has the one before in it, and costs as much or more; for functions
   /// of many ops, which are too large for measuring much.
   bool way = false;
+  unsigned apartBegin = 0; // LayerRuns.h
+  /// Ops that may run again.
+  std::vector<unsigned> places;
+  /// Beside a way: all but the values at a number of narrow places, where
+  /// little is alive, in equal distances (Chen et al. 2016 without layers); and
+  /// the same in two levels, what lies between narrow places running apart.
+  std::vector<OpSet> parts;
+  OpSet apart; // the bits of all that does
   /// Beside a way, where values may be moved: some in which they are.
   std::vector<OpSet> moved;
 };

@@ -224,6 +224,10 @@ SmallVector<Value> act::valuesOf(Block &body, const OpSet &set) {
   return out;
 }
 
+unsigned act::apartBegin(Block &body) {
+  return allOps(body).size() + numberedValues(body).size();
+}
+
 OpSet act::allOps(Block &body) {
   return OpSet(std::distance(body.begin(), body.without_terminator().end()),
                true);

@@ -45,6 +45,10 @@ llvm::LogicalResult writeRuns(SavedPair pair, llvm::ArrayRef<LayerRun> runs,
 /// The values that `set` moves.
 llvm::SmallVector<mlir::Value> valuesOf(mlir::Block &body, const OpSet &set);
 
+/// Ops of @grad's own body that run apart (recomputeAcross): the bits behind
+/// those of values, as many as there are ops.
+unsigned apartBegin(mlir::Block &body);
+
 /// Every op of the body but its terminator.
 OpSet allOps(mlir::Block &body);
 

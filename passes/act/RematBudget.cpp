@@ -7,6 +7,7 @@
 #include "passes/act/LayerChoices.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/act/RematBound.h"
+#include "passes/act/RematDescent.h"
 #include <cstdio>
 #include <limits>
 
@@ -16,7 +17,8 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
-constexpr int replayLimit = 40; // the same with an allocator, which leaps
+constexpr int replayLimit = 40;  // the same with an allocator, which leaps
+constexpr size_t startLimit = 3; // sets of a kind that are improved
 constexpr size_t bodyLimit =
     40; // sets of a function without layers to begin with
 
@@ -39,6 +41,7 @@ public:
 private:
   LogicalResult measure(int64_t budget);
   LogicalResult measureBody(const OpSet &ops);
+  LogicalResult improveBodies(const BodyChoices &choices);
   struct Choice {
     int64_t cost = 0, predicted = 0;
     bool complete = true;
@@ -112,9 +115,104 @@ LogicalResult Planner::measure(int64_t budget) {
         return failure();
     break;
   }
+  // More than nothing has to run again.
+  if (choices->way && alone.peak > budget && failed(improveBodies(*choices)))
+    return failure();
   for (const OpSet &set : choices->moved)
     if (failed(measureBody(set)))
       return failure();
+  return success();
+}
+
+/// Sets beside a way, which looks at one moment only: equal parts, in one level
+/// and in two; from those that need least on, sets that need ever less; and
+/// between that and what the way needs, cheaper ones. The same for every
+/// budget, so more room never costs more.
+LogicalResult Planner::improveBodies(const BodyChoices &choices) {
+  auto predictor = meter.predictor(-1);
+  if (failed(predictor))
+    return failure();
+  struct Known {
+    OpSet set;
+    UnitFigures figures;
+    bool nested;
+  };
+  std::vector<Known> known;
+  auto predict = [&](const OpSet &set) {
+    known.push_back({set, predictor->predict(set),
+                     set.find_last() >= int(choices.apartBegin)});
+  };
+  auto add = [&](const OpSet &set) {
+    predict(set);
+    return measureBody(set);
+  };
+  auto best = [&](bool nested, auto key) {
+    const Known *out = nullptr;
+    for (const Known &k : known)
+      if (k.nested == nested && (!out || key(k) < key(*out)))
+        out = &k;
+    return out;
+  };
+  auto needOf = [](const Known &k) { return k.figures.working; };
+  // Ever less, a sixteenth at a time, then a little.
+  auto walk = [&](OpSet set) -> LogicalResult {
+    Descent descent(*predictor, choices.places);
+    for (int64_t part : {16, 128})
+      for (int64_t now = descent.peak(set);;) {
+        OpSet less = set;
+        bool reached = descent.descend(less, now - now / part);
+        if (descent.peak(less) >= now)
+          break;
+        set = less;
+        if (reached)
+          descent.economise(less, now - now / part);
+        if (failed(add(less)))
+          return failure();
+        now = descent.peak(set);
+      }
+    return success();
+  };
+
+  for (const OpSet &set : choices.sets)
+    predict(set);
+  const int64_t wayNeeds = needOf(*best(false, needOf));
+  for (const OpSet &set : choices.parts)
+    if (failed(add(set)))
+      return failure();
+  std::vector<Known> starts;
+  llvm::copy_if(known, std::back_inserter(starts),
+                [](const Known &k) { return !k.nested; });
+  llvm::stable_sort(starts, [&](const Known &a, const Known &b) {
+    return needOf(a) < needOf(b);
+  });
+  starts.resize(std::min(starts.size(), startLimit));
+  for (const Known &start : starts)
+    if (failed(walk(start.set)))
+      return failure();
+  // What needs least in one level, in two; and what does in two.
+  OpSet nested = best(false, needOf)->set;
+  nested.resize(choices.apartBegin);
+  nested.resize(choices.apart.size());
+  nested |= choices.apart;
+  for (const OpSet &start :
+       {nested, choices.parts.empty() ? nested : best(true, needOf)->set})
+    if (failed(add(start)) || failed(walk(start)))
+      return failure();
+
+  int64_t least =
+      std::min(needOf(*best(false, needOf)), needOf(*best(true, needOf)));
+  for (int64_t target = least; target < wayNeeds; target += target / 40)
+    for (bool two : {false, true}) {
+      const Known *cheapest = best(two, [&](const Known &k) {
+        return std::pair(needOf(k) > target, k.figures.cost);
+      });
+      if (!cheapest || needOf(*cheapest) > target)
+        continue;
+      OpSet set = cheapest->set;
+      Descent(*predictor, choices.places).economise(set, target);
+      if (set != cheapest->set && failed(add(set)))
+        return failure();
+    }
   return success();
 }
 
@@ -241,10 +339,10 @@ LogicalResult Planner::refuse(const StepBytes &least) {
   int64_t asked = fit ? policy.totalBytes : policy.peakBytes;
   int64_t needed = fit ? all : least.peak;
   InFlightDiagnostic error =
-      module.emitError() << "no choice of what to recompute was found that needs at most "
-                         << asked << " bytes; the smallest feasible budget known is "
-                         << (fit ? "fit:" : "") << needed << " ("
-                         << remat::bytesText(needed) << ")";
+      module.emitError()
+      << "no choice of what to recompute was found that needs at most " << asked
+      << " bytes; the smallest feasible budget known is " << (fit ? "fit:" : "")
+      << needed << " (" << remat::bytesText(needed) << ")";
   if (fit && least.reserved)
     error << ", which the allocator reserves";
   else if (fit)

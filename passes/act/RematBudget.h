@@ -7,7 +7,9 @@
 //    crossing (act/Remat/Crossing.h), steps between two corners, the fixed
 //    policies' choices, and segments of several layers. Each is measured
 //    (RematMeasure.h); those that another is not above in cost, in what it
-//    keeps and in what it needs while it runs are the layer's frontier.
+//    keeps and in what it needs while it runs are the layer's frontier. Of a
+//    function without layers: the corners, what lies between equal parts of it,
+//    in one level and in two, and sets from there on (RematDescent.h).
 // 2. The frontiers are composed over the layers (act/Remat/Compose.h): how many
 //    layers run in which way. That takes no longer for more layers than adding
 //    numbers does.

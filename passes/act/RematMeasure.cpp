@@ -18,17 +18,21 @@ LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
   auto pairs = findSavedPairs(grad);
   if (failed(pairs))
     return failure();
-  DenseSet<Operation *> body;
-  for (auto [i, op] : llvm::enumerate(grad.getBody().front()))
+  DenseSet<Operation *> body, apart;
+  unsigned apartFrom = apartBegin(grad.getBody().front());
+  for (auto [i, op] : llvm::enumerate(grad.getBody().front())) {
     if (i < plan.body.size() && plan.body.test(i))
       body.insert(&op);
+    if (apartFrom + i < plan.body.size() && plan.body.test(apartFrom + i))
+      apart.insert(&op);
+  }
   SmallVector<Value> moved = valuesOf(grad.getBody().front(), plan.body);
   SymbolTable symbols(module);
   for (auto [pair, runs] : llvm::zip(*pairs, plan.pairs))
     if (!runs.empty() && failed(writeRuns(pair, runs, symbols)))
       return failure();
   if (PhaseOp boundary = boundaryOf(grad); boundary && !body.empty())
-    recomputeAcross(boundary, body);
+    recomputeAcross(boundary, body, apart);
   if (PhaseOp boundary = boundaryOf(grad); boundary && !moved.empty())
     offloadAcross(boundary, moved);
   eraseDead(grad.getBody().front());
@@ -207,7 +211,11 @@ FailureOr<Predictor> RematMeter::predictor(int p) {
       if (span.owns(program, launch))
         unitOf[t] = int(q) == p ? int(span.unitOf(launch.layer)) : -1;
   int64_t units = p < 0 ? 1 : written->spans[p].layers;
-  return Predictor(program, rates, std::move(unitOf), units);
+  std::optional<unsigned> apart;
+  if (p < 0)
+    apart = apartBegin(
+        base->lookupSymbol<func::FuncOp>(gradName).getBody().front());
+  return Predictor(program, rates, std::move(unitOf), units, apart);
 }
 
 FailureOr<PlanFigures> RematMeter::whole(const RematPlan &plan) {

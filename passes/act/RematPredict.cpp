@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/RematPredict.h"
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -9,20 +10,17 @@ namespace {
 
 constexpr size_t evaluationLimit = 20000;
 constexpr size_t frontLimit = 400; // sets whose neighbours are looked at
-
-/// Something that takes memory from one position to another.
-struct Event {
-  int32_t launch, op; // op -1: the launch itself
-};
+constexpr double sharpness = 40;   // of Need::tightness: a factor e for 2.5 %
 
 } // namespace
 
 Predictor::Predictor(const Program &program, const Rates &rates,
-                     std::vector<int> unitOf, int64_t units)
+                     std::vector<int> unitOf, int64_t units,
+                     std::optional<unsigned> apartBegin)
     : step(program, rates), unitOf(std::move(unitOf)), units(units),
       launches(program.launches.size()),
       boundary(program.backward.value_or(launches)), live(program.liveBytes()),
-      fresh(launches) {
+      fresh(launches), apartBegin(apartBegin) {
   for (const FlatBuffer &b : program.buffers)
     if (!b.parent && !b.reuses && !b.onHost)
       fresh[b.first] += b.bytes;
@@ -31,10 +29,13 @@ Predictor::Predictor(const Program &program, const Rates &rates,
   last.assign(values, -1);
   lastForward.assign(values, -1);
   takenOver.assign(values, false);
+  isStatistic.assign(values, false);
   for (auto [i, op] : llvm::enumerate(step.ops))
-    for (int32_t v : op.makes)
-      if (maker[v] < 0)
+    for (auto [k, v] : llvm::enumerate(op.makes))
+      if (maker[v] < 0) {
         maker[v] = int32_t(i);
+        isStatistic[v] = k > 0 && !op.isTable;
+      }
   for (unsigned t = 0; t < launches; ++t)
     for (int32_t v : step.touched[t]) {
       last[v] = int32_t(t);
@@ -53,103 +54,219 @@ Predictor::Predictor(const Program &program, const Rates &rates,
   }
 }
 
-UnitFigures Predictor::predict(const OpSet &set) const {
-  auto chosen = [&](int32_t op) {
-    if (op < 0)
-      return false;
-    const StepOp &o = step.ops[op];
-    return o.place >= 0 && unsigned(o.place) < set.size() &&
-           set.test(o.place) && o.again && unsigned(o.launch) < boundary &&
-           unitOf[o.launch] >= 0;
-  };
-  std::vector<int32_t> ends = lastForward; // of first instances, launches
-  std::vector<int32_t> againEnds(step.bytes.size(), -1); // positions in events
+bool Predictor::isMadeAgain(const OpSet &set, int32_t value) const {
+  if (maker[value] < 0 || (apartBegin && isStatistic[value]))
+    return false;
+  const StepOp &o = step.ops[maker[value]];
+  return o.place >= 0 && unsigned(o.place) < set.size() && set.test(o.place) &&
+         o.again && unsigned(o.launch) < boundary && unitOf[o.launch] >= 0;
+}
+
+bool Predictor::runsApart(const OpSet &set, int32_t op) const {
+  int32_t place = step.ops[op].place;
+  return apartBegin && place >= 0 && *apartBegin + place < set.size() &&
+         set.test(*apartBegin + place);
+}
+
+/// The events of backward, and what they read.
+void Predictor::runAgain(const OpSet &set, Replay &out) const {
+  out.ends = lastForward;
+  // For whom, as recomputeAcross has it: an op or -1.
+  std::vector<int32_t> instances(step.bytes.size(), -1);
   std::vector<char> ran(step.ops.size());
-  std::vector<Event> events;
-  UnitFigures out;
-  std::function<void(int32_t, int32_t)> run = [&](int32_t op, int32_t t) {
-    if (ran[op])
-      return;
-    ran[op] = true;
-    auto inside = [&](int32_t v) {
-      return chosen(maker[v]) &&
-             unitOf[step.ops[maker[v]].launch] == unitOf[step.ops[op].launch];
-    };
-    for (int32_t v : step.ops[op].reads)
-      if (inside(v))
-        run(maker[v], t);
-    for (int32_t v : step.ops[op].reads) {
-      if (inside(v))
-        againEnds[v] = int32_t(events.size());
-      else
-        ends[v] = std::max(ends[v], t);
-    }
-    out.cost += step.ops[op].cost;
-    events.push_back({t, op});
+  using Key = std::pair<int32_t, int32_t>;
+  llvm::DenseMap<Key, int32_t> instancesFor;
+  llvm::DenseSet<Key> ranFor;
+  std::vector<char> apart(step.ops.size()), madeAgain(step.bytes.size());
+  for (size_t i = 0; i < apart.size(); ++i)
+    apart[i] = runsApart(set, int32_t(i));
+  for (size_t v = 0; v < madeAgain.size(); ++v)
+    madeAgain[v] = isMadeAgain(set, int32_t(v));
+  auto whose = [&](int32_t op, int32_t reader) {
+    return apart[op] ? reader : -1;
   };
+  auto read = [&](int32_t v, int32_t reader) {
+    int32_t copyFor = whose(maker[v], reader), at = instances[v];
+    if (copyFor >= 0) {
+      auto it = instancesFor.find({v, copyFor});
+      at = it == instancesFor.end() ? -1 : it->second;
+    }
+    if (at >= 0)
+      out.instances[at].end = int32_t(out.events.size());
+  };
+  std::function<void(int32_t, int32_t, int32_t)> run =
+      [&](int32_t op, int32_t t, int32_t reader) {
+        const int32_t copyFor = whose(op, reader);
+        if (copyFor < 0 ? ran[op] : !ranFor.insert({op, copyFor}).second)
+          return;
+        ran[op] |= copyFor < 0;
+        int32_t inner = apart[op] ? reader : op;
+        auto inside = [&](int32_t v) {
+          return madeAgain[v] && unitOf[step.ops[maker[v]].launch] ==
+                                     unitOf[step.ops[op].launch];
+        };
+        for (int32_t v : step.ops[op].reads)
+          if (inside(v))
+            run(maker[v], t, inner);
+        for (int32_t v : step.ops[op].reads) {
+          if (inside(v))
+            read(v, inner);
+          else
+            out.ends[v] = std::max(out.ends[v], t);
+        }
+        for (int32_t v : step.ops[op].makes) {
+          (copyFor < 0 ? instances[v] : instancesFor[{v, copyFor}]) =
+              int32_t(out.instances.size());
+          out.instances.push_back({v, int32_t(out.events.size())});
+        }
+        out.cost += step.ops[op].cost;
+        out.events.push_back({t, op});
+      };
   for (unsigned t = boundary; t < launches; ++t) {
     for (int32_t v : step.read[t])
-      if (chosen(maker[v]))
-        run(maker[v], int32_t(t));
+      if (madeAgain[v])
+        run(maker[v], int32_t(t), -1);
     for (int32_t v : step.read[t]) {
-      if (chosen(maker[v]))
-        againEnds[v] = int32_t(events.size());
+      if (madeAgain[v])
+        read(v, -1);
       else
-        ends[v] = std::max(ends[v], int32_t(t));
+        out.ends[v] = std::max(out.ends[v], int32_t(t));
     }
-    events.push_back({int32_t(t), -1});
+    out.events.push_back({int32_t(t), -1});
   }
   out.cost /= units;
+}
 
-  std::vector<int64_t> change(launches + 1);
+/// What is alive.
+void Predictor::follow(Replay &out) const {
+  out.change.assign(launches + 1, 0);
   for (size_t v = 0; v < step.bytes.size(); ++v) {
-    int32_t made = maker[v] < 0 ? -1 : step.ops[maker[v]].launch;
+    int32_t made = madeAt(v), end = out.ends[v];
     if (made < 0 || unsigned(made) >= boundary)
       continue;
     int32_t from = last[v] < 0 ? made - 1 : last[v];
-    if (ends[v] > from) {
-      int32_t first = from + (takenOver[v] ? 0 : 1);
-      change[first] += step.bytes[v];
-      change[ends[v] + 1] -= step.bytes[v];
-    } else if (ends[v] < from) {
-      change[ends[v] + 1] -= step.bytes[v];
-      change[from + 1] += step.bytes[v];
+    if (end > from) {
+      out.change[from + (takenOver[v] ? 0 : 1)] += step.bytes[v];
+      out.change[end + 1] -= step.bytes[v];
+    } else if (end < from) {
+      out.change[end + 1] -= step.bytes[v];
+      out.change[from + 1] += step.bytes[v];
     }
-    if (ends[v] >= int32_t(boundary) &&
-        unitOf[made] == std::max<int64_t>(0, units - 2) && !takenOver[v])
-      out.saved += step.bytes[v];
   }
-  auto beside = [&](unsigned t, int64_t bytes) {
-    if (units == 1)
-      out.working = std::max(out.working, bytes);
-    else if (unitOf[t] >= 0)
-      out.working = std::max(out.working, bytes - out.saved * unitOf[t]);
-  };
   std::vector<int64_t> now(launches);
   int64_t sum = 0;
-  for (unsigned t = 0; t < launches; ++t) {
-    now[t] = live[t] + (sum += change[t]);
-    if (t < boundary)
-      beside(t, now[t]);
-  }
-  std::vector<std::vector<int32_t>> dies(events.size() + 1);
-  int64_t again = 0;
-  for (auto [k, event] : llvm::enumerate(events)) {
-    unsigned t = event.launch;
-    if (event.op < 0) {
-      beside(t, now[t] + again);
-    } else {
-      for (int32_t v : step.ops[event.op].makes)
-        if (againEnds[v] >= 0) {
-          again += step.bytes[v];
-          dies[againEnds[v]].push_back(v);
-        }
-      beside(t, now[t] - fresh[t] + again);
+  for (unsigned t = 0; t < launches; ++t)
+    now[t] = live[t] + (sum += out.change[t]);
+  out.bytes.assign(now.begin(), now.begin() + boundary);
+  std::vector<int64_t> born(out.events.size() + 1), dies(born.size());
+  for (const Replay::Instance &i : out.instances)
+    if (i.end >= 0) {
+      born[i.begin] += step.bytes[i.value];
+      dies[i.end] += step.bytes[i.value];
     }
-    for (int32_t v : dies[k])
-      again -= step.bytes[v];
+  int64_t again = 0;
+  for (auto [k, event] : llvm::enumerate(out.events)) {
+    unsigned t = event.launch;
+    again += born[k];
+    out.bytes.push_back(now[t] - (event.op < 0 ? 0 : fresh[t]) + again);
+    again -= dies[k];
+  }
+}
+
+Predictor::Replay Predictor::replay(const OpSet &set) const {
+  Replay out;
+  runAgain(set, out);
+  follow(out);
+  return out;
+}
+
+UnitFigures Predictor::predict(const OpSet &set) const {
+  Replay r = replay(set);
+  UnitFigures out;
+  out.cost = r.cost;
+  for (size_t v = 0; v < step.bytes.size(); ++v)
+    if (int32_t made = madeAt(v);
+        made >= 0 && unsigned(made) < boundary &&
+        r.ends[v] >= int32_t(boundary) &&
+        unitOf[made] == std::max<int64_t>(0, units - 2) && !takenOver[v])
+      out.saved += step.bytes[v];
+  for (auto [m, bytes] : llvm::enumerate(r.bytes)) {
+    int unit = unitOf[m < boundary ? m : r.events[m - boundary].launch];
+    if (units == 1)
+      out.working = std::max(out.working, bytes);
+    else if (unit >= 0)
+      out.working = std::max(out.working, bytes - out.saved * unit);
   }
   return out;
+}
+
+Predictor::Need Predictor::need(const OpSet &set, int64_t budget) const {
+  Replay r = replay(set);
+  Need out;
+  out.cost = r.cost;
+  for (int64_t bytes : r.bytes) {
+    out.peak = std::max(out.peak, bytes);
+    double above = sharpness * (double(bytes) / double(budget) - 1);
+    if (above > -8) // or it is as good as nothing
+      out.tightness += std::exp(above);
+  }
+  return out;
+}
+
+int64_t Predictor::costOf(unsigned bit) const {
+  unsigned place = apartBegin && bit >= *apartBegin ? bit - *apartBegin : bit;
+  for (const StepOp &op : step.ops)
+    if (op.place == int32_t(place) && unsigned(op.launch) < boundary)
+      return op.cost;
+  return 0;
+}
+
+OpSet Predictor::with(OpSet set, unsigned place, const OpSet &allowed) const {
+  Replay r = replay(set);
+  std::vector<int32_t> work;
+  auto add = [&](int32_t op) {
+    const StepOp &o = step.ops[op];
+    if (o.again && o.place >= 0 && unsigned(o.place) < allowed.size() &&
+        allowed.test(o.place) && !set.test(o.place)) {
+      set.set(o.place);
+      work.push_back(op);
+    }
+  };
+  for (auto [i, op] : llvm::enumerate(step.ops))
+    if (op.place == int32_t(place) && unsigned(op.launch) < boundary)
+      add(int32_t(i));
+  while (!work.empty()) {
+    int32_t op = work.back();
+    work.pop_back();
+    for (int32_t v : step.ops[op].reads)
+      if (maker[v] >= 0 && r.ends[v] < int32_t(boundary))
+        add(maker[v]);
+  }
+  return set;
+}
+
+std::vector<unsigned> Predictor::placesAtPeak(const OpSet &set) const {
+  Replay r = replay(set);
+  auto worst = int32_t(std::max_element(r.bytes.begin(), r.bytes.end()) -
+                       r.bytes.begin());
+  int32_t event = worst - int32_t(boundary);
+  int32_t launch = event < 0 ? worst : r.events[event].launch;
+  std::set<unsigned> places;
+  auto add = [&](int32_t op) {
+    if (op >= 0 && step.ops[op].place >= 0 && step.ops[op].again)
+      places.insert(unsigned(step.ops[op].place));
+  };
+  for (const Event &e : r.events)
+    if (e.op >= 0 && e.launch == launch)
+      add(e.op);
+  for (const Replay::Instance &i : r.instances)
+    if (event >= 0 && i.begin <= event && i.end >= event)
+      add(maker[i.value]);
+  for (size_t v = 0; v < step.bytes.size(); ++v)
+    if (int32_t made = madeAt(v);
+        made >= 0 && made <= launch && r.ends[v] >= launch)
+      add(maker[v]);
+  return {places.begin(), places.end()};
 }
 
 namespace {

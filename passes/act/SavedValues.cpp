@@ -315,9 +315,14 @@ void LayerRewriter::rewriteRepeats() {
   pair.forward = fwd;
 }
 
-void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
-  DenseMap<Value, Value> copies, kept;
-  std::function<Value(Value, Operation *)> copyOf = [&](Value v, Operation *before) -> Value {
+void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
+                     const DenseSet<Operation *> &apart) {
+  DenseMap<std::pair<Value, Operation *>, Value> copies; // with whom it is for
+  DenseMap<Value, Value> kept;
+  DenseMap<Operation *, unsigned> readers; // numbered as they come
+  // Whom a copy is for: the op that is made again, or null behind the boundary.
+  std::function<Value(Value, Operation *, Operation *)> copyOf =
+      [&](Value v, Operation *before, Operation *reader) -> Value {
     while (auto same = v.getDefiningOp<KeptOp>()) {
       if (!same->isBeforeInBlock(boundary))
         break;
@@ -325,18 +330,33 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
     }
     Operation *def = v.getDefiningOp();
     if (def && (ops.contains(def) || isReplayed(def)) && def->isBeforeInBlock(boundary)) {
-      if (Value known = copies.lookup(v))
+      bool alone = apart.contains(def);
+      Operation *copyFor = alone ? reader : nullptr;
+      if (Value known = copies.lookup({v, copyFor}))
         return known;
       Operation *copy = def->clone();
-      for (OpOperand &operand : copy->getOpOperands())
-        operand.set(copyOf(operand.get(), before));
       OpBuilder b(before);
+      for (OpOperand &operand : copy->getOpOperands()) {
+        Operation *from = operand.get().getDefiningOp();
+        Value made = copyOf(operand.get(), before,
+                            alone || !ops.contains(def) ? reader : def);
+        // Or it would be the same op as one that runs for another.
+        while (auto same = from ? dyn_cast<KeptOp>(from) : KeptOp())
+          from = same.getOperand().getDefiningOp();
+        bool shared = !from || (!apart.contains(from) && !isReplayed(from));
+        if (alone && shared && isa<RankedTensorType>(made.getType())) {
+          unsigned number = readers.try_emplace(reader, readers.size()).first->second;
+          made = KeptOp::create(b, made.getLoc(), made);
+          made.getDefiningOp()->setAttr("act.reader", b.getI64IntegerAttr(number));
+        }
+        operand.set(made);
+      }
       b.insert(copy);
       if (ops.contains(def)) {
         if (runs(def))
           copy->setAttr("act.recompute", b.getUnitAttr());
         for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults()))
-          copies[from] = to;
+          copies[{from, copyFor}] = to;
       }
       return copy->getResult(cast<OpResult>(v).getResultNumber());
     }
@@ -374,7 +394,7 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops) {
       // the function returns is what forward made.
       if (def && ops.contains(def) && !op->hasTrait<OpTrait::IsTerminator>() &&
           (cast<OpResult>(operand.get()).getResultNumber() == 0 || isa<RopeTableOp>(def)))
-        operand.set(copyOf(operand.get(), op));
+        operand.set(copyOf(operand.get(), op, /*reader=*/nullptr));
     }
 }
 

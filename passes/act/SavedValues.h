@@ -59,8 +59,17 @@ private:
 };
 
 /// Recomputes `ops`, which stand before `boundary`, for their users behind it.
+///
+/// Those that are in `apart`, too, run for each of them alone: for every other
+/// op of `ops` that runs again, and once for what stands behind the boundary.
+/// So what lies between two others is needed for no longer than it takes to
+/// have the later one, and is made once more when its turn comes:
+///
+///     apart: f, g      ... x -> f -> g -> y -> f -> g -> z    x is kept
+///     behind:          x f g y, f g for z's users, f g for y's
 void recomputeAcross(mlir::Operation *boundary,
-                     const llvm::DenseSet<mlir::Operation *> &ops);
+                     const llvm::DenseSet<mlir::Operation *> &ops,
+                     const llvm::DenseSet<mlir::Operation *> &apart = {});
 
 /// Moves `values`, made before `boundary`, to the host when what stands before
 /// it is done with them, and back before they are first read behind it.

@@ -73,6 +73,7 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
       step.place = place.getInt();
     auto costed = dyn_cast<CostOpInterface>(op);
     step.again = costed && costed.getCostClass() != CostClass::Effect;
+    step.isTable = isa<RopeTableOp>(op);
     for (Value v : op.getOperands())
       sources(v, step.reads);
     for (Value r : op.getResults()) {

@@ -20,6 +20,7 @@ inline constexpr llvm::StringLiteral placeAttr = "act.place";
 struct StepOp {
   int64_t cost = 0;
   bool again = true;               // may run again
+  bool isTable = false;            // all its results are what it is for
   int32_t launch = -1, place = -1; // the kernel it is in; placeAttr
   std::vector<int32_t> reads, makes;
 };

@@ -9,6 +9,7 @@ For toy models with and without repeated layers, with dropout, and for Llama-3.1
 - at the peak of each fixed policy, no more is recomputed than that policy does (with
   rates that make only flops count, so that the report's count is the cost);
 - the lower bound is not above the cost;
+- without layers, hardly more is needed than with them;
 - the smallest feasible budget that an error names is feasible, and one byte less is
   not;
 - budget=fit bounds total_peak_bytes, for the optimizer that the command line names,
@@ -218,6 +219,16 @@ def main():
         check_bits(model, flags, least, most)
         if model == written_out or (model == llama and flags):
             check_offload(model, flags, least)
+    # Many ops and no layers: the smallest budget is near that of the layers.
+    flat, flags = WORK / "flat.mlir", ["--fuse-attention"]
+    act_opt(llama, "--fuse-attention", "--autodiff", "--inline-repeats", out=flat)
+    least, most = check_budgets(flat, [], 8)
+    check_bits(flat, [], least, most)
+    act_opt(flat, f"--remat=budget={least}", out=WORK / "step.mlir")
+    again, _ = report(WORK / "step.mlir", "--cse")
+    check(f"without layers: {again['peak_bytes']} after --cse", again["peak_bytes"] <= least)
+    layers = smallest(llama, flags)
+    check(f"without layers {least} bytes are needed, {layers} with them", least <= 1.1 * layers)
     check_fit(llama)
     least = smallest(llama, ["--fuse-attention"])
     check_effort(llama, ["--fuse-attention"], least + least // 3)
