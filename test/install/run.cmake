@@ -16,6 +16,12 @@ run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/consumer -G Ninja
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer ${MODELS}/llama-3.2-3b.json)
 run(${WORK}/consumer/parse-act)
+run(${WORK}/consumer/write-kernel COMMAND ${WORK}/prefix/bin/act-opt
+    "--emit-ptx=dir=${WORK}/ptx target=sm_80" -o ${WORK}/kernel.mlir)
+file(READ ${WORK}/ptx/twice.ptx ptx)
+if(NOT ptx MATCHES "\\.entry twice")
+  message(FATAL_ERROR "expected a kernel 'twice', found ${ptx}")
+endif()
 
 file(GLOB tools ${WORK}/prefix/bin/act-*)
 if(NOT tools)
