@@ -189,19 +189,22 @@ LogicalResult Planner::improveBodies(const BodyChoices &choices) {
   for (const Known &start : starts)
     if (failed(walk(start.set)))
       return failure();
-  // What needs least in one level, in two; and what does in two.
-  OpSet nested = best(false, needOf)->set;
-  nested.resize(choices.apartBegin);
-  nested.resize(choices.apart.size());
-  nested |= choices.apart;
-  for (const OpSet &start :
-       {nested, choices.parts.empty() ? nested : best(true, needOf)->set})
-    if (failed(add(start)) || failed(walk(start)))
-      return failure();
+  // What needs least in two levels, and what does in one, in two.
+  if (const Known *two = best(true, needOf)) {
+    OpSet other = two->set, nested = best(false, needOf)->set;
+    nested.resize(choices.apartBegin);
+    nested.resize(choices.apart.size());
+    nested |= choices.apart;
+    for (const OpSet &start : {nested, other})
+      if (failed(add(start)) || failed(walk(start)))
+        return failure();
+  }
 
-  int64_t least =
-      std::min(needOf(*best(false, needOf)), needOf(*best(true, needOf)));
-  for (int64_t target = least; target < wayNeeds; target += target / 40)
+  int64_t least = wayNeeds;
+  for (const Known &k : known)
+    least = std::min(least, needOf(k));
+  for (int64_t target = least; target < wayNeeds;
+       target += std::max<int64_t>(1, target / 40))
     for (bool two : {false, true}) {
       const Known *cheapest = best(two, [&](const Known &k) {
         return std::pair(needOf(k) > target, k.figures.cost);
@@ -457,8 +460,7 @@ FailureOr<StepBytes>
 act::measureStep(ModuleOp module, const RematPlan &plan,
                  const std::optional<AllocatorChoice> &allocator) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  if ((plan.body.any() || !plan.pairs.empty()) &&
-      failed(applyPlan(*copy, plan)))
+  if (plan.any() && failed(applyPlan(*copy, plan)))
     return failure();
   if (failed(completeModule(*copy)))
     return failure();

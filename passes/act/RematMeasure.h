@@ -23,6 +23,8 @@ namespace act {
 struct RematPlan {
   llvm::SmallVector<llvm::SmallVector<LayerRun>> pairs;
   OpSet body;
+  /// Without it the step stays as it is, ops that nobody needs included.
+  bool any() const { return body.any() || !pairs.empty(); }
 };
 
 /// Writes the plan. `module` has a @grad without recomputation.

@@ -218,7 +218,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
 
   LogicalResult stayUnder(ModuleOp module, const BudgetOptions &options) {
     auto answer = planBudget(module, options);
-    if (failed(answer) || failed(applyPlan(module, answer->plan)))
+    if (failed(answer) || (answer->plan.any() && failed(applyPlan(module, answer->plan))))
       return failure();
     module->setAttr(rematResultAttr, StringAttr::get(&getContext(), answer->text(options.policy)));
     return success();
