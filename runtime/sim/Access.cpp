@@ -147,6 +147,33 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   return t;
 }
 
+ThreadId Grid::threadId(Epoch epoch) const {
+  ThreadId t = threadId(epoch.cta, epoch.agent);
+  if (auto by = issuers.of(epoch)) {
+    std::string agent = t.agent;
+    t = threadId(by->cta, by->agent);
+    t.agent = agent;
+  }
+  return t;
+}
+
+void Grid::Issuers::add(Epoch copy, Epoch thread) {
+  std::lock_guard lock(mutex);
+  if (recent.size() >= generation) {
+    earlier = std::move(recent);
+    recent.clear();
+  }
+  recent[pack(copy)] = pack(thread);
+}
+
+std::optional<Epoch> Grid::Issuers::of(Epoch copy) const {
+  std::lock_guard lock(mutex);
+  for (const auto *some : {&recent, &earlier})
+    if (auto it = some->find(pack(copy)); it != some->end())
+      return unpack(it->second);
+  return std::nullopt;
+}
+
 std::string Grid::describe(const Cta &cta, uint64_t address) const {
   if (isSharedAddress(address)) {
     uint64_t a = address - sharedWindow;
@@ -392,10 +419,10 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
                  : "reads what another writes, with nothing to order them");
     f.hasOther = true;
     f.otherSite = c.grid.program->site(conflict.otherSite);
-    f.otherThread = c.grid.threadId(conflict.other.cta, conflict.other.agent);
+    f.otherThread = c.grid.threadId(conflict.other);
   }
   if (by.manner.deferred)
-    f.thread = c.grid.threadId(by.self.cta, by.self.agent);
+    f.thread = c.grid.threadId(by.self);
   f.hasAddress = true;
   f.address = first;
   f.where = c.grid.describe(c.cta, first);

@@ -230,7 +230,7 @@ void Cta::checkTouches() {
     f.message = "may reach shared memory of a CTA that has ended: none of its "
                 "threads waits for it";
     f.site = grid->program->site(touch.site);
-    f.thread = grid->threadId(touch.by.cta, touch.by.agent);
+    f.thread = grid->threadId(touch.by);
     grid->report(std::move(f));
   }
   touches.clear();

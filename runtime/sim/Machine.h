@@ -39,6 +39,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace act::runtime::sim {
@@ -417,6 +419,20 @@ public:
   bool watchesOrder = false;
 
   ThreadId threadId(uint32_t cta, uint32_t agent) const;
+  /// The same; of a copy that an mbarrier counts, the thread that issued it.
+  ThreadId threadId(Epoch epoch) const;
+  /// Who issued the copies that mbarriers count: the last half million.
+  class Issuers {
+  public:
+    void add(Epoch copy, Epoch thread);
+    std::optional<Epoch> of(Epoch copy) const;
+
+  private:
+    static constexpr size_t generation = 1 << 18;
+    mutable std::mutex mutex;
+    std::unordered_map<uint64_t, uint64_t> recent, earlier;
+  };
+  Issuers issuers;
   /// What an address is, for a person.
   std::string describe(const Cta &cta, uint64_t address) const;
   /// Whether CTA `other` is within `scope` of CTA `cta`.

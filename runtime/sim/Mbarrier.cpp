@@ -102,7 +102,7 @@ void Mbarrier::checkLooks() {
     f.message = "ends a phase of an mbarrier while another may still wait for "
                 "the one before, with nothing to order them";
     f.site = cta.grid->program->site(arrivedSite);
-    f.thread = cta.grid->threadId(arrived.cta, arrived.agent);
+    f.thread = cta.grid->threadId(arrived);
     f.hasOther = f.hasAddress = true;
     f.otherSite = cta.grid->program->site(l.site);
     f.otherThread = cta.grid->threadId(cta.linear, thread);
@@ -195,7 +195,7 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
                           "with nothing to order them");
     f.hasOther = f.hasAddress = true;
     f.otherSite = c.grid.program->site(m.initSite);
-    f.otherThread = c.grid.threadId(m.initialiser.cta, m.initialiser.agent);
+    f.otherThread = c.grid.threadId(m.initialiser);
     f.address = address < windowBytes ? sharedWindow + address : address;
     f.where = c.grid.describe(c.cta, f.address);
     c.grid.report(std::move(f));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace act::runtime::sim {
 
@@ -30,8 +31,12 @@ Memory::~Memory() {
 Result<void *> Memory::allocate(uint64_t bytes, const std::string &name) {
   std::unique_lock lock(mutex);
   // A page that nobody may touch follows, so that neighbours never meet.
-  if (bytes > uint64_t(1) << 46)
-    return Error{"cannot allocate " + bytesText(bytes), ""};
+  const uint64_t most =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  if (bytes > most)
+    return Error{"cannot allocate " + bytesText(bytes) +
+                     ", more than this machine has",
+                 ""};
   uint64_t length = (bytes + page - 1) / page * page + page;
   void *p =
       mmap(reinterpret_cast<void *>(nextHint), length, PROT_READ | PROT_WRITE,

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace act;
 using namespace act::simtool;
@@ -92,6 +93,9 @@ Status parseFloat(Argument &a, const std::string &type,
   double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end)
     return Error{"'" + text + "' is no " + type, ""};
+  if (type == "f32" && std::isfinite(value) &&
+      std::fabs(value) > std::numeric_limits<float>::max())
+    return Error{"'" + text + "' is beyond f32", ""};
   if (type == "f32")
     store(a, static_cast<float>(value));
   else

@@ -4,6 +4,8 @@
 // it and what the hardware would have done.
 #include "tools/Numbers.h"
 #include "tools/actrt-sim/CommandLine.h"
+#include <cstdio>
+#include <new>
 
 int main(int argc, char **argv) {
   CLI::App app("runs a PTX kernel on the CPU, checked and counted");
@@ -28,5 +30,10 @@ int main(int argc, char **argv) {
     // CLI11 numbers its errors from 100; a tool's user expects 1.
     return app.exit(e) == 0 ? 0 : 1;
   }
-  return act::simtool::run(o);
+  try {
+    return act::simtool::run(o);
+  } catch (const std::bad_alloc &) {
+    std::fputs("actrt-sim: error: out of memory\n", stderr);
+    return 1;
+  }
 }

@@ -66,8 +66,10 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
     l.barrier = mbarrierAt(c, at, lane, o.barrier.space, object, false);
     if (l.barrier) {
       l.self = l.barrier->issueCopy();
-      if (c.checks)
+      if (c.checks) {
         c.warp.copiesSent.push_back({l.self, c.warp.tick, c.warp.seen[lane]});
+        c.grid.issuers.add(l.self, c.warp.epoch(OwnThread, lane, c.warp.tick));
+      }
       if (c.warp.copiesSent.size() > Warp::rememberedCopies)
         c.warp.copiesSent.pop_front();
     } else

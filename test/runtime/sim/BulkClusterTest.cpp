@@ -93,6 +93,21 @@ TEST(BulkCluster, AnAsynchronousStoreIsOrderedByItsMbarrierAlone) {
   Kernel early = sending(store + "ld.shared.u32 %r9, [%r4+256];");
   ASSERT_TRUE(early.run());
   EXPECT_TRUE(early.finds(FindingKind::Race, "")) << early.told();
+  // Both sides are threads: who issued them, not whose mbarrier counts.
+  Kernel both = sending(
+      "setp.eq.u32 %p1, %r0, 7; @%p1 " + store.substr(store.find("st.")) +
+      "setp.eq.u32 %p1, %r0, 9; @%p1 " + store.substr(store.find("st.")));
+  both.body.insert(both.body.find("setp.eq.u32 %p1, %r0, 7"),
+                   "mov.u32 %r15, %r13;");
+  both.body.replace(both.body.find(landed), strlen(landed), "\n");
+  both.run();
+  ASSERT_TRUE(both.finds(FindingKind::Race, "writes what another writes"));
+  EXPECT_NE(both.told().find("counts of thread (9,0,0) of CTA"),
+            std::string::npos)
+      << both.told();
+  EXPECT_NE(both.told().find("counts of thread (7,0,0) of CTA"),
+            std::string::npos)
+      << both.told();
   // More bytes than expected, or fewer.
   Kernel twice = sending(store + "@%p0 " + store.substr(store.find("st.")));
   ASSERT_TRUE(twice.run());
