@@ -8,6 +8,7 @@
 #include "passes/act/MemoryModel.h"
 #include "passes/act/RematBound.h"
 #include "passes/act/RematDescent.h"
+#include <cmath>
 #include <cstdio>
 #include <limits>
 
@@ -17,7 +18,7 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
-constexpr int replayLimit = 40;  // the same with an allocator, which leaps
+constexpr int replaySteps = 16;  // budgets that an allocator is replayed for
 constexpr size_t startLimit = 3; // sets of a kind that are improved
 constexpr size_t bodyLimit =
     40; // sets of a function without layers to begin with
@@ -51,8 +52,15 @@ private:
   Choice smallest();
   std::vector<Choice> equalLayers();
   std::vector<Choice> equalSegments();
-  FailureOr<LeastMemory>
-  lastResort(function_ref<int64_t(const StepBytes &)> excess);
+  using Excess = function_ref<int64_t(const StepBytes &)>;
+  FailureOr<LeastMemory> lastResort(Excess excess);
+  FailureOr<std::vector<Choice>> fixedChoices();
+  struct Replay {
+    std::optional<Choice> chosen;
+    StepBytes bytes;   // of `chosen`
+    LeastMemory least; // else: what exceeds least
+  };
+  FailureOr<Replay> replay(int64_t most, int64_t budget, Excess excess);
   Choice made(const BodyChoice &body, const remat::Stack &stack);
   LogicalResult refuse(const StepBytes &least);
 
@@ -318,21 +326,119 @@ std::vector<Planner::Choice> Planner::equalSegments() {
 
 /// What exceeds least, of that which needs least memory, of equal segments and
 /// of equal layers.
-FailureOr<LeastMemory>
-Planner::lastResort(function_ref<int64_t(const StepBytes &)> excess) {
-  std::vector<Choice> choices =
-      options.allocator ? equalLayers() : std::vector<Choice>();
-  choices.push_back(smallest());
+FailureOr<LeastMemory> Planner::lastResort(Excess excess) {
+  std::vector<Choice> choices{smallest()};
   llvm::append_range(choices, equalSegments());
   std::optional<LeastMemory> best;
   for (const Choice &choice : choices) {
-    auto bytes = measureStep(module, choice.plan, options.allocator);
+    auto bytes = measureStep(module, choice.plan);
     if (failed(bytes))
       return failure();
     if (!best || excess(*bytes) < excess(best->bytes))
       best = LeastMemory{choice.plan, *bytes};
   }
   return *best;
+}
+
+/// What is tried beside an allocator whatever the budget is, the cheapest
+/// first: every choice for a body without layers; equal layers and segments.
+FailureOr<std::vector<Planner::Choice>> Planner::fixedChoices() {
+  std::vector<Choice> out;
+  if (pairs.empty()) {
+    for (const BodyChoice &body : bodies) {
+      out.push_back(made(body, remat::Stack()));
+      out.back().complete = true;
+    }
+  } else {
+    out = equalLayers();
+    llvm::append_range(out, equalSegments());
+    out.push_back(smallest());
+    for (Choice &choice : out) {
+      auto whole = meter.whole(choice.plan);
+      if (failed(whole))
+        return failure();
+      choice.cost = whole->cost.again;
+    }
+  }
+  llvm::stable_sort(
+      out, [](const Choice &a, const Choice &b) { return a.cost < b.cost; });
+  return out;
+}
+
+/// What an allocator reserves is not what is alive, so choices are replayed:
+/// compositions for a row of budgets below `most`, what is alive if nothing
+/// runs again; and the fixed ones. The same for every budget, so more room
+/// never costs more.
+FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
+                                           Excess excess) {
+  Replay out;
+  std::optional<int64_t> leastExcess;
+  auto fits = [&](const Choice &choice) -> FailureOr<bool> {
+    auto bytes = measureStep(module, choice.plan, options.allocator);
+    if (failed(bytes))
+      return failure();
+    int64_t over = excess(*bytes);
+    if (over <= 0 && (!out.chosen || choice.cost < out.chosen->cost)) {
+      out.chosen = choice;
+      out.bytes = *bytes;
+    }
+    if (!leastExcess || over < *leastExcess) {
+      leastExcess = over;
+      out.least = {choice.plan, *bytes};
+    }
+    return over <= 0;
+  };
+  std::vector<int64_t> row; // of budgets to compose for, falling
+  if (!pairs.empty()) {
+    double least = double(std::max<int64_t>(1, smallest().predicted));
+    for (int i = 0; i <= replaySteps; ++i)
+      row.push_back(int64_t(double(most) * std::pow(least / double(most),
+                                                    double(i) / replaySteps)));
+  }
+  // The row from `from` on, until one fits; then between it and the one above.
+  auto walkRow = [&](size_t from, size_t to) -> LogicalResult {
+    for (size_t i = from; i < to; ++i) {
+      auto choice = best(row[i]);
+      if (!choice)
+        continue;
+      auto fit = fits(*choice);
+      if (failed(fit))
+        return failure();
+      if (!*fit)
+        continue;
+      int64_t low = row[i], high = i ? row[i - 1] : most;
+      for (int round = 0; round < 6 && high - low > 1; ++round) {
+        int64_t middle = low + (high - low) / 2;
+        auto finer = best(middle);
+        fit = finer ? fits(*finer) : FailureOr<bool>(false);
+        if (failed(fit))
+          return failure();
+        (*fit ? low : high) = middle;
+      }
+      break;
+    }
+    return success();
+  };
+  // What is composed for more than the next budget needs more than that alive.
+  size_t first = 0;
+  while (first + 1 < row.size() && row[first + 1] > budget)
+    ++first;
+  if (failed(walkRow(first, row.size())))
+    return failure();
+  auto fixed = fixedChoices();
+  if (failed(fixed))
+    return failure();
+  for (const Choice &choice : *fixed) {
+    if (out.chosen && choice.cost >= out.chosen->cost)
+      break;
+    auto fit = fits(choice);
+    if (failed(fit))
+      return failure();
+  }
+  // For saying what would be enough.
+  if (!out.chosen && failed(walkRow(0, first)))
+    return failure();
+  return out;
 }
 
 LogicalResult Planner::refuse(const StepBytes &least) {
@@ -365,23 +471,30 @@ FailureOr<BudgetAnswer> Planner::run() {
     budget = options.policy.totalBytes - (plain->total - plain->peak);
   if (options.policy.peakBytes >= 0)
     budget = std::min(budget, options.policy.peakBytes);
-  if (failed(measure(budget)))
+  if (failed(measure(allocator ? 0 : budget)))
     return failure();
   auto excess = [&](const StepBytes &b) {
     int64_t over = b.peak - budget;
     return allocator && total >= 0 ? std::max(over, b.reserved - total) : over;
   };
-  int rounds = allocator ? replayLimit : correctionLimit;
-
-  // The prediction may be off by what neighbours of different kinds share.
   std::optional<Choice> chosen;
   StepBytes bytes;
+  if (allocator) {
+    auto found = replay(plain->peak, budget, excess);
+    if (failed(found))
+      return failure();
+    if (!found->chosen)
+      return refuse(found->least.bytes);
+    chosen = std::move(found->chosen);
+    bytes = found->bytes;
+  }
+  // The prediction may be off by what neighbours of different kinds share.
   int64_t target = budget;
-  for (int round = 0; round < rounds && !chosen; ++round) {
+  for (int round = 0; round < correctionLimit && !chosen; ++round) {
     auto choice = best(target);
     if (!choice)
       break;
-    auto real = measureStep(module, choice->plan, allocator);
+    auto real = measureStep(module, choice->plan);
     if (failed(real))
       return failure();
     if (excess(*real) <= 0) {
@@ -423,9 +536,13 @@ FailureOr<BudgetAnswer> Planner::run() {
 FailureOr<LeastMemory> Planner::least() {
   if (failed(measure(0)))
     return failure();
-  return lastResort([&](const StepBytes &bytes) {
-    return options.allocator ? bytes.reserved : bytes.total;
-  });
+  if (!options.allocator)
+    return lastResort([](const StepBytes &bytes) { return bytes.total; });
+  auto found =
+      replay(alone.peak, 0, [](const StepBytes &b) { return b.reserved; });
+  if (failed(found))
+    return failure();
+  return found->least;
 }
 
 } // namespace

@@ -16,8 +16,9 @@
 // 3. The composition is written into a copy of the module and measured as the
 //    memory report does. A budget that it would exceed is corrected by what
 //    the prediction was off, and 2 repeated; so what is promised was measured.
-//    With an allocator the step is replayed through it as well, and the budget
-//    that is aimed at lowered until what it reserves is within the bound.
+//    With an allocator the step is replayed through it as well: choices for a
+//    row of budgets, and others, from the cheapest on, until what it reserves
+//    is within the bound.
 // 4. The whole step, layers written out, gives a lower bound (RematBound.h).
 #ifndef ACT_PASSES_ACT_REMATBUDGET_H
 #define ACT_PASSES_ACT_REMATBUDGET_H
