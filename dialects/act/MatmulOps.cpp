@@ -98,19 +98,21 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
                 : MatmulOp::create(b, getLoc(), w.getType(), flatDy, flatX, true, false);
   }
   if (needed[0]) {
-    Value weight = w;
-    if (isa<NF4Type>(typeOf(w).getElementType()))
-      weight = DequantizeOp::create(
-          b, getLoc(), withElement(typeOf(w), typeOf(x).getElementType()), w);
-    // A single token has no rows yet.
-    bool vector = typeOf(x).getRank() == 1;
-    auto rows = [&](Value v) {
-      return vector ? reshapeTo(b, v, flattenLeading(typeOf(v), 1)) : v;
-    };
-    auto type = vector ? flattenLeading(typeOf(x), 1) : typeOf(x);
-    Value product =
-        MatmulOp::create(b, getLoc(), type, rows(grad), weight, false, getInOut());
-    dx[0] = reshapeTo(b, product, typeOf(x));
+    // The weight is read the other way round. Quantised, it is dequantised where
+    // it is read, as in the product itself: a matmul would need it in memory.
+    if (isa<NF4Type>(typeOf(w).getElementType())) {
+      dx[0] = LinearOp::create(b, getLoc(), typeOf(x), grad, w, Value(), Value(), Value(),
+                               FloatAttr(), getInOut() ? UnitAttr() : b.getUnitAttr());
+    } else {
+      // A single token has no rows yet.
+      bool vector = typeOf(x).getRank() == 1;
+      auto rows = [&](Value v) {
+        return vector ? reshapeTo(b, v, flattenLeading(typeOf(v), 1)) : v;
+      };
+      auto type = vector ? flattenLeading(typeOf(x), 1) : typeOf(x);
+      Value product = MatmulOp::create(b, getLoc(), type, rows(grad), w, false, getInOut());
+      dx[0] = reshapeTo(b, product, typeOf(x));
+    }
   }
   if (getBias() && needed[2])
     dx[2] = biasGradient(b, grad, getBias().getType());

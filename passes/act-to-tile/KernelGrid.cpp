@@ -96,7 +96,7 @@ Dims identity(Value root) {
 
 struct ProductShape {
   int rows = -1, columns = -1; // dimensions of the root
-  bool computed = false;       // an operand is no argument
+  bool computed = false;       // an operand is made of another product
 };
 
 /// The first product behind `root` with both rows and columns in it, or else
@@ -126,7 +126,7 @@ std::optional<ProductShape> anyProductBehind(Value root) {
                     longest = ranges[dim.getPosition()];
                     *of[i] = loops[dim.getPosition()];
                   }
-                  p.computed |= !argumentBehind(op.getDpsInputs()[i]);
+                  p.computed |= hasProduct(op.getDpsInputs()[i]);
                 }
                 if (p.rows < 0 || p.columns < 0) {
                   if (!partial)

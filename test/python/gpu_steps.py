@@ -31,6 +31,8 @@ MISTRAL = {**LLAMA, "model_type": "mistral", "architectures": ["MistralForCausal
            "sliding_window": 8}
 QWEN2 = {**LLAMA, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
 LORA = ["--lora-rank=4", "--lora-alpha=8", "--lora-targets=q,v"]
+# A row of 4-bit numbers is whole blocks of 64.
+QLORA = {**LLAMA, "hidden_size": 64, "intermediate_size": 128}
 UPDATE = ["--micro-batches=2", "--clip=1.0", "--grad-dtype=f32", "--master=f32"]
 
 
@@ -46,6 +48,7 @@ MODELS = {
     "mistral": entry(MISTRAL, steps=4, policies=["selective"]),
     "qwen2": entry(QWEN2, steps=4, policies=["layer"]),
     "lora": entry(LLAMA, *LORA, steps=4, policies=["none"]),
+    "qlora": entry(QLORA, *LORA, "--quantize=nf4-nested", steps=4, policies=["none", "layer"]),
     "update": entry(LLAMA, flags=UPDATE, steps=4, policies=["none", "layer"]),
     "sgd": entry(LLAMA, flags=["--optimizer=sgd"], steps=4, policies=["none"]),
     "f16": entry(LLAMA, "--dtype=f16", steps=4, policies=["none"]),

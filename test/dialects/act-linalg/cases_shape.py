@@ -171,3 +171,13 @@ def nf4():
             want = wide(x) @ wide(w.astype(DTYPES[d])).T
             yield Case(f"linear_nf4{'_nested' * nested}_{d}", f"%r = act.linear %0, %1 : ({', '.join(T)}) -> {t}",
                        [x, data], T, [t], "%r", [want])
+    # The other way round, as the gradient of an input has it; more than one block of each.
+    for rows, shape, nested in [((2, 4), (6, 64), False), ((150,), (192, 640), False), ((70,), (96, 64), True)]:
+        data, w = nf4_bytes(shape, 64, nested)
+        for d in ("f32", "bf16"):
+            x = draw((*rows, shape[0]), d)
+            T = [tensor(x.shape, d), f"tensor<{shape[0]}x{shape[1]}x!act.nf4<nested = {str(nested).lower()}>>"]
+            t = tensor((*rows, shape[1]), d)
+            want = wide(x) @ wide(w.astype(DTYPES[d]))
+            yield Case(f"linear_nf4_in_out_{'x'.join(map(str, rows))}_{d}",
+                       f"%r = act.linear %0, %1 in_out : ({', '.join(T)}) -> {t}", [x, data], T, [t], "%r", [want])
