@@ -109,9 +109,25 @@ def CountBlockBytesPass : Pass<"tile-count-block-bytes", "::mlir::gpu::GPUModule
     block that it reads, once, and every block that it writes, without what is
     outside of views. It is the least that these blocks take, and what the kernel
     moves where no thread reads what another one has. A kernel whose blocks
-    depend on numbers in memory, or whose grid is not known, has none.
+    depend on numbers in memory, or whose grid is not known, has none; what
+    `tile-skip-empty-dots` leaves out later is counted, so there it is a bound.
   }];
   let dependentDialects = ["::act::tile::TileDialect"];
+}
+
+def SkipEmptyDotsPass : Pass<"tile-skip-empty-dots", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "leaves out dots of blocks that a comparison with memory makes zero";
+  let description = [{
+    An operand of a dot in a loop may be `select(x == y, number, 0)`, of a row x that
+    is not known before it is read, and a sum y of places. Then some element of the
+    mask is true only if a number of the row lies between y's ends in the block.
+    Where none does the operand is zero, and the dot adds nothing: it goes into a
+    branch, and with it what is computed or loaded for it alone.
+
+    The other operand is assumed to be finite, as 0 times infinity is skipped, too.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {

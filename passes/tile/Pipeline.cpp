@@ -25,7 +25,9 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Each loop's own masks are known now, and one fewer select is in the way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
+  // Counted with what memory may decide to leave out.
   pm.addPass(createCountBlockBytesPass());
+  pm.addPass(createSkipEmptyDotsPass());
   pm.addPass(createSplitDotsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dot of nothing.
+//
+//     mask   = token[k] == row[i]           64 tokens, 128 rows of a table
+//     picked = mask ? 1 : 0
+//     sum   += dot(picked, gradient[k, :])
+//
+// sums the gradients of the tokens that name a row. Few of a table's rows are
+// named by any 64 tokens, and where none of the block's is, the dot adds zeros.
+// That is known from the tokens alone: the rows are %first to %first + 127, so
+// an element of the mask is true only if a token lies between them, which is a
+// question about 64 numbers instead of 128 x 64.
+//
+//     near = %first <= token and token <= %first + 127
+//     sum  = any(near) ? sum + dot(picked, gradient) : sum
+//
+// What only the dot needs is done in its branch, the loads of its other operand
+// included. All threads go the same way: `any` is over the whole block.
+#include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/AffineBlocks.h"
+#include "passes/tile/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_SKIPEMPTYDOTSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// Where a block is not zero, if a select says so: the comparisons that must
+/// all be true.
+void comparisonsOf(Value operand, SmallVectorImpl<arith::CmpIOp> &out) {
+  while (
+      isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(operand.getDefiningOp()))
+    operand = operand.getDefiningOp()->getOperand(0);
+  auto select = operand.getDefiningOp<arith::SelectOp>();
+  if (!select || !matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
+    return;
+  SmallVector<Value> conditions{select.getCondition()};
+  while (!conditions.empty()) {
+    Value c = conditions.pop_back_val();
+    if (auto both = c.getDefiningOp<arith::AndIOp>())
+      conditions.append({both.getLhs(), both.getRhs()});
+    else if (auto comparison = c.getDefiningOp<arith::CmpIOp>())
+      out.push_back(comparison);
+  }
+}
+
+/// row * factor + low <= 0 <= row * factor + high for some number of the row,
+/// where a comparison x == y is true anywhere in its block.
+struct Reach {
+  Value row;
+  int64_t factor;
+  AffineNumber low, high;
+};
+
+std::optional<Reach> reachOf(arith::CmpIOp comparison, AffineBlocks &sums) {
+  if (comparison.getPredicate() != arith::CmpIPredicate::eq)
+    return std::nullopt;
+  auto difference = sums.difference(comparison.getLhs(), comparison.getRhs());
+  auto ends = difference ? difference->extremes() : std::nullopt;
+  if (!ends)
+    return std::nullopt;
+  Value row;
+  for (auto [symbol, factor] : difference->number.symbols)
+    if (isa<RankedTensorType>(symbol.getType())) {
+      if (row)
+        return std::nullopt;
+      row = symbol;
+    }
+  // Without a row the mask is known beforehand (tile-split-masked-loops).
+  if (!row)
+    return std::nullopt;
+  return Reach{row, difference->number.factorOf(row), ends->first.without(row),
+               ends->second.without(row)};
+}
+
+/// Whether the comparison is true for any of the block, in front of `dot`.
+Value reached(const Reach &reach, DotOp dot) {
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  auto type = cast<RankedTensorType>(reach.row.getType()).clone(b.getI64Type());
+  auto block = [&](Value number) -> Value {
+    return tensor::SplatOp::create(
+        b, loc, type,
+        b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), number));
+  };
+  Type element = getElementTypeOrSelf(reach.row.getType());
+  Value row = reach.row;
+  if (element.isIndex())
+    row = arith::IndexCastOp::create(b, loc, type, row);
+  else if (!element.isInteger(64))
+    row = arith::ExtSIOp::create(b, loc, type, row);
+  if (reach.factor != 1)
+    row = arith::MulIOp::create(
+        b, loc, row,
+        block(arith::ConstantIndexOp::create(b, loc, reach.factor)));
+  auto end = [&](const AffineNumber &n, arith::CmpIPredicate p) -> Value {
+    auto zero = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, b.getI64IntegerAttr(0)));
+    Value sum =
+        arith::AddIOp::create(b, loc, row, block(materialize(n, b, loc)));
+    return arith::CmpIOp::create(b, loc, p, sum, zero);
+  };
+  Value near =
+      arith::AndIOp::create(b, loc, end(reach.low, arith::CmpIPredicate::sle),
+                            end(reach.high, arith::CmpIPredicate::sge));
+  return ReduceOp::create(b, loc, CombineKind::Or, near, 0).getResult(0);
+}
+
+/// What is computed or read in the loop's body for `dot` alone, in order.
+SmallVector<Operation *> onlyFor(DotOp dot) {
+  llvm::SmallPtrSet<Operation *, 16> taken{dot};
+  SmallVector<Operation *> ops{dot};
+  bool written = false;
+  for (Operation *op = dot->getPrevNode(); op; op = op->getPrevNode()) {
+    bool reads = hasSingleEffect<MemoryEffects::Read>(op);
+    if (isMemoryEffectFree(op) || (reads && !written)) {
+      if (!op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *u) {
+            return taken.contains(u);
+          })) {
+        taken.insert(op);
+        ops.push_back(op);
+      }
+      continue;
+    }
+    written |= !reads;
+  }
+  std::reverse(ops.begin(), ops.end());
+  return ops;
+}
+
+void branch(DotOp dot, const Reach &reach) {
+  Value any = reached(reach, dot);
+  SmallVector<Operation *> ops = onlyFor(dot);
+  OpBuilder b(dot);
+  auto taken = scf::IfOp::create(b, dot.getLoc(), TypeRange(dot.getType()), any,
+                                 /*withElse=*/true);
+  dot.getResult().replaceAllUsesWith(taken.getResult(0));
+  OpBuilder otherwise = OpBuilder::atBlockEnd(taken.elseBlock());
+  scf::YieldOp::create(otherwise, dot.getLoc(), dot.getAcc());
+  Block *then = taken.thenBlock();
+  for (Operation *op : ops)
+    op->moveBefore(then, then->end());
+  OpBuilder end = OpBuilder::atBlockEnd(then);
+  scf::YieldOp::create(end, dot.getLoc(), dot.getResult());
+}
+
+struct SkipEmptyDots : act::tile::impl::SkipEmptyDotsPassBase<SkipEmptyDots> {
+  void runOnOperation() override {
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      if (kernel.isKernel() && failed(skip(kernel)))
+        signalPassFailure();
+    });
+  }
+
+  LogicalResult skip(gpu::GPUFuncOp kernel) {
+    SmallVector<DotOp> dots;
+    kernel.walk([&](DotOp dot) {
+      if (isa<scf::ForOp>(dot->getParentOp()))
+        dots.push_back(dot);
+    });
+    if (dots.empty())
+      return success();
+    DataFlowSolver ranges;
+    if (failed(findRanges(ranges, kernel)))
+      return failure();
+    AffineBlocks sums(ranges);
+    SmallVector<std::pair<DotOp, Reach>> found;
+    for (DotOp dot : dots) {
+      SmallVector<arith::CmpIOp> comparisons;
+      comparisonsOf(dot.getA(), comparisons);
+      comparisonsOf(dot.getB(), comparisons);
+      for (arith::CmpIOp comparison : comparisons)
+        if (auto reach = reachOf(comparison, sums)) {
+          found.emplace_back(dot, *reach);
+          break;
+        }
+    }
+    for (auto &[dot, reach] : found)
+      branch(dot, reach);
+    return success();
+  }
+};
+
+} // namespace
