@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -82,13 +83,15 @@ Value BlockEvaluator::sum(Value x, Value y) {
               [&] { return arith::AddIOp::create(b, loc, x, y).getResult(); });
 }
 
-Value BlockEvaluator::viewOf(RankedTensorType type, Value pointer) {
-  auto view = ViewType::get(type.getShape(), registerElement(type));
+Value BlockEvaluator::viewOf(RankedTensorType type, Value pointer,
+                             ArrayRef<int64_t> strides) {
+  auto view = ViewType::get(type.getShape(), registerElement(type), strides);
   Value &v = views[{view.getAsOpaquePointer(), pointer.getAsOpaquePointer()}];
   if (!v) {
     OpBuilder first = OpBuilder::atBlockBegin(entry);
     v = ViewOp::create(first, loc, view, pointer,
-                       getAsIndexOpFoldResult(b.getContext(), type.getShape()));
+                       getAsIndexOpFoldResult(b.getContext(), type.getShape()),
+                       getAsIndexOpFoldResult(b.getContext(), strides));
   }
   return v;
 }
@@ -194,8 +197,9 @@ Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
 }
 
 FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
-                                           const Place &place) {
-  Access from = accessOf(type, pointer, place);
+                                           const Place &place,
+                                           ArrayRef<int64_t> strides) {
+  Access from = accessOf(type, pointer, place, strides);
   for (auto [i, axis] : llvm::enumerate(from.axes))
     if (llvm::is_contained(ArrayRef(from.axes).take_front(i), axis))
       return emitError(loc) << "a diagonal of a tensor is no block";
@@ -205,8 +209,9 @@ FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
 
 BlockEvaluator::Access BlockEvaluator::accessOf(RankedTensorType type,
                                                 Value pointer,
-                                                const Place &place) {
-  Access a{viewOf(type, pointer), {}, {}, {}};
+                                                const Place &place,
+                                                ArrayRef<int64_t> strides) {
+  Access a{viewOf(type, pointer, strides), {}, {}, {}};
   for (const Coordinate &c : place) {
     a.indices.push_back(indexOf(c));
     a.extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
@@ -305,22 +310,23 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     return evaluate(collapse.getSrc(), moved);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
-    // Part of a row of numbers that is an argument: it begins with whole rows
-    // of the shape that it gets.
+    // Part of a row of numbers that is an argument: rows of the shape that it
+    // gets, which begin with one of these or in the middle of one.
     auto slice = expand.getSrc().getDefiningOp<tensor::ExtractSliceOp>();
     Value pointer = slice ? pointers.lookup(slice.getSource()) : Value();
     if (pointer && slice.getType().getRank() == 1 && slice.hasUnitStride() &&
         !ShapedType::isDynamic(slice.getStaticOffset(0))) {
       SmallVector<int64_t> shape(type.getShape());
-      int64_t row = ShapedType::getNumElements(ArrayRef(shape).drop_front());
-      int64_t offset = slice.getStaticOffset(0);
-      if (offset % row == 0) {
-        Place moved(place);
-        moved[0].constant += offset / row;
-        shape[0] += offset / row;
-        return load(RankedTensorType::get(shape, type.getElementType()),
-                    pointer, moved);
-      }
+      SmallVector<int64_t> strides = computeStrides(shape);
+      int64_t offset = slice.getStaticOffset(0), row = strides.front();
+      bool aligned = offset % row == 0;
+      size_t moves = aligned ? 0 : shape.size() - 1;
+      offset /= aligned ? row : 1;
+      Place moved(place);
+      moved[moves].constant += offset;
+      shape[moves] += offset;
+      return load(RankedTensorType::get(shape, type.getElementType()), pointer,
+                  moved, aligned ? ArrayRef<int64_t>() : strides);
     }
     auto moved = collapsed(place, expand.getReassociationIndices(),
                            expand.getResultType().getShape());

@@ -127,12 +127,14 @@ private:
     llvm::SmallVector<int> axes;
   };
   Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
-                  const Place &place);
+                  const Place &place, llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
   mlir::Value loadedInOrder(LoadOp load, llvm::ArrayRef<int> have,
                             llvm::ArrayRef<int> wanted);
+  /// Without strides memory is dense.
   mlir::FailureOr<BlockValue> load(mlir::RankedTensorType type,
-                                   mlir::Value pointer, const Place &place);
+                                   mlir::Value pointer, const Place &place,
+                                   llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> generic(mlir::linalg::GenericOp op,
                                       unsigned result, const Place &place);
   /// Sums and maxima over the loops `dims` of `op`, whose others have their
@@ -192,7 +194,8 @@ private:
   /// The numbers of `values` that `at`, of i64, counts.
   BlockValue pick(mlir::DenseElementsAttr values, BlockValue at);
   mlir::FailureOr<Coordinate> at(mlir::AffineExpr expr, const Place &loops);
-  mlir::Value viewOf(mlir::RankedTensorType type, mlir::Value pointer);
+  mlir::Value viewOf(mlir::RankedTensorType type, mlir::Value pointer,
+                     llvm::ArrayRef<int64_t> strides = {});
   /// A number of the function around, made again in the kernel.
   mlir::Value scalarOf(mlir::Value v);
   mlir::Value indexOf(const Coordinate &c);

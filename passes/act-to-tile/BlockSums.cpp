@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/KernelGrid.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/ADT/bit.h"
 
@@ -15,6 +16,14 @@ namespace {
 constexpr int64_t innerDepth = 256;
 /// Elements of a block that is reduced at once, and of one step of a loop.
 constexpr int64_t wholeBlock = 8192, stepBlock = 4096;
+/// Elements of such a block that a thread may hold.
+constexpr int64_t mostHeld = 256;
+
+/// How many threads can share a block of so many elements: dimensions are cut
+/// in halves.
+int64_t shares(int64_t elements) {
+  return std::min<int64_t>(128, elements & -elements);
+}
 
 /// A combiner in a reduction's body: what it adds to the running result.
 struct Combiner {
@@ -189,8 +198,10 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   bool ofProducts =
       llvm::any_of(op.getDpsInputs(), [](Value v) { return hasProduct(v); });
   int64_t elements = elementsOf(loops);
-  for (unsigned d : dims)
-    elements *= ranges[d];
+  for (unsigned d : order)
+    elements *= d == order.back() ? rowExtent(ranges[d]) : ranges[d];
+  bool atOnce =
+      elements <= wholeBlock && elements / shares(elements) <= mostHeld;
   SmallVector<Sweep> sweeps;
   // Warps share rows, 64 of which are enough.
   bool hasRows =
@@ -203,12 +214,12 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
         (d == order.back() ||
          (outer.empty() && order.size() > 1 && d == order[order.size() - 2])))
       step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], unit)));
-    else if (!ofProducts && elements <= wholeBlock)
-      step = ranges[d];
+    else if (!ofProducts && atOnce)
+      step = d == order.back() ? rowExtent(ranges[d]) : ranges[d];
     else if (!ofProducts && d == order.back())
-      step = std::min<int64_t>(
-          ranges[d], llvm::bit_floor(uint64_t(
-                         std::max<int64_t>(1, stepBlock / elementsOf(loops)))));
+      step = std::min<int64_t>(llvm::bit_ceil(uint64_t(ranges[d])),
+                               llvm::bit_floor(uint64_t(std::max<int64_t>(
+                                   1, stepBlock / elementsOf(loops)))));
     sweeps.push_back({d, ranges[d], step});
   }
   bool inLoop =
@@ -290,10 +301,14 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
                    ? padded
                    : std::min(productStep, padded);
   Place at = placeOfInit(op, 0, loops);
-  SmallVector<int> wanted; // rows, columns
-  for (const Coordinate &c : at)
-    if (c.axis >= 0)
+  SmallVector<int> wanted;     // rows, columns
+  SmallVector<unsigned> along; // the loops along them
+  for (auto [c, e] : llvm::zip(
+           at, op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults()))
+    if (c.axis >= 0) {
       wanted.push_back(c.axis);
+      along.push_back(cast<AffineDimExpr>(e).getPosition());
+    }
   auto first = evaluate(op.getDpsInitOperand(0)->get(), at);
   if (failed(first))
     return failure();
@@ -323,8 +338,10 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
           narrow = block.clone(other);
         v.value = arith::TruncFOp::create(b, loc, narrow, v.value);
       }
-      // Rows first or last, the side says it.
-      bool rows = llvm::is_contained(v.axes, wanted[0]);
+      // Rows first or last, the side says it. (Of a computed operand all rows
+      // may be the same.)
+      bool rows = op.getMatchingIndexingMap(op.getDpsInputOperand(number))
+                      .isFunctionOfDim(along[0]);
       sides[!rows] =
           rows ? spread(v, {wanted[0], k}) : spread(v, {k, wanted[1]});
     }

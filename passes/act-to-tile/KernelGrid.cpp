@@ -300,7 +300,10 @@ bool isMadeOfBlocks(Value v, ArrayRef<int64_t> extents) {
     RankedTensorType from = collapse.getSrcType();
     for (auto [n, group] :
          llvm::zip(extents, collapse.getReassociationIndices())) {
-      int64_t rest = n;
+      int64_t all = 1;
+      for (int64_t i : group)
+        all *= from.getDimSize(i);
+      int64_t rest = std::min(n, all);
       SmallVector<int64_t> own(group.size(), 1);
       for (size_t i = group.size(); i-- > 0;) {
         own[i] = std::min(rest, from.getDimSize(group[i]));
@@ -390,6 +393,15 @@ SmallVector<int> act::tile::loopsAlong(linalg::GenericOp op,
   return loops;
 }
 
+int64_t act::tile::rowExtent(int64_t width) {
+  if (width < 64)
+    return width;
+  for (int64_t unit = 8 * threads; unit > 1; unit /= 2)
+    if (int64_t extent = llvm::alignTo(width, unit); extent * 16 <= width * 17)
+      return extent;
+  return width;
+}
+
 KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
                                int64_t tightness) {
   KernelGrid grid;
@@ -423,7 +435,8 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   RowSums sums = rowSums(grid.root);
   bool whole = shape[last] <= wholeRow && sums == RowSums::Along;
   int64_t most = sums == RowSums::Beside ? 16 : 1024;
-  grid.blocks[last] = whole ? shape[last] : std::min(shape[last], most);
+  grid.blocks[last] =
+      whole || shape[last] <= most ? rowExtent(shape[last]) : most;
   if (last > 0 && sums != RowSums::Beside)
     addRows(grid, sums);
   return grid;

@@ -31,6 +31,12 @@ struct KernelGrid {
 /// shape: memory is dense.
 mlir::Value unshaped(mlir::Value v);
 
+/// The extent of a block that has whole rows of `width` numbers: a few more, if
+/// the threads can share these. They share dimensions by powers of two; of 1000
+/// numbers a thread has 8, beside each other, in all rows or none, and with 1024
+/// there are 128 such threads. What is outside of a tensor is not loaded.
+int64_t rowExtent(int64_t width);
+
 /// The last tightness: of an option of --convert-linalg-to-tile.
 constexpr int64_t tightest = 6;
 /// `summed`: results that programs add to, which have no part in the grid.

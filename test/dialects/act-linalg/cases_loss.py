@@ -9,28 +9,32 @@ rng = np.random.default_rng(3)
 wide = lambda x: np.asarray(x).astype(np.float64)
 
 
-def cases():
+def embeddings(rows, width, shape, padding):
     for d in ("f32", "f64", "bf16", "f16"):
         for i in ("i32", "i64"):
-            table = draw((70, 4), d)
-            ids = rng.integers(0, 70, (2, 9)).astype(DTYPES[i])
-            ids[0, :4] = [69, 0, 64, 69]
-            ids[1, 0] = 64
+            table = draw((rows, width), d)
+            ids = rng.integers(0, rows, shape).astype(DTYPES[i])
+            ends = [rows - 1, 0, padding, rows - 1, padding][:ids.size]
+            ids.flat[:len(ends)] = ends
             T = [tensor(table.shape, d), tensor(ids.shape, i)]
-            out = tensor((2, 9, 4), d)
+            out = tensor((*shape, width), d)
             yield Case(f"embedding_{d}_{i}", f"%r = act.embedding %0, %1 : ({T[0]}, {T[1]}) -> {out}",
                        [table, ids], T, [out], "%r", [table[ids]], exact=True)
-            dy = draw((2, 9, 4), d)
-            want = np.zeros((70, 4))
+            dy = draw((*shape, width), d)
+            want = np.zeros((rows, width))
             np.add.at(want, ids, wide(dy))
             yield Case(f"embedding_grad_{d}_{i}",
                        f"%r = act.embedding_grad %0, %1 : ({out}, {T[1]}) -> {T[0]}", [dy, ids],
                        [out, T[1]], [T[0]], "%r", [want])
             padded = want.copy()
-            padded[64] = 0  # the padding's row, which two tokens name
+            padded[padding] = 0  # the padding's row, which two tokens name
             yield Case(f"embedding_grad_padding_{d}_{i}",
-                       f"%r = act.embedding_grad %0, %1 padding_idx 64 : ({out}, {T[1]}) -> {T[0]}",
+                       f"%r = act.embedding_grad %0, %1 padding_idx {padding} : ({out}, {T[1]}) -> {T[0]}",
                        [dy, ids], [out, T[1]], [T[0]], "%r", [padded])
+
+
+def cases():
+    yield from embeddings(70, 4, (2, 9), 64)
     ids = np.array([-7, 99, 3], np.int32)
     table = draw((5, 2), "f32")
     yield Case("embedding_outside",
@@ -45,16 +49,17 @@ def cases():
                "%r = act.embedding_grad %0, %1 : (tensor<600x2xbf16>, tensor<600xi32>) -> tensor<33x2xbf16>",
                [ones, same], ["tensor<600x2xbf16>", "tensor<600xi32>"], ["tensor<33x2xbf16>"], "%r",
                [want.astype(DTYPES["bf16"])], exact=True)
-    yield from losses()
+    yield from losses((2, 3), 9)
 
 
-def losses():
+def losses(shape, vocabulary):
+    tokens = int(np.prod(shape))
     for d, stat in (("f32", "f32"), ("f64", "f64"), ("bf16", "f32")):
         for reduction in ("mean", "sum", "none"):
-            for ignore, few in ((-100, 2), (3, 1), (-100, 6)):
-                logits = draw((2, 3, 9), d, 4)
-                logits[1, 1, 4] = -np.inf
-                labels = rng.integers(0, 3, (2, 3)).astype(np.int32)
+            for ignore, few in ((-100, 2), (3, 1), (-100, tokens)):
+                logits = draw((*shape, vocabulary), d, 4)
+                logits[(-1,) * len(shape)][-1] = -np.inf
+                labels = rng.integers(0, min(3, vocabulary - 1), shape).astype(np.int32)
                 labels.flat[:few] = ignore
                 keep = labels != ignore
                 X = wide(logits)
@@ -65,9 +70,9 @@ def losses():
                 count = max(keep.sum(), 1)
                 loss = {"mean": each.sum() / count, "sum": each.sum(), "none": each}[reduction]
                 name = f"{reduction}_{few}_{d}"
-                T = [tensor((2, 3, 9), d), "tensor<2x3xi32>"]
-                shape = (2, 3) if reduction == "none" else ()
-                out, stats = tensor(shape, stat), tensor((2, 3), stat)
+                T = [tensor(logits.shape, d), tensor(shape, "i32")]
+                each_or_one = shape if reduction == "none" else ()
+                out, stats = tensor(each_or_one, stat), tensor(shape, stat)
                 tail = f"ignore {ignore} reduction {reduction}"
                 yield Case(f"cross_entropy_{name}",
                            f"%r = act.cross_entropy %0, %1 {tail} : ({', '.join(T)}) -> {out}",
@@ -77,9 +82,9 @@ def losses():
                            f"%r:2 = act.cross_entropy %0, %1 {tail} : ({', '.join(T)}) -> ({out}, {stats})",
                            [logits, labels], T, [out, stats], "%r#0, %r#1", [loss, lse],
                            plain_only=reduction != "none")
-                dl = np.asarray(draw(shape, stat), dtype=DTYPES[stat])
+                dl = np.asarray(draw(each_or_one, stat), dtype=DTYPES[stat])
                 weight = np.where(keep, wide(dl) / (count if reduction == "mean" else 1), 0)
-                hit = np.arange(9) == labels[..., None]
+                hit = np.arange(vocabulary) == labels[..., None]
                 want = weight[..., None] * (np.exp(X - lse[..., None]) - hit)
                 types = [out, T[0], T[1], stats]
                 yield Case(f"cross_entropy_grad_{name}",
@@ -87,6 +92,6 @@ def losses():
                            [dl, logits, labels, lse.astype(DTYPES[stat])], types, [T[0]], "%r",
                            [want])
                 yield Case(f"label_count_{name}",
-                           f"%r = act.label_count %0 ignore {ignore} : tensor<2x3xi32> -> tensor<{stat}>",
-                           [labels], ["tensor<2x3xi32>"], [f"tensor<{stat}>"], "%r",
+                           f"%r = act.label_count %0 ignore {ignore} : {T[1]} -> tensor<{stat}>",
+                           [labels], [T[1]], [f"tensor<{stat}>"], "%r",
                            [np.asarray(float(count))], exact=True)

@@ -9,12 +9,11 @@ wide = lambda x: np.asarray(x).astype(np.float64)
 rng = np.random.default_rng(4)
 
 
-def parameter(name, dtype):
-    return f'act.parameter @{name} "{name}" : {tensor((5, 7), dtype)}\n'
+def parameter(name, dtype, shape):
+    return f'act.parameter @{name} "{name}" : {tensor(shape, dtype)}\n'
 
 
-def cases():
-    shape = (5, 7)
+def updates(shape):
     lr, step = np.float32(1e-2), 3
     betas, eps, decay = (0.9, 0.95), 1e-8, 0.1
     factor = np.asarray(0.37, np.float32)
@@ -38,7 +37,7 @@ def cases():
             yield Case(f"sgd_{name}", text, buffers + [lr] + [factor] * clip,
                        types + ["f32"] + ["tensor<f32>"] * clip, [types[0]] + [f] * master,
                        ", ".join(["%0"] + ["%2"] * master), [sgd] * (1 + master),
-                       preamble=parameter("w_" + name, p))
+                       preamble=parameter("w_" + name, p, shape))
             b1, b2 = betas
             M = b1 * wide(m) + (1 - b1) * G
             V = b2 * wide(v) + (1 - b2) * G * G
@@ -51,12 +50,12 @@ def cases():
                        types + [f, f, "f32", "i64"] + ["tensor<f32>"] * clip,
                        [types[0]] + [f] * master + [f, f],
                        ", ".join(["%0"] + ["%2"] * master + [f"%{k}", f"%{k + 1}"]),
-                       [A] * (1 + master) + [M, V], preamble=parameter("w_" + name, p),
+                       [A] * (1 + master) + [M, V], preamble=parameter("w_" + name, p, shape),
                        tolerance=3e-6 if p == "f64" else 0)
         grad, value = draw(shape, g), draw(shape, p)
         T = [tensor(shape, g), tensor(shape, p)]
         if not master or g != p:
-            own = parameter(f"w_{p}_{g}", p)
+            own = parameter(f"w_{p}_{g}", p, shape)
             text = f"act.accumulate @w_{p}_{g}, %1 : {T[1]}"
             yield Case(f"accumulate_{p}_{g}", text, [grad, value], T, [T[0]], "%0",
                        [wide(grad) + wide(value)], preamble=own)
@@ -67,6 +66,10 @@ def cases():
                        f"%r = act.grad_square_sum @w_{p}_{g}, %1 : tensor<f32>",
                        [grad, total], [T[0], "tensor<f32>"], ["tensor<f32>"], "%1",
                        [2.5 + (wide(grad)**2).sum()], preamble=own)
+
+
+def cases():
+    yield from updates((5, 7))
     for i, s in enumerate((0.0, 0.25, 9.0, 1e12)):
         want = min(1, 1.5 / (np.sqrt(s) + 1e-6))
         yield Case(f"clip_{i}", "%r = act.clip %0 max_norm 1.5 : tensor<f32>",

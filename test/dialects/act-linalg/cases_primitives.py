@@ -20,12 +20,12 @@ def segments(cu, tokens):
     return np.array([sum(c <= i for c in cu) for i in range(tokens)])
 
 
-def cases():
+def softmaxes(shape):
     for d in ("f32", "f64", "bf16", "f16"):
-        for axis in (0, 1, 2):
-            x, dy = draw((3, 4, 5), d, 4), draw((3, 4, 5), d)
-            x[0, :, 1] = -np.inf
-            x[1, 2, 3] = -np.inf
+        for axis in range(len(shape)):
+            x, dy = draw(shape, d, 4), draw(shape, d)
+            x[0, ..., -1] = -np.inf
+            x[-1, ..., 0] = -np.inf
             y = softmax(wide(x), axis).astype(DTYPES[d])
             yield case(f"softmax_{axis}_{d}", f"act.softmax $ axis {axis}", [x], [d],
                        tensor(x.shape, d), [softmax(wide(x), axis)], "{0}")
@@ -33,6 +33,10 @@ def cases():
             want = Y * (DY - (Y * DY).sum(axis, keepdims=True))
             yield case(f"softmax_grad_{axis}_{d}", f"act.softmax_grad $ axis {axis}", [dy, y],
                        [d, d], tensor(x.shape, d), [want], "{0}")
+
+
+def cases():
+    yield from softmaxes((3, 4, 5))
     yield case("softmax_no_inputs", "act.softmax $ axis 1", [np.full((2, 3), -np.inf, f32)],
                ["f32"], "tensor<2x3xf32>", [np.zeros((2, 3))], "{0}", exact=True)
     yield case("softmax_large", "act.softmax $ axis 0", [np.array([1e30, -1e30, 1e30], f32)],
@@ -95,24 +99,30 @@ def ropes():
                        f"%c, %s = act.rope_table %0 theta {theta:e} {options} : tensor<8xi32> -> {t}",
                        [positions], ["tensor<8xi32>"], [t, t], "%c, %s", want,
                        tolerance=6e-8 if e == "f32" else 1e-15)
+    yield from rotations(2, 8, 2, 6)
+
+
+def rotations(batch, tokens, heads, width):
+    half = width // 2
     for d in ("f32", "f64", "bf16"):
         table = "f64" if d == "f64" else "f32"
-        angle = np.random.default_rng(5).random((8, 3)) * 6
+        angle = np.random.default_rng(5).random((tokens, half)) * 6
         c, s = np.cos(angle).astype(DTYPES[table]), np.sin(angle).astype(DTYPES[table])
-        for shape, heads_first in (((2, 8, 2, 6), 0), ((2, 2, 8, 6), 1), ((8, 2, 6), 0)):
+        for shape, heads_first in (((batch, tokens, heads, width), 0), ((batch, heads, tokens, width), 1),
+                                   ((tokens, heads, width), 0)):
             for interleaved in (0, 1):
                 for inverse in (0, 1):
                     x = draw(shape, d)
                     X, C, S = wide(x), wide(c), wide(s) * (-1 if inverse else 1)
                     if not heads_first:
                         C, S = C[:, None], S[:, None]
-                    a, b = (X[..., 0::2], X[..., 1::2]) if interleaved else (X[..., :3], X[..., 3:])
+                    a, b = (X[..., 0::2], X[..., 1::2]) if interleaved else (X[..., :half], X[..., half:])
                     u, v = a * C - b * S, b * C + a * S
                     want = np.stack([u, v], -1).reshape(shape) if interleaved \
                         else np.concatenate([u, v], -1)
                     flags = " interleaved" * interleaved + " heads_first" * heads_first + \
                         " inverse" * inverse
-                    T = [tensor(shape, d), tensor((8, 3), table)]
+                    T = [tensor(shape, d), tensor((tokens, half), table)]
                     yield Case(f"rope_{d}_{len(shape)}_{heads_first}{interleaved}{inverse}",
                                f"%r = act.rope %0, %1, %2{flags} : {T[0]}, {T[1]}",
                                [x, c, s], [T[0], T[1], T[1]], [T[0]], "%r", [want])

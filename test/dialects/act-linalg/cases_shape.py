@@ -15,6 +15,18 @@ def view(name, op, x, dtype, want, **options):
                 [t], [tensor(want.shape, dtype)], "%r", [want], **options)
 
 
+def sums(name, a, b):
+    """Tensors of b summed to a, each of whose dimensions divides b's."""
+    for d in ("f32", "f64", "bf16", "f16"):
+        x = draw(b, d)
+        want = wide(x)
+        for axis in range(len(a)):
+            s = want.shape
+            want = want.reshape(s[:axis] + (a[axis], s[axis] // a[axis]) + s[axis + 1:])
+            want = want.sum(axis + 1)
+        yield view(f"sum_to_{name}_{d}", "act.sum_to $", x, d, want)
+
+
 def cases():
     for d in ("f32", "f64", "bf16", "i32"):
         x = (rng.standard_normal((2, 3, 4)) * 9).astype(DTYPES[d])
@@ -36,14 +48,7 @@ def cases():
             for axis in range(len(a)):
                 want = np.repeat(want, b[axis] // a[axis], axis)
             yield view(f"expand_{i}_{d}", "act.expand $", x, d, want, exact=True)
-        for d in ("f32", "f64", "bf16", "f16"):
-            x = draw(b, d)
-            want = wide(x)
-            for axis in range(len(a)):
-                s = want.shape
-                want = want.reshape(s[:axis] + (a[axis], s[axis] // a[axis]) + s[axis + 1:])
-                want = want.sum(axis + 1)
-            yield view(f"sum_to_{i}_{d}", "act.sum_to $", x, d, want)
+        yield from sums(i, a, b)
     # 16-bit sums are accumulated in f32: 4096 ones in bf16 would stop at 256.
     ones = np.ones((4096, 2), DTYPES["bf16"])
     yield view("sum_to_f32_accumulator", "act.sum_to $", ones, "bf16",

@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sweep.py BUILD [--seed N] [--count N] [--schedules N] [--target sm_80,sm_89] [--alternate]
-[--only TEXT] [--list]: attention drawn at random, forward and backward, as PTX in the simulator with all
-its checks.
+"""sweep.py BUILD [--seed N] [--count N] [--ops N] [--schedules N] [--target sm_80,sm_89]
+[--alternate] [--only TEXT] [--list] [-j N]: kernels drawn at random, as PTX in the simulator
+with all its checks: --count of attention, forward and backward, and --ops of the others.
 
-A case has a type, head sizes (of queries and keys, and of values), lengths that are no
-multiples of anything, heads that share keys, and any of the options, a score region made
-at random among them; EDGES are those that chance would not find. Values are f64's by dense
-formulas (cases_attention.py). PyTorch's math attention on the same numbers in the same
-type says how near they can be come to: the root of the mean square of a kernel's error is
-to be at most that of PyTorch's (or a quarter of a unit in the last place of the largest
-value), and its largest error at most one such unit more than PyTorch's largest. In f32,
-where PyTorch has better exponentials than the hardware's, errors are 2e-5 of the largest
-value at most.
+A case of attention has a type, head sizes (of queries and keys, and of values), lengths
+that are no multiples of anything, heads that share keys, and any of the options, a score
+region made at random among them; EDGES are those that chance would not find. Values are
+f64's by dense formulas (cases_attention.py). PyTorch's math attention on the same numbers
+in the same type says how near they can be come to: the root of the mean square of a
+kernel's error is to be at most that of PyTorch's (or a quarter of a unit in the last place
+of the largest value), and its largest error at most one such unit more than PyTorch's
+largest. In f32, where PyTorch has better exponentials than the hardware's, errors are 2e-5
+of the largest value at most.
 
-What was compiled is assembled where there is a ptxas. Each case runs under --schedules orders of what the ISA leaves open, the order and the
-rounding inside of a matrix instruction among them. --seed and a case's number name it: --seed 0 --only '#17 ' is that one."""
+The others (cases_drawn.py) are held to f64's values, rounded where act's are.
+
+What was compiled is assembled where there is a ptxas. Each case runs under --schedules
+orders of what the ISA leaves open, the order and the rounding inside of a matrix
+instruction among them. --seed and a case's number name it: --seed 0 --only '#17 ' is that
+one."""
 import argparse
+import concurrent.futures
 import dataclasses
+import multiprocessing
 import pathlib
 import random
 import shutil
@@ -31,6 +37,7 @@ import numpy as np
 import torch
 
 import cases_attention
+import cases_drawn
 import harness
 from cases_attention import Options
 
@@ -256,10 +263,13 @@ def assemble(cache, target, ptxas):
         ptx = cache / f"{n}.{target}"
         ptx.write_text(text[text.index(".version"):])
         # The target is the PTX's own but for what runs on later ones, too.
-        done = subprocess.run([ptxas, f"-arch={target}", ptx, "-o", f"{ptx}.cubin"],
-                              capture_output=True, text=True)
-        if done.returncode:
-            problems.append(f"ptxas: {done.stderr[:300]}")
+        try:
+            done = subprocess.run([ptxas, f"-arch={target}", ptx, "-o", f"{ptx}.cubin"],
+                                  capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                problems.append(f"ptxas: {done.stderr[:300]}")
+        except subprocess.TimeoutExpired:
+            problems.append(f"ptxas takes more than 300 s for {len(text.splitlines())} lines")
     return problems
 
 
@@ -285,54 +295,92 @@ def check(arguments, kernels, schedules):
     return problems
 
 
+def seeded(name, seed):
+    return zlib.crc32(f"{seed} {name}".encode())
+
+
+def attention_draws(count, seed):
+    """(name, check): what check(kernels, schedules) returns are its problems."""
+    drawn = [(f"edge {n} ", a) for n, a in enumerate(edges())]
+    for n in range(count):
+        drawn.append((f"#{n} ", draw(random.Random(f"{seed} {n}"))))
+    for name, arguments in drawn:
+        name += describe(arguments)
+
+        def run(kernels, schedules, name=name, arguments=arguments):
+            # Numbers by the case, whatever ran before.
+            cases_attention.rng = np.random.default_rng(seeded(name, seed))
+            return check(arguments, kernels, schedules)
+        yield name, run
+
+
+def op_draws(count, seed):
+    for n in range(count):
+        cases_drawn.seed_all(seeded(n, seed))
+        what, case = cases_drawn.draw(random.Random(f"op {seed} {n}"), n)
+
+        def run(kernels, schedules, case=case):
+            try:
+                return list(harness.under_seeds(case, kernels, schedules))
+            except harness.Refused as why:
+                return [str(why)]
+        yield f"op #{n} {what}", run
+
+
+def begin(*state):
+    run_one.state = state
+
+
+def run_one(number):
+    """In a process of its own, as what draws numbers is global. Whether there were problems."""
+    runs, options, ptxas = run_one.state
+    name, run, target = runs[number]
+    start = time.time()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        kernels = harness.BlockKernels(
+            options.build / "bin/act-lower-linalg", folder,
+            [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"])
+        problems = run(kernels, options.schedules)
+        if ptxas:
+            problems += assemble(folder / "cache", target, ptxas)
+    print(f"{name} {target}: {'; '.join(problems) or 'ok'} ({time.time() - start:.1f} s)", flush=True)
+    return bool(problems)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--ops", type=int, default=120)
     parser.add_argument("--schedules", type=int, default=2)
     parser.add_argument("--target", default="sm_80,sm_89")
     parser.add_argument("--alternate", action="store_true",
                         help="each case on one of the targets, in turn")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("-j", type=int, default=1)
     options = parser.parse_args()
     np.seterr(all="ignore")
     ptxas = shutil.which("ptxas")
     print(f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas")
-    draws = [(f"edge {n} ", a) for n, a in enumerate(edges())]
-    for n in range(options.count):
-        pick = random.Random(f"{options.seed} {n}")
-        draws.append((f"#{n} ", draw(pick)))
-    failed = ran = 0
+    draws = [*attention_draws(options.count, options.seed), *op_draws(options.ops, options.seed)]
     targets = options.target.split(",")
-    for number, (name, arguments) in enumerate(draws):
-        name += describe(arguments)
-        if options.only not in name:
-            continue
-        if options.list:
-            print(name)
-            continue
+    runs = []
+    for number, (name, run) in enumerate(draws):
         turn = number % len(targets)
-        for target in targets[turn:turn + 1] if options.alternate else targets:
-            # Numbers by the case, whatever ran before.
-            cases_attention.rng = np.random.default_rng(zlib.crc32(f"{options.seed} {name}".encode()))
-            with tempfile.TemporaryDirectory() as folder:
-                folder = pathlib.Path(folder)
-                kernels = harness.BlockKernels(
-                    options.build / "bin/act-lower-linalg", folder,
-                    [f"--target={target}", f"--device=sim:{target}",
-                     f"--cache-dir={folder / 'cache'}", "--seed=0"])
-                start = time.time()
-                problems = check(arguments, kernels, options.schedules)
-                if ptxas:
-                    problems += assemble(folder / "cache", target, ptxas)
-            ran += 1
-            failed += bool(problems)
-            print(f"{name} {target}: {'; '.join(problems) or 'ok'} ({time.time() - start:.1f} s)",
-                  flush=True)
+        if options.only in name:
+            runs += [(name, run, target) for target in
+                     (targets[turn:turn + 1] if options.alternate else targets)]
     if options.list:
+        print("\n".join(dict.fromkeys(name for name, _, _ in runs)))
         return 0
+
+    with concurrent.futures.ProcessPoolExecutor(
+            options.j, multiprocessing.get_context("fork"), initializer=begin, initargs=(runs, options, ptxas)) as pool:
+        failed = sum(pool.map(run_one, range(len(runs))))
+    ran = len(runs)
     print(f"{ran} passed, 0 failed" if not failed else f"{ran - failed} passed, {failed} failed")
     return 1 if failed or not ran else 0
 

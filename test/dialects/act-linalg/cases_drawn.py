@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels other than attention's, drawn at random: products with what follows them in
+one kernel, norms, rope, gated and other elementwise ops, embeddings, losses, softmax,
+sums and updates, of shapes that are multiples of nothing."""
+import numpy as np
+
+import cases_elementwise
+import cases_loss
+import cases_norm
+import cases_optimizer
+import cases_primitives
+import cases_shape
+import philox
+from harness import DTYPES, TOLERANCE, Case, tensor
+
+MODULES = (cases_elementwise, cases_loss, cases_norm, cases_optimizer, cases_primitives, cases_shape)
+SIZES = [1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 100, 127, 128, 129, 160, 200]
+wide = lambda x: np.asarray(x).astype(np.float64)
+
+
+def seed_all(seed):
+    """What the modules draw from, so that a case's numbers are its own."""
+    for i, module in enumerate(MODULES):
+        module.rng = np.random.default_rng([seed, i])
+
+
+class Value:
+    def __init__(self, name, numbers, dtype):
+        self.name, self.dtype = name, dtype
+        # Every value of a program is rounded to its type.
+        self.numbers = wide(np.asarray(numbers).astype(DTYPES[dtype]))
+        self.type = tensor(self.numbers.shape, dtype)
+
+
+class Group:
+    """Ops that become one kernel, and what they give in f64."""
+
+    def __init__(self):
+        self.lines, self.inputs, self.types, self.dtypes = [], [], [], set()
+
+    def give(self, array, kind):
+        self.inputs.append(array)
+        self.types.append(kind)
+        return f"%{len(self.inputs) - 1}"
+
+    def input(self, shape, dtype, scale=1.0):
+        x = cases_elementwise.draw(shape, dtype, scale)
+        x = np.asarray(x, DTYPES[dtype])
+        return Value(self.give(x, tensor(shape, dtype)), x, dtype)
+
+    def op(self, text, numbers, dtype):
+        """`text` with its result's type in place of RESULT."""
+        value = Value(f"%v{len(self.lines)}", numbers, dtype)
+        self.dtypes.add(dtype)
+        self.lines.append(f"{value.name} = {text.replace('RESULT', value.type)}")
+        return value
+
+    def case(self, *results):
+        # What was rounded to fewer bits on the way may have gone to either side.
+        tolerance = max(TOLERANCE[d] for d in self.dtypes) if len(self.dtypes) > 1 else 0
+        return Case("drawn", "\n".join(self.lines), self.inputs, self.types, [v.type for v in results],
+                    ", ".join(v.name for v in results), [v.numbers for v in results], tolerance=tolerance)
+
+
+def follow(g, x, pick, most=3):
+    """Up to `most` ops of x's shape behind x, as may be fused with what makes it."""
+    shape, d = x.numbers.shape, x.dtype
+    activations = {"silu": cases_elementwise.ACTIVATIONS["silu"][0],
+                   "gelu": cases_elementwise.ACTIVATIONS["gelu"][0],
+                   "gelu_new": cases_elementwise.gelu_new, "tanh": np.tanh}
+    for _ in range(pick.randrange(most + 1)):
+        kind = pick.choice(["residual", "row", "gate", "activation", "scale", "dropout", "swiglu", "grad"])
+        if kind == "residual":
+            y = g.input(shape, d)
+            x = g.op(f"act.add {x.name}, {y.name} : ({x.type}, {y.type}) -> RESULT", x.numbers + y.numbers, d)
+        elif kind == "row":
+            y = g.input(shape[-1:], d)
+            x = g.op(f"act.add {x.name}, {y.name} : ({x.type}, {y.type}) -> RESULT", x.numbers + y.numbers, d)
+        elif kind == "gate":
+            y = g.input(shape, d)
+            x = g.op(f"act.mul {x.name}, {y.name} : ({x.type}, {y.type}) -> RESULT", x.numbers * y.numbers, d)
+        elif kind == "activation":
+            name = pick.choice(sorted(activations))
+            x = g.op(f"act.{name} {x.name} : RESULT", activations[name](x.numbers), d)
+        elif kind == "scale":
+            by = round(pick.uniform(-1.5, 1.5), 2)
+            x = g.op(f"act.scale {x.name} by {by:e} : RESULT", x.numbers * by, d)
+        elif kind == "dropout":
+            seed, step, site = pick.randrange(2**40), pick.randrange(2**33), pick.randrange(2**20)
+            at = [g.give(n, "i64") for n in (seed, step, site)]
+            keep = philox.uniform(seed, step, site, np.arange(x.numbers.size)).reshape(shape) >= 0.25
+            x = g.op(f"act.dropout {x.name} p 2.5e-01 rng({', '.join(at)}) : RESULT",
+                     np.where(keep, x.numbers / 0.75, 0), d)
+        elif kind == "swiglu":
+            y = g.input(shape, d)
+            x = g.op(f"act.swiglu {y.name}, {x.name} : RESULT", activations["silu"](y.numbers) * x.numbers, d)
+        else:
+            y = g.input(shape, d)
+            name = pick.choice(["silu", "gelu", "gelu_new"])
+            x = g.op(f"act.activation_grad {name} {x.name}, {y.name} : RESULT",
+                     cases_elementwise.ACTIVATIONS[name][1](y.numbers) * x.numbers, d)
+    if pick.random() < 0.2:
+        to = pick.choice([t for t in ("f32", "bf16", "f16") if t != d])
+        x = g.op(f"act.cast {x.name} : {x.type} to RESULT", x.numbers, to)
+    return x
+
+
+def linear(pick, d):
+    g = Group()
+    rows = tuple(pick.choice(SIZES) for _ in range(pick.choice([1, 1, 2])))
+    rows = rows if np.prod(rows) <= 400 else rows[:1]
+    n, k = pick.choice(SIZES), pick.choice(SIZES)
+    in_out, nf4 = pick.random() < 0.4, pick.random() < 0.25
+    if nf4:  # a row of the weight is whole blocks
+        n, k = (64 * pick.choice([1, 2, 3]), k) if in_out else (n, 64 * pick.choice([1, 2, 3]))
+    shape = (k, n) if in_out else (n, k)
+    x = g.input((*rows, k), d, k**-0.5)
+    if nf4:
+        nested = pick.random() < 0.5
+        data, w = cases_shape.nf4_bytes(shape, 64, nested)
+        kind = tensor(shape, f"!act.nf4<nested = {str(nested).lower()}>")
+        name, w = g.give(data, kind), wide(w.astype(DTYPES[d]))
+    else:
+        weight = g.input(shape, d)
+        name, w, kind = weight.name, weight.numbers, weight.type
+    operands, types = f"{x.name}, {name}", [x.type, kind]
+    product = x.numbers @ (w if in_out else w.T)
+    if pick.random() < 0.4:
+        bias = g.input((n,), d)
+        operands += f" bias({bias.name})"
+        types.append(bias.type)
+        product = product + bias.numbers
+    if not in_out and pick.random() < 0.25:
+        rank = pick.choice([1, 4, 16, 20])
+        a, b = g.input((rank, k), d, k**-0.5), g.input((n, rank), d)
+        operands += f" lora({a.name}, {b.name}, 5.0e-01)"
+        types += [a.type, b.type]
+        rounded = lambda v: wide(np.asarray(v).astype(DTYPES[d]))
+        low = rounded(rounded(x.numbers @ a.numbers.T) @ b.numbers.T)
+        product = rounded(product) + rounded(0.5 * low)
+    return g, g.op(f"act.linear {operands}{' in_out' * in_out} : ({', '.join(types)}) -> RESULT", product, d)
+
+
+def matmul(pick, d):
+    g = Group()
+    lead = tuple(pick.choice([1, 2, 3]) for _ in range(pick.choice([0, 0, 1, 2])))
+    m, n, k = (pick.choice(SIZES) for _ in range(3))
+    tl, tr, shared = pick.random() < 0.4, pick.random() < 0.5, bool(lead) and pick.random() < 0.4
+    x = g.input((*lead, k, m) if tl else (*lead, m, k), d, k**-0.5)
+    own = () if shared else lead
+    y = g.input((*own, n, k) if tr else (*own, k, n), d)
+    product = (x.numbers.swapaxes(-1, -2) if tl else x.numbers) @ (y.numbers.swapaxes(-1, -2) if tr else y.numbers)
+    flags = " transpose_lhs" * tl + " transpose_rhs" * tr
+    return g, g.op(f"act.matmul {x.name}, {y.name}{flags} : ({x.type}, {y.type}) -> RESULT", product, d)
+
+
+def product(pick):
+    g, x = pick.choice([linear, matmul])(pick, pick.choice(["bf16", "bf16", "f16", "f32"]))
+    return g.case(follow(g, x, pick))
+
+
+def elementwise(pick):
+    """A chain, and a value in the middle of it as another result."""
+    g = Group()
+    shape = tuple(pick.choice(SIZES) for _ in range(pick.choice([1, 2, 2, 3])))
+    shape = shape if np.prod(shape) <= 40000 else shape[:1]
+    x = g.input(shape, pick.choice(["bf16", "f16", "f32"]))
+    first = follow(g, x, pick)
+    last = follow(g, first, pick)
+    results = [v for v in (first, last) if v is not x]
+    return g.case(*dict.fromkeys(results)) if results else elementwise(pick)
+
+
+def one_of(pick, cases):
+    """Of what models are trained in, in float types that kernels have."""
+    cases = [c for c in cases if not c.plain_only and not any("f64" in t for t in c.types + c.results)]
+    return pick.choice(cases)
+
+
+def leading(pick, most):
+    """Dimensions before the last one, of `most` rows at most."""
+    lead = tuple(pick.choice(SIZES) for _ in range(pick.choice([1, 1, 2])))
+    return lead if np.prod(lead) <= most else (min(lead[0], most),)
+
+
+def norm(pick):
+    width = pick.choice(SIZES + [768, 1000, 1024, 2048, 3072, 5000])
+    return one_of(pick, cases_norm.norms([(*leading(pick, 60000 // width + 1), width)]))
+
+
+def rope(pick):
+    return one_of(pick, cases_primitives.rotations(pick.choice([1, 2, 3]), pick.choice(SIZES[:-4]),
+                                                   pick.choice([1, 2, 3, 5]), 2 * pick.choice([1, 3, 8, 20, 32, 40, 64])))
+
+
+def embedding(pick):
+    rows = pick.choice(SIZES + [300, 1000])
+    return one_of(pick, cases_loss.embeddings(rows, pick.choice(SIZES), leading(pick, 300), pick.randrange(rows)))
+
+
+def loss(pick):
+    return one_of(pick, cases_loss.losses(leading(pick, 60), pick.choice([5, 9, 16, 33, 64, 100, 257, 1000, 3001])))
+
+
+def softmax(pick):
+    shape = leading(pick, 80) + (pick.choice(SIZES + [300, 1000]),)
+    return one_of(pick, cases_primitives.softmaxes(shape))
+
+
+def total(pick):
+    to = [pick.choice([1, 1, 2, 3, 7, 16, 65]) for _ in range(pick.choice([1, 2, 3]))]
+    of = [n * pick.choice([1, 1, 2, 5, 33]) for n in to]
+    return one_of(pick, cases_shape.sums("drawn", tuple(to), tuple(of)))
+
+
+def update(pick):
+    return one_of(pick, cases_optimizer.updates((pick.choice(SIZES), pick.choice(SIZES))))
+
+
+FAMILIES = [product, product, product, elementwise, norm, norm, rope, embedding, loss, softmax, total, update]
+
+
+def draw(pick, number):
+    """(family and what it is, case): families in turn, so that few draws have them all."""
+    family = FAMILIES[number % len(FAMILIES)]
+    case = family(pick)
+    ops = [line.split("act.")[1].split()[0] for line in case.text.splitlines() if "act." in line]
+    return f"{family.__name__} {'+'.join(ops)} {' '.join(dict.fromkeys(case.types))}", case
