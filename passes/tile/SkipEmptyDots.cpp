@@ -23,7 +23,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Passes.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_SKIPEMPTYDOTSPASS
@@ -163,28 +163,25 @@ struct SkipEmptyDots : act::tile::impl::SkipEmptyDotsPassBase<SkipEmptyDots> {
   }
 
   LogicalResult skip(gpu::GPUFuncOp kernel) {
-    SmallVector<DotOp> dots;
+    SmallVector<std::pair<DotOp, arith::CmpIOp>> masked;
     kernel.walk([&](DotOp dot) {
+      SmallVector<arith::CmpIOp> comparisons;
       if (isa<scf::ForOp>(dot->getParentOp()))
-        dots.push_back(dot);
+        for (Value operand : {dot.getA(), dot.getB()})
+          comparisonsOf(operand, comparisons);
+      for (arith::CmpIOp comparison : comparisons)
+        masked.emplace_back(dot, comparison);
     });
-    if (dots.empty())
+    if (masked.empty())
       return success();
     DataFlowSolver ranges;
     if (failed(findRanges(ranges, kernel)))
       return failure();
     AffineBlocks sums(ranges);
-    SmallVector<std::pair<DotOp, Reach>> found;
-    for (DotOp dot : dots) {
-      SmallVector<arith::CmpIOp> comparisons;
-      comparisonsOf(dot.getA(), comparisons);
-      comparisonsOf(dot.getB(), comparisons);
-      for (arith::CmpIOp comparison : comparisons)
-        if (auto reach = reachOf(comparison, sums)) {
-          found.emplace_back(dot, *reach);
-          break;
-        }
-    }
+    llvm::MapVector<DotOp, Reach> found; // one question each
+    for (auto [dot, comparison] : masked)
+      if (auto reach = reachOf(comparison, sums))
+        found.try_emplace(dot, *reach);
     for (auto &[dot, reach] : found)
       branch(dot, reach);
     return success();
