@@ -70,14 +70,14 @@ class Run:
 
 
 class Model:
-    def __init__(self, bin, folder, config, options, flags, steps, fuse):
+    def __init__(self, bin, folder, config, options, flags, steps, fuse, batch=2, seq=24):
         self.bin, self.folder, self.flags, self.steps = bin, folder, flags, steps
         self.fuse = ["--fuse-attention"] if fuse else []
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config))
         (folder / "text").write_text(TEXT)
         self.forward = folder / "model.mlir"
-        self.call("act-import", folder / "config.json", "--batch", 2, "--seq", 24, *options, "-o",
+        self.call("act-import", folder / "config.json", "--batch", batch, "--seq", seq, *options, "-o",
                   self.forward)
 
     def call(self, tool, *arguments):
@@ -148,7 +148,8 @@ def check(bin, folder, name, config, options, flags, steps, policies, fuse):
     return good
 
 
-bin, folder, *names = sys.argv[1:]
-results = [check(pathlib.Path(bin).resolve(), pathlib.Path(folder).resolve(), name, **MODELS[name])
-           for name in names or MODELS]
-sys.exit(0 if all(results) else 1)
+if __name__ == "__main__":
+    bin, folder, *names = sys.argv[1:]
+    results = [check(pathlib.Path(bin).resolve(), pathlib.Path(folder).resolve(), name, **MODELS[name])
+               for name in names or MODELS]
+    sys.exit(0 if all(results) else 1)
