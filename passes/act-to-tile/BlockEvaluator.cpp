@@ -160,19 +160,50 @@ Value BlockEvaluator::spread(BlockValue block, ArrayRef<int> onto) {
     if (llvm::is_contained(have, a))
       wanted.push_back(a);
   if (have != wanted) {
-    if (have.size() == 2)
-      v = TransOp::create(b, loc, v);
-    else if (auto load = v.getDefiningOp<LoadOp>())
-      v = loadedInOrder(load, have, wanted);
-    else
-      emitError(loc) << "a computed block of " << have.size()
-                     << " dimensions cannot be turned around";
+    auto load = v.getDefiningOp<LoadOp>();
+    v = load && have.size() > 2 ? loadedInOrder(load, have, wanted)
+                                : turned(v, have, wanted);
     have = wanted;
   }
   for (auto [d, a] : llvm::enumerate(onto))
     if (!llvm::is_contained(have, a))
       v = ExpandDimsOp::create(b, loc, v, d);
   return v.getType() == type ? v : Value(BroadcastOp::create(b, loc, type, v));
+}
+
+/// `v`, of whose dimensions these are the axes, with these ones.
+Value BlockEvaluator::turned(Value v, SmallVector<int> have,
+                             ArrayRef<int> wanted) {
+  auto count = [&](ArrayRef<int> some) {
+    int64_t n = 1;
+    for (int a : some)
+      n *= axes[a].extent;
+    return n;
+  };
+  auto reshaped = [&](ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
+    if (type != v.getType())
+      v = ReshapeOp::create(b, loc, type, v);
+  };
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    auto *first = have.begin() + d, *at = llvm::find(have, wanted[d]);
+    if (at == first)
+      continue;
+    // What is from here on comes before what is between.
+    ArrayRef<int> lead(have.begin(), first), between(first, at),
+        rest(at, have.end());
+    SmallVector<int64_t> shape{count(between), count(rest)};
+    if (!lead.empty())
+      shape.insert(shape.begin(), count(lead));
+    reshaped(shape);
+    v = TransOp::create(b, loc, v);
+    std::rotate(first, at, have.end());
+  }
+  SmallVector<int64_t> shape;
+  for (int a : wanted)
+    shape.push_back(axes[a].extent);
+  reshaped(shape);
+  return v;
 }
 
 /// The block of `load`, of whose dimensions these are the axes, with these
@@ -330,9 +361,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     }
     auto moved = collapsed(place, expand.getReassociationIndices(),
                            expand.getResultType().getShape());
-    if (failed(moved))
-      return op->emitOpError("expands what is computed along two axes");
-    return evaluate(expand.getSrc(), *moved);
+    return succeeded(moved) ? evaluate(expand.getSrc(), *moved)
+                            : expandedBlock(expand, place);
   }
   return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
 }

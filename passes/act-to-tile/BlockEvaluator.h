@@ -129,6 +129,8 @@ private:
   Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
                   const Place &place, llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
+  mlir::Value turned(mlir::Value v, llvm::SmallVector<int> have,
+                     llvm::ArrayRef<int> wanted);
   mlir::Value loadedInOrder(LoadOp load, llvm::ArrayRef<int> have,
                             llvm::ArrayRef<int> wanted);
   /// Without strides memory is dense.
@@ -188,6 +190,12 @@ private:
                                              llvm::ArrayRef<int> onto);
   mlir::FailureOr<BlockValue> inserted(mlir::tensor::InsertSliceOp op,
                                        const Place &place);
+  mlir::FailureOr<BlockValue> expandedBlock(mlir::tensor::ExpandShapeOp op,
+                                            const Place &place);
+  mlir::FailureOr<Place> digitsOf(const Coordinate &along,
+                                  llvm::ArrayRef<int64_t> sizes,
+                                  const Place &beside,
+                                  llvm::SmallVectorImpl<int> &parts);
   mlir::FailureOr<BlockValue> collapsedBlock(mlir::tensor::CollapseShapeOp op,
                                              const Place &place);
   BlockValue table(mlir::DenseElementsAttr values, const Place &place);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of reshapes and slices of what is computed.
+#include "dialects/tile/Divisor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -7,8 +8,56 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// A block along a dimension that is several: as a block along each of these,
-/// where it has whole ones of all but the first.
+/// The digits of what is along an axis, the last being the fastest: those that
+/// a block has whole, one that it has some of, and before these numbers.
+FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
+                                          ArrayRef<int64_t> sizes,
+                                          const Place &beside,
+                                          SmallVectorImpl<int> &parts) {
+  Value rest = indexOf(along);
+  int64_t left = axes[along.axis].extent, divisor = divisorOf(rest);
+  Place digits(sizes.size());
+  if (llvm::count_if(sizes, [](int64_t n) { return n > 1; }) <= 1) {
+    digits[llvm::max_element(sizes) - sizes.begin()] = along;
+    parts.push_back(along.axis);
+    return digits;
+  }
+  SmallVector<int> found;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    bool isFirst = i == 0;
+    if (sizes[i] == 1 && !(isFirst && left > 1))
+      continue;
+    auto upper = [&](Value v) {
+      return isFirst ? v : scaled<arith::RemUIOp>(v, sizes[i]);
+    };
+    if (left == 1) {
+      digits[i].scalar = upper(rest);
+    } else if (!isFirst && left % sizes[i] == 0) {
+      Place taken(beside);
+      taken.append(digits.begin() + i + 1, digits.end());
+      digits[i].axis = wholeAxis(sizes[i], taken);
+      left /= sizes[i];
+      if (divisor % sizes[i])
+        return failure();
+      divisor /= sizes[i];
+    } else {
+      // Blocks of it, none of which goes on in another number of the digits
+      // before.
+      if (!isFirst && (sizes[i] % left || divisor % left))
+        return failure();
+      digits[i].axis = addAxis(upper(rest), left);
+      left = 1;
+    }
+    if (digits[i].axis >= 0)
+      found.push_back(digits[i].axis);
+    if (!isFirst)
+      rest = scaled<arith::DivUIOp>(rest, sizes[i]);
+  }
+  parts.append(found.rbegin(), found.rend());
+  return digits;
+}
+
+/// A block along a dimension that is several: as a block along those.
 FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
                                                      const Place &place) {
   Place moved;
@@ -24,39 +73,69 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
         inner.push_back(c.axis);
       continue;
     }
-    int64_t rest = 1;
-    for (int64_t d : ArrayRef(group).drop_front())
-      rest *= op.getSrcType().getDimSize(d);
-    const Axis own = axes[c.axis];
-    if (own.extent % rest || c.scalar || c.constant)
+    SmallVector<int64_t> sizes;
+    for (int64_t d : group)
+      sizes.push_back(op.getSrcType().getDimSize(d));
+    auto digits = digitsOf(c, sizes, moved, inner);
+    if (failed(digits))
       return op.emitOpError()
-             << "collapses what is computed along an axis; its "
-                "blocks have no multiple of "
-             << rest;
-    Coordinate first;
-    Value base = scaled<arith::DivUIOp>(own.base, rest);
-    if (own.extent == rest) {
-      first.scalar = base;
-    } else {
-      first.axis = addAxis(base, own.extent / rest);
-      inner.push_back(first.axis);
-    }
-    moved.push_back(first);
-    for (int64_t d : ArrayRef(group).drop_front()) {
-      moved.push_back({});
-      if (op.getSrcType().getDimSize(d) == 1)
-        continue;
-      moved.back().axis = wholeAxis(op.getSrcType().getDimSize(d), moved);
-      inner.push_back(moved.back().axis);
-    }
+             << "collapses what is computed along an axis, of which a block "
+                "has "
+             << axes[c.axis].extent << " numbers that are no whole rows";
+    moved.append(*digits);
   }
   auto block = evaluate(op.getSrc(), moved);
   if (failed(block))
     return failure();
+  if (inner.empty()) // a number
+    return BlockValue{spread(*block, onto), onto};
   Value v = spread(*block, inner);
   SmallVector<int64_t> shape;
   for (int a : onto)
     shape.push_back(axes[a].extent);
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
+  return BlockValue{ReshapeOp::create(b, loc, type, v), onto};
+}
+
+/// A block along several dimensions that are one: as a block along that, where
+/// it has whole ones of all but the first.
+FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
+                                                    const Place &place) {
+  Place moved;
+  SmallVector<int> whole, onto; // axes of the source's block, of the result's
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    Coordinate &to = moved.emplace_back();
+    SmallVector<int> own;
+    Value base;
+    int64_t inner = 1, extent = 1;
+    for (int64_t d : llvm::reverse(group)) {
+      const Coordinate &c = place[d];
+      if (c.axis >= 0) {
+        if (inner != extent)
+          return op.emitOpError("expands what is computed along an axis, of "
+                                "which a block has no whole rows");
+        own.push_back(c.axis);
+        base = sum(base, scaled<arith::MulIOp>(axes[c.axis].base, inner));
+        extent *= axes[c.axis].extent;
+      }
+      if (c.scalar)
+        to.scalar = sum(to.scalar, scaled<arith::MulIOp>(c.scalar, inner));
+      to.constant += c.constant * inner;
+      inner *= op.getResultType().getDimSize(d);
+    }
+    if (own.empty())
+      continue;
+    to.axis = own.size() == 1 ? own.front() : addAxis(base, extent);
+    whole.push_back(to.axis);
+    onto.append(own.rbegin(), own.rend());
+  }
+  auto block = evaluate(op.getSrc(), moved);
+  if (failed(block))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (int a : onto)
+    shape.push_back(axes[a].extent);
+  Value v = spread(*block, whole);
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
   return BlockValue{ReshapeOp::create(b, loc, type, v), onto};
 }

@@ -300,6 +300,15 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
                : !nest.empty() && padded <= innerDepth
                    ? padded
                    : std::min(productStep, padded);
+  // What has other rows than the loops are, weights of 4 bits with heads of 80,
+  // is computed in blocks that begin with none of the loop in the middle.
+  auto reshaped = [](Value v) {
+    return v.getDefiningOp<tensor::ExpandShapeOp>() && !argumentBehind(v);
+  };
+  if (int64_t own = ranges[depth] & -ranges[depth];
+      !isGiven && order.size() > 1 && own >= 16 &&
+      llvm::any_of(op.getDpsInputs(), reshaped))
+    inner.step = std::min(inner.step, own);
   Place at = placeOfInit(op, 0, loops);
   SmallVector<int> wanted;     // rows, columns
   SmallVector<unsigned> along; // the loops along them

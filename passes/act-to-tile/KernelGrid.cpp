@@ -183,6 +183,15 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   grid.warps = std::min(grid.warps, c.warps);
 }
 
+/// Whether each of these warps gets as many multiples of 16 rows and 8 columns
+/// of a product.
+bool canShare(int64_t rows, int64_t columns, int64_t warps) {
+  for (int64_t m = warps; m >= 1; m /= 2)
+    if (rows % (16 * m) == 0 && columns % (8 * warps / m) == 0)
+      return true;
+  return false;
+}
+
 /// Fewer columns at once, or more warps, where a thread would keep more numbers
 /// of accumulators than its 255 registers leave room for: those of the results'
 /// products, and of the products that these are made of, block by block. What
@@ -207,8 +216,9 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
   int64_t columns = grid.blocks[p.columns],
           adds = columns * int64_t(summed.size());
   auto fits = [&](int64_t warps, int64_t step) {
-    return rows * kept * columns + std::max(rows * inner, adds) * step <=
-           most * 32 * warps;
+    return canShare(rows, columns, warps) &&
+           rows * kept * columns + std::max(rows * inner, adds) * step <=
+               most * 32 * warps;
   };
   const int64_t warps = grid.warps, step = grid.step;
   for (int64_t w : {warps, std::max<int64_t>(warps, 8)})
@@ -363,10 +373,10 @@ int64_t KernelGrid::programs() const {
 }
 
 int64_t KernelGrid::columnsOfProduct(int64_t rows, int64_t columns) const {
-  for (int64_t n = llvm::alignTo(columns, 16);; n += 16)
-    for (int64_t m = warps; m >= 1; m /= 2)
-      if (rows % (16 * m) == 0 && n % (8 * warps / m) == 0)
-        return n;
+  int64_t n = llvm::alignTo(columns, 16);
+  while (!canShare(rows, n, warps))
+    n += 16;
+  return n;
 }
 
 Value act::tile::unshaped(Value v) {

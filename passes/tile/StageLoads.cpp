@@ -11,6 +11,7 @@
 // There are no copies for iterations after the last: the loop's end is asked
 // for where the view's is not the same.
 #include "act/Layout/Shared.h"
+#include "dialects/tile/Divisor.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"

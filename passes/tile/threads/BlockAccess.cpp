@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/BlockAccess.h"
+#include "dialects/tile/Divisor.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace act::tile;
 
 int64_t act::tile::bytesOf(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
-
-int64_t act::tile::divisorOf(Value index) {
-  APInt c;
-  if (matchPattern(index, m_ConstantInt(&c)))
-    return c == 0 ? int64_t(1) << 30 : std::abs(c.getSExtValue());
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (loop && argument == loop.getInductionVar())
-      return std::gcd(divisorOf(loop.getLowerBound()),
-                      divisorOf(loop.getStep()));
-    return 1;
-  }
-  Operation *op = index.getDefiningOp();
-  if (isa<arith::MulIOp>(op))
-    return std::min<int64_t>(int64_t(1) << 30,
-                             divisorOf(op->getOperand(0)) *
-                                 divisorOf(op->getOperand(1)));
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
-    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-    return divisorOf(op->getOperand(0));
-  return 1;
 }
 
 ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
@@ -111,7 +87,7 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
   const layout::Distributed &l = t.layoutOf(block);
   for (int64_t r = 0; r < l.registerCount(); ++r)
     constants.push_back(l.coordinates(r, 0, 0));
-  chooseVector(elementBytes);
+  chooseVector(elementBytes, cast<ViewType>(view.getType()));
   for (auto [d, index] : llvm::enumerate(indices))
     if (dimensions[d].index && vector > 1)
       while (vector > 1 && dimensions[d].block >= 0 &&
@@ -170,7 +146,7 @@ int64_t BlockAccess::constant(int64_t r, const Dimension &d) const {
 
 /// Registers r … r + v − 1 hold elements that follow each other in memory, v of
 /// them at a time, aligned.
-void BlockAccess::chooseVector(int64_t bytes) {
+void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
   const Dimension *fast = nullptr;
   for (const Dimension &d : dimensions)
     if (d.block >= 0 && !d.gathered && getConstantIntValue(d.stride) == 1)
@@ -181,6 +157,10 @@ void BlockAccess::chooseVector(int64_t bytes) {
   int64_t n = l.registerCount();
   auto possible = [&](int64_t v) {
     if (n % v || v * bytes > 16)
+      return false;
+    // A tensor may be one of several in a row, where it begins at a multiple of
+    // its own bytes.
+    if (view.isPlain() && ShapedType::getNumElements(view.getShape()) % v)
       return false;
     for (const Dimension &d : dimensions)
       if (&d != fast) {

@@ -53,7 +53,7 @@ private:
   };
   int64_t constant(int64_t r, const Dimension &d) const;
   mlir::Value gatheredIndex(int64_t r, const Dimension &d);
-  void chooseVector(int64_t elementBytes);
+  void chooseVector(int64_t elementBytes, ViewType view);
   void prepareBounds();
 
   ThreadBuilder &t;
@@ -65,8 +65,6 @@ private:
   int64_t elementBytes;
 };
 
-/// The largest number that surely divides an index.
-int64_t divisorOf(mlir::Value index);
 /// Bytes of one element in memory (i1 takes one).
 int64_t bytesOf(mlir::Type element);
 

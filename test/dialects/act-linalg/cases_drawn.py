@@ -113,8 +113,19 @@ def linear(pick, d):
     in_out, nf4 = pick.random() < 0.4, pick.random() < 0.25
     if nf4:  # a row of the weight is whole blocks
         n, k = (64 * pick.choice([1, 2, 3]), k) if in_out else (n, 64 * pick.choice([1, 2, 3]))
+    if pick.random() < 0.25:
+        # Heads beside each other, as the output of unfused attention has them.
+        b, s, heads = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice([1, 2, 4, 8])
+        width = pick.choice([16, 32, 48, 64, 80, 96, 112, 128] if nf4 else SIZES)
+        if nf4 and not in_out:
+            heads = max(heads, 64 // (width & -width))
+        k = heads * width
+        x = g.input((b, heads, s, width), d, k**-0.5)
+        x = g.op(f"act.transpose {x.name} [0, 2, 1, 3] : {x.type} -> RESULT", x.numbers.swapaxes(1, 2), d)
+        x = g.op(f"act.reshape {x.name} : {x.type} -> RESULT", x.numbers.reshape(b, s, k), d)
+    else:
+        x = g.input((*rows, k), d, k**-0.5)
     shape = (k, n) if in_out else (n, k)
-    x = g.input((*rows, k), d, k**-0.5)
     if nf4:
         nested = pick.random() < 0.5
         data, w = cases_shape.nf4_bytes(shape, 64, nested)

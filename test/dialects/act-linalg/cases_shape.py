@@ -186,3 +186,14 @@ def nf4():
             want = wide(x) @ wide(w.astype(DTYPES[d]))
             yield Case(f"linear_nf4_in_out_{'x'.join(map(str, rows))}_{d}",
                        f"%r = act.linear %0, %1 in_out : ({', '.join(T)}) -> {t}", [x, data], T, [t], "%r", [want])
+    # Of heads beside each other, as unfused attention has them; blocks of 64 begin in the middle of some.
+    for heads, width, rows in [(4, 16, 1), (2, 32, 70), (2, 128, 40), (4, 80, 33), (2, 96, 5), (4, 112, 20)]:
+        data, w = nf4_bytes((72, heads * width), 64)
+        x = draw((1, heads, rows, width), "bf16")
+        T = [tensor(x.shape, "bf16"), f"tensor<72x{heads * width}x!act.nf4>"]
+        beside, t = tensor((1, rows, heads, width), "bf16"), tensor((1, rows, 72), "bf16")
+        row = tensor((1, rows, heads * width), "bf16")
+        want = wide(x.swapaxes(1, 2).reshape(1, rows, -1)) @ wide(w.astype(DTYPES["bf16"])).T
+        yield Case(f"linear_nf4_heads_{heads}x{width}", f"%h = act.transpose %0 [0, 2, 1, 3] : {T[0]} -> {beside}\n"
+                   f"%x = act.reshape %h : {beside} -> {row}\n%r = act.linear %x, %1 : ({row}, {T[1]}) -> {t}",
+                   [x, data], T, [t], "%r", [want])

@@ -67,11 +67,11 @@ class Region:
     def number(self, value):
         return self.emit(f"arith.constant {value:e} : FLOAT")
 
-    def score(self, depth):
+    def score(self, depth, outermost=True):
         """An expression that depends on the score, smooth and of moderate size."""
         if depth == 0:
             return "%s", lambda m, s, *at: s
-        x, f = self.score(depth - 1)
+        x, f = self.score(depth - 1, False)
         kind = self.pick.choice(["affine", "place", "tanh", "head", "square", "choose", "sqrt"])
         a, c = (round(self.pick.uniform(-1.2, 1.2), 2) for _ in range(2))
         if kind == "affine":
@@ -110,12 +110,13 @@ class Region:
             n = self.emit(f"arith.mulf {n}, {self.number(c)} : FLOAT")
             return (self.emit(f"arith.subf {x}, {n} : FLOAT"),
                     lambda m, s, b, h, i, j: f(m, s, b, h, i, j) - c * (h + b))
-        # What every third key is asked differently; sometimes it is hidden.
+        # What every third key is asked differently; sometimes it is hidden, when
+        # nothing more is done: infinity times a negative number is no score.
         three = self.emit("arith.constant 3 : index")
         zero = self.emit("arith.constant 0 : index")
         n = self.emit(f"arith.remui %j, {three} : index")
         p = self.emit(f"arith.cmpi eq, {n}, {zero} : index")
-        if self.pick.random() < 0.3:
+        if self.pick.random() < 0.3 and outermost:
             other = self.emit("arith.constant 0xNINF : FLOAT")
             value = lambda m, y: float("-inf")
         else:

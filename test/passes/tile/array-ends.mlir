@@ -3,6 +3,7 @@
 // RUN: FileCheck %s --check-prefix=THREE < %t/three.ptx
 // RUN: FileCheck %s --check-prefix=FOUR < %t/four.ptx
 // RUN: FileCheck %s --check-prefix=POINTER < %t/pointer.ptx
+// RUN: FileCheck %s --check-prefix=INSIDE < %t/inside.ptx
 
 // LLVM makes one access of what lies side by side, and reads a number more if
 // that fills an aligned chunk; not where the chunk goes on behind the array.
@@ -29,6 +30,16 @@ gpu.module @kernels {
     %x = tile.view %p sizes [3] strides [1] : !tile.ptr<f32> -> !tile.view<3xf32>
     %a = tile.load %x[%c0 : 3] : !tile.view<3xf32>
     tile.store %a, %y[%c0 : 3] : !tile.view<3xf32>
+    gpu.return
+  }
+  // Four numbers beside each other that are all inside, of an array which may be
+  // the second of several: it begins at 4 * 93 bytes.
+  // INSIDE-NOT: ld.global.v
+  // INSIDE: ld.global.b32
+  gpu.func @inside(%x: !tile.view<93xf32>, %y: !tile.view<64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 64] : !tile.view<93xf32>
+    tile.store %a, %y[%c0 : 64] : !tile.view<64xf32>
     gpu.return
   }
 }
