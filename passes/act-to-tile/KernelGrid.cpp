@@ -63,11 +63,12 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
                     seen, visit);
     return;
   }
-  // Of several dimensions that are one, the innermost stands for it.
+  // Of several dimensions that are one, the innermost that is longer than one
+  // stands for it. A single row is a row.
   Dims moved;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      int d = -1;
+      int d = dims[group.back()];
       for (int64_t i : group)
         if (expand.getResultType().getDimSize(i) > 1)
           d = dims[i];
@@ -84,8 +85,8 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
     for (int64_t i : group)
       if (collapse.getSrcType().getDimSize(i) > 1)
         wide.push_back(i);
-    if (wide.size() == 1)
-      moved[wide[0]] = d;
+    if (wide.size() <= 1)
+      moved[wide.empty() ? group.back() : wide[0]] = d;
   }
   visitBehind(collapse.getSrc(), moved, seen, visit);
 }
