@@ -363,7 +363,7 @@ def run_blocks(cases, make_kernels, seeds, threads):
         return None, messages, time.monotonic() - started
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         for case, (refusal, messages, seconds) in zip(cases, pool.map(check, cases)):
-            if refusal and ragged(case) and "no multiple of" in refusal:
+            if refusal and ragged(case) and "no whole rows" in refusal:
                 no_blocks += 1
             elif refusal:
                 refused += 1
