@@ -70,6 +70,12 @@ class Act:
         self.call("act-opt", model, *flags, "-o", out)
         return out
 
+    def emit(self, module):
+        """As an artifact, which is compiled once for several runs."""
+        out = module.with_suffix(".act")
+        self.call("act-opt", module, f"--emit={out}", "-o", "/dev/null")
+        return out
+
     def save(self, name, array):
         path = self.work / f"{name}.npy"
         np.save(path, np.asarray(array, np.int32))

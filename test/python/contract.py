@@ -29,15 +29,15 @@ def check_policies(build, kind):
     for fused in ([], ["--fuse-attention"]):
         first = None
         for policy in POLICIES:
-            module = act.optimize(forward, *fused, f"--remat={policy}")
+            module = act.emit(act.optimize(forward, *fused, f"--remat={policy}"))
             for threads in (1, 2):
-                got = act.train(module, tokens, labels, "--threads", threads, "--seed", 3,
+                got = act.train(module, tokens, labels, "--allow-native", "--threads", threads, "--seed", 3,
                                 optimizer="adamw", lr=1e-2, init=weights)
                 first = first or got
                 title = f"{kind} {' '.join(fused)} --remat={policy}, {threads} threads"
                 good &= equal_bits(title, first, got)
         # Dropout is on, or the above would show less than it says.
-        other = act.train(module, tokens, labels, "--seed", 4, optimizer="adamw", lr=1e-2,
+        other = act.train(module, tokens, labels, "--allow-native", "--seed", 4, optimizer="adamw", lr=1e-2,
                           init=weights)
         if other.log == first.log:
             print(f"{kind}: another seed gives the same losses")
@@ -47,7 +47,7 @@ def check_policies(build, kind):
 
 def check_resume(build, kind):
     act, cfg, weights, (tokens, labels) = setup(build, kind, f"resume-{kind}")
-    module = act.optimize(act.import_model(cfg), "--remat=selective")
+    module = act.emit(act.optimize(act.import_model(cfg), "--remat=selective"))
     whole, part, log = (act.work / n for n in ("whole.safetensors", "part.safetensors", "log"))
     data = ["--tokens", act.save("tokens", tokens), "--labels", act.save("labels", labels),
             "--optimizer", "adamw", "--lr", "1e-2"]
@@ -55,7 +55,7 @@ def check_resume(build, kind):
 
     def train(steps, *options):
         log.unlink(missing_ok=True)
-        act.call("act-run", "train", module, *data, "--steps", steps, "--log", log, *options)
+        act.call("act-run", "train", module, "--allow-native", *data, "--steps", steps, "--log", log, *options)
         return log.read_bytes().splitlines()
 
     uninterrupted = train(5, *start, "--save", whole)
