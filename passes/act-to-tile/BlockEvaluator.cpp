@@ -25,6 +25,14 @@ Value act::tile::argumentBehind(Value tensor) {
   return tensor;
 }
 
+SmallVector<int> act::tile::axesOf(const Place &place) {
+  SmallVector<int> list;
+  for (const Coordinate &c : place)
+    if (c.axis >= 0)
+      list.push_back(c.axis);
+  return list;
+}
+
 int BlockEvaluator::addAxis(Value base, int64_t extent) {
   axes.push_back({base, extent});
   return axes.size() - 1;
@@ -145,11 +153,8 @@ Value BlockEvaluator::numbers(const Coordinate &c) {
 Value BlockEvaluator::spread(BlockValue block, ArrayRef<int> onto) {
   if (onto.empty())
     return block.value;
-  SmallVector<int64_t> shape;
-  for (int a : onto)
-    shape.push_back(axes[a].extent);
   Type element = registerElement(block.value.getType());
-  auto type = RankedTensorType::get(shape, element);
+  auto type = RankedTensorType::get(extentsOf(onto), element);
   Value v = block.value;
   if (block.axes.empty())
     return tensor::SplatOp::create(b, loc, type, v);
@@ -171,19 +176,20 @@ Value BlockEvaluator::spread(BlockValue block, ArrayRef<int> onto) {
   return v.getType() == type ? v : Value(BroadcastOp::create(b, loc, type, v));
 }
 
+SmallVector<int64_t> BlockEvaluator::extentsOf(ArrayRef<int> some) const {
+  return llvm::map_to_vector(some, [&](int a) { return axes[a].extent; });
+}
+
+Value BlockEvaluator::reshaped(Value v, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
+  return type == v.getType() ? v : Value(ReshapeOp::create(b, loc, type, v));
+}
+
 /// `v`, of whose dimensions these are the axes, with these ones.
 Value BlockEvaluator::turned(Value v, SmallVector<int> have,
                              ArrayRef<int> wanted) {
   auto count = [&](ArrayRef<int> some) {
-    int64_t n = 1;
-    for (int a : some)
-      n *= axes[a].extent;
-    return n;
-  };
-  auto reshaped = [&](ArrayRef<int64_t> shape) {
-    auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
-    if (type != v.getType())
-      v = ReshapeOp::create(b, loc, type, v);
+    return ShapedType::getNumElements(extentsOf(some));
   };
   for (size_t d = 0; d < wanted.size(); ++d) {
     auto *first = have.begin() + d, *at = llvm::find(have, wanted[d]);
@@ -195,15 +201,10 @@ Value BlockEvaluator::turned(Value v, SmallVector<int> have,
     SmallVector<int64_t> shape{count(between), count(rest)};
     if (!lead.empty())
       shape.insert(shape.begin(), count(lead));
-    reshaped(shape);
-    v = TransOp::create(b, loc, v);
+    v = TransOp::create(b, loc, reshaped(v, shape));
     std::rotate(first, at, have.end());
   }
-  SmallVector<int64_t> shape;
-  for (int a : wanted)
-    shape.push_back(axes[a].extent);
-  reshaped(shape);
-  return v;
+  return reshaped(v, extentsOf(wanted));
 }
 
 /// The block of `load`, of whose dimensions these are the axes, with these
@@ -359,10 +360,7 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
       return load(RankedTensorType::get(shape, type.getElementType()), pointer,
                   moved, aligned ? ArrayRef<int64_t>() : strides);
     }
-    auto moved = collapsed(place, expand.getReassociationIndices(),
-                           expand.getResultType().getShape());
-    return succeeded(moved) ? evaluate(expand.getSrc(), *moved)
-                            : expandedBlock(expand, place);
+    return expandedBlock(expand, place);
   }
   return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
 }

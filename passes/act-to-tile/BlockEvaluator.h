@@ -60,6 +60,7 @@ struct Coordinate {
   }
 };
 using Place = llvm::SmallVector<Coordinate>;
+llvm::SmallVector<int> axesOf(const Place &place);
 
 /// A block's dimensions are axes, in this order; without axes it is a scalar.
 struct BlockValue {
@@ -89,7 +90,8 @@ public:
 
   mlir::FailureOr<BlockValue> evaluate(mlir::Value tensor, const Place &place);
   /// A place in a tensor of `shape` as one in that whose dimensions are these
-  /// groups of its dimensions; only the last of a group may have an axis.
+  /// groups of its dimensions. Several axes of a group, of which all but the
+  /// first are whole, are one new axis.
   mlir::FailureOr<Place>
   collapsed(const Place &place,
             llvm::ArrayRef<mlir::ReassociationIndices> groups,
@@ -129,6 +131,8 @@ private:
   Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
                   const Place &place, llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
+  llvm::SmallVector<int64_t> extentsOf(llvm::ArrayRef<int> some) const;
+  mlir::Value reshaped(mlir::Value v, llvm::ArrayRef<int64_t> shape);
   mlir::Value turned(mlir::Value v, llvm::SmallVector<int> have,
                      llvm::ArrayRef<int> wanted);
   mlir::Value loadedInOrder(LoadOp load, llvm::ArrayRef<int> have,

@@ -61,10 +61,9 @@ FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
 FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
                                                      const Place &place) {
   Place moved;
-  SmallVector<int> inner, onto; // axes of the source's block, of the result's
+  // Axes of the source's block, of the result's.
+  SmallVector<int> inner, onto = axesOf(place);
   for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
-    if (c.axis >= 0)
-      onto.push_back(c.axis);
     if (c.axis < 0 || group.size() == 1) {
       if (group.size() > 1)
         return op.emitOpError("collapses numbers beside a block");
@@ -89,55 +88,22 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
     return failure();
   if (inner.empty()) // a number
     return BlockValue{spread(*block, onto), onto};
-  Value v = spread(*block, inner);
-  SmallVector<int64_t> shape;
-  for (int a : onto)
-    shape.push_back(axes[a].extent);
-  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
-  return BlockValue{ReshapeOp::create(b, loc, type, v), onto};
+  return BlockValue{reshaped(spread(*block, inner), extentsOf(onto)), onto};
 }
 
-/// A block along several dimensions that are one: as a block along that, where
-/// it has whole ones of all but the first.
+/// A block along several dimensions that are one: as a block along that.
 FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
                                                     const Place &place) {
-  Place moved;
-  SmallVector<int> whole, onto; // axes of the source's block, of the result's
-  for (const ReassociationIndices &group : op.getReassociationIndices()) {
-    Coordinate &to = moved.emplace_back();
-    SmallVector<int> own;
-    Value base;
-    int64_t inner = 1, extent = 1;
-    for (int64_t d : llvm::reverse(group)) {
-      const Coordinate &c = place[d];
-      if (c.axis >= 0) {
-        if (inner != extent)
-          return op.emitOpError("expands what is computed along an axis, of "
-                                "which a block has no whole rows");
-        own.push_back(c.axis);
-        base = sum(base, scaled<arith::MulIOp>(axes[c.axis].base, inner));
-        extent *= axes[c.axis].extent;
-      }
-      if (c.scalar)
-        to.scalar = sum(to.scalar, scaled<arith::MulIOp>(c.scalar, inner));
-      to.constant += c.constant * inner;
-      inner *= op.getResultType().getDimSize(d);
-    }
-    if (own.empty())
-      continue;
-    to.axis = own.size() == 1 ? own.front() : addAxis(base, extent);
-    whole.push_back(to.axis);
-    onto.append(own.rbegin(), own.rend());
-  }
-  auto block = evaluate(op.getSrc(), moved);
-  if (failed(block))
-    return failure();
-  SmallVector<int64_t> shape;
-  for (int a : onto)
-    shape.push_back(axes[a].extent);
-  Value v = spread(*block, whole);
-  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(v.getType()));
-  return BlockValue{ReshapeOp::create(b, loc, type, v), onto};
+  auto moved = collapsed(place, op.getReassociationIndices(),
+                         op.getResultType().getShape());
+  if (failed(moved))
+    return op.emitOpError("expands what is computed along an axis, of which a "
+                          "block has no whole rows");
+  auto block = evaluate(op.getSrc(), *moved);
+  SmallVector<int> whole = axesOf(*moved), onto = axesOf(place);
+  if (failed(block) || whole == onto)
+    return block;
+  return BlockValue{reshaped(spread(*block, whole), extentsOf(onto)), onto};
 }
 
 /// The slice where the place is in it, else what it was inserted into.
@@ -206,22 +172,26 @@ BlockEvaluator::collapsed(const Place &place,
                           ArrayRef<int64_t> shape) {
   Place moved;
   for (const ReassociationIndices &group : groups) {
-    Coordinate whole;
-    int64_t inner = 1;
+    Coordinate &whole = moved.emplace_back();
+    Value base;
+    int64_t inner = 1, extent = 1;
+    auto counted = [&](Value v) {
+      return inner == 1 ? v : scaled<arith::MulIOp>(v, inner);
+    };
     for (int64_t d : llvm::reverse(group)) {
       const Coordinate &c = place[d];
-      if (c.axis >= 0 && (inner != 1 || whole.axis >= 0))
-        return failure();
-      if (c.axis >= 0)
-        whole.axis = c.axis;
+      if (c.axis >= 0) {
+        if (inner != extent)
+          return failure();
+        base = sum(base, counted(axes[c.axis].base));
+        extent *= axes[c.axis].extent;
+        whole.axis = whole.axis < 0 ? c.axis : addAxis(base, extent);
+      }
       if (c.scalar)
-        whole.scalar =
-            sum(whole.scalar,
-                inner == 1 ? c.scalar : scaled<arith::MulIOp>(c.scalar, inner));
+        whole.scalar = sum(whole.scalar, counted(c.scalar));
       whole.constant += c.constant * inner;
       inner *= shape[d];
     }
-    moved.push_back(whole);
   }
   return moved;
 }

@@ -36,7 +36,7 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   if (type.getRank() < int64_t(rank))
     if (auto groups = getReassociationIndicesForReshape(root, type))
       if (auto at = blocks.collapsed(place, *groups, root.getShape());
-          succeeded(at)) {
+          succeeded(at) && axesOf(*at) == axesOf(place)) {
         out.at = *at;
         out.type =
             RankedTensorType::get(root.getShape(), type.getElementType());

@@ -102,22 +102,17 @@ struct LowerToThreads
 /// beside each other, with bytes that nobody asked for as long as these are in
 /// the same aligned chunk. With this they are in the same array, too.
 int64_t alignmentOf(BlockArgument argument) {
-  auto bytes = [](ViewType view) {
-    return view.isPlain() ? ShapedType::getNumElements(view.getShape()) *
-                                bytesOf(view.getElementType())
-                          : 0;
-  };
   auto view = dyn_cast<ViewType>(argument.getType());
   int64_t element =
       bytesOf(view ? view.getElementType()
                    : cast<PtrType>(argument.getType()).getElementType());
   SmallVector<int64_t> sizes;
   if (view)
-    sizes.push_back(bytes(view));
+    sizes.push_back(plainBytes(view));
   else
     for (Operation *user : argument.getUsers()) {
       auto made = dyn_cast<ViewOp>(user);
-      sizes.push_back(made ? bytes(made.getType()) : 0);
+      sizes.push_back(made ? plainBytes(made.getType()) : 0);
     }
   int64_t all = 16;
   for (int64_t size : sizes)

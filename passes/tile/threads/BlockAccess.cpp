@@ -11,6 +11,12 @@ int64_t act::tile::bytesOf(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
+int64_t act::tile::plainBytes(ViewType view) {
+  return view.isPlain() ? ShapedType::getNumElements(view.getShape()) *
+                              bytesOf(view.getElementType())
+                        : 0;
+}
+
 ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
   if (auto turned = view.getDefiningOp<TransposedViewOp>()) {
     ViewParts from = viewParts(turned.getView(), t), parts;
@@ -158,9 +164,7 @@ void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
   auto possible = [&](int64_t v) {
     if (n % v || v * bytes > 16)
       return false;
-    // A tensor may be one of several in a row, where it begins at a multiple of
-    // its own bytes.
-    if (view.isPlain() && ShapedType::getNumElements(view.getShape()) % v)
+    if (plainBytes(view) % (v * bytes))
       return false;
     for (const Dimension &d : dimensions)
       if (&d != fast) {

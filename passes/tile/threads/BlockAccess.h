@@ -67,6 +67,9 @@ private:
 
 /// Bytes of one element in memory (i1 takes one).
 int64_t bytesOf(mlir::Type element);
+/// Bytes of a tensor without strides, of which its address is a multiple as far
+/// as these are powers of two: it may be one of several in a row. Else 0.
+int64_t plainBytes(ViewType view);
 
 } // namespace act::tile
 #endif

@@ -50,7 +50,7 @@ class Region:
     what has numpy's operators (`m` is numpy or torch)."""
 
     def __init__(self, pick):
-        self.pick, self.lines, self.count = pick, [], 0
+        self.pick, self.lines, self.count, self.hides = pick, [], 0, False
         text, self.function = self.score(pick.randrange(1, 5))
         self.lines.append(f"%r = arith.addf {text}, {self.number(0)} : FLOAT")
 
@@ -67,13 +67,15 @@ class Region:
     def number(self, value):
         return self.emit(f"arith.constant {value:e} : FLOAT")
 
-    def score(self, depth, outermost=True):
+    def score(self, depth):
         """An expression that depends on the score, smooth and of moderate size."""
         if depth == 0:
             return "%s", lambda m, s, *at: s
-        x, f = self.score(depth - 1, False)
+        x, f = self.score(depth - 1)
         kind = self.pick.choice(["affine", "place", "tanh", "head", "square", "choose", "sqrt"])
         a, c = (round(self.pick.uniform(-1.2, 1.2), 2) for _ in range(2))
+        if self.hides:  # what is hidden stays hidden: minus infinity, and nothing that is no number
+            kind, a = {"square": "place", "sqrt": "place"}.get(kind, kind), abs(a) or 1.0
         if kind == "affine":
             y = self.emit(f"arith.mulf {x}, {self.number(a)} : FLOAT")
             return (self.emit(f"arith.addf {y}, {self.number(c)} : FLOAT"),
@@ -110,13 +112,13 @@ class Region:
             n = self.emit(f"arith.mulf {n}, {self.number(c)} : FLOAT")
             return (self.emit(f"arith.subf {x}, {n} : FLOAT"),
                     lambda m, s, b, h, i, j: f(m, s, b, h, i, j) - c * (h + b))
-        # What every third key is asked differently; sometimes it is hidden, when
-        # nothing more is done: infinity times a negative number is no score.
+        # What every third key is asked differently; sometimes it is hidden.
         three = self.emit("arith.constant 3 : index")
         zero = self.emit("arith.constant 0 : index")
         n = self.emit(f"arith.remui %j, {three} : index")
         p = self.emit(f"arith.cmpi eq, {n}, {zero} : index")
-        if self.pick.random() < 0.3 and outermost:
+        if self.pick.random() < 0.3:
+            self.hides = True
             other = self.emit("arith.constant 0xNINF : FLOAT")
             value = lambda m, y: float("-inf")
         else:
