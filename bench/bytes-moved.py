@@ -6,7 +6,7 @@ it, each output written once) and the least possible (each input of a group read
 
     build/venv/bin/python bench/bytes-moved.py [MODEL.json] [--batch N] [--seq N] [--dtype bf16] [--remat P]
                                                [--build FOLDER] [--target sm_80] [--layer N]
-                                               [--over R]
+                                               [--over R] [--apart]
 
 Each kernel runs in the simulator on arrays of zeros, which counts the pieces of 32
 bytes that its loads and stores move (what several warps read, each time). Launches are
@@ -85,8 +85,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, help="default: what is on the PATH, or build/")
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--over", type=float)
+    parser.add_argument("--apart", action="store_true", help="a launch is one kernel, and none of several")
     o = parser.parse_args()
     found = shutil.which("act-opt")
+    apart = "join-launches=false" if o.apart else ""
     tools = o.build / "bin" if o.build else pathlib.Path(found).parent if found else ROOT / "build/bin"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -97,9 +99,10 @@ def main():
         run(tools / "act-import", model, "--batch", o.batch, "--seq", o.seq, "--dtype", o.dtype, "-o",
             folder / "forward.mlir")
         run(tools / "act-opt", folder / "forward.mlir", "--fuse-attention", f"--remat={o.remat}",
-            f"--memory-report=format=json file={folder / 'report.json'}", "-o", folder / "step.mlir")
-        run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx={folder / 'ptx'}",
-            f"--emit={folder / 'step.act'}", "-o", "/dev/null")
+            f"--memory-report=format=json file={folder / 'report.json'}" + (f" target={o.target}" if not o.apart else ""),
+            "-o", folder / "step.mlir")
+        run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx=dir={folder / 'ptx'} {apart}",
+            f"--emit=file={folder / 'step.act'} {apart}", "-o", "/dev/null")
         run("flatc", "--json", "--raw-binary", "--strict-json", "-o", folder, ROOT / "lib/Artifact/Step.fbs", "--",
             folder / "step.act")
         step = json.loads((folder / "step.json").read_text())

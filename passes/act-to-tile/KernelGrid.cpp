@@ -2,6 +2,7 @@
 #include "passes/act-to-tile/KernelGrid.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/FoldTransposes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -451,6 +452,18 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   if (last > 0 && sums != RowSums::Beside)
     addRows(grid, sums);
   return grid;
+}
+
+FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
+  OwningOpRef<func::FuncOp> copy = function.clone();
+  if (failed(foldTransposes(*copy)))
+    return failure();
+  SmallVector<Value> results(
+      copy->getBody().front().getTerminator()->getOperands());
+  KernelKind kind;
+  kind.warps = planGrid(results).warps;
+  copy->walk([&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
+  return kind;
 }
 
 FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,

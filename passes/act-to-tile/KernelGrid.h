@@ -9,6 +9,7 @@
 // has, for each of its dimensions, the one of the first that counts the same.
 #ifndef ACT_PASSES_ACTTOTILE_KERNELGRID_H
 #define ACT_PASSES_ACTTOTILE_KERNELGRID_H
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
@@ -33,8 +34,8 @@ mlir::Value unshaped(mlir::Value v);
 
 /// The extent of a block that has whole rows of `width` numbers: a few more, if
 /// the threads can share these. They share dimensions by powers of two; of 1000
-/// numbers a thread has 8, beside each other, in all rows or none, and with 1024
-/// there are 128 such threads. What is outside of a tensor is not loaded.
+/// numbers a thread has 8, beside each other, in all rows or none, and with
+/// 1024 there are 128 such threads. What is outside of a tensor is not loaded.
 int64_t rowExtent(int64_t width);
 
 /// The last tightness: of an option of --convert-linalg-to-tile.
@@ -42,6 +43,12 @@ constexpr int64_t tightest = 6;
 /// `summed`: results that programs add to, which have no part in the grid.
 KernelGrid planGrid(mlir::ValueRange results, mlir::ValueRange summed = {},
                     int64_t tightness = 0);
+
+/// What a kernel of `function` is like, before there is one.
+struct KernelKind {
+  int64_t warps = 0, products = 0; // that it has sums of
+};
+mlir::FailureOr<KernelKind> kindOf(mlir::func::FuncOp function);
 
 /// For each dimension of `v`, the dimension of the grid's root that counts the
 /// same, or -1: one that each program has whole.

@@ -34,6 +34,7 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.cacheDir = cacheDir;
     o.kernelsFile = kernels;
     o.f32Products = f32Products;
+    o.joinLaunches = joinLaunches;
     if (o.target.empty() && !f32Products.empty()) {
       getOperation().emitError(
           "f32-products is about a GPU's tensor cores: expected a target, "

@@ -57,6 +57,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     options.target = target;
     options.cacheDir = cacheDir;
     options.f32Products = f32Products;
+    options.joinLaunches = joinLaunches;
     return compileKernelsOf(*copy, options);
   }
 

@@ -4,16 +4,19 @@
 #include "act/Report/MemoryReport.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
+#include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act/Complete.h"
 #include "passes/act/DeriveInference.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/MemoryModel.h"
 #include "passes/emit/GpuKernels.h"
 #include "passes/emit/InputRange.h"
+#include "passes/emit/JoinLaunches.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/PtxText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 #include <optional>
 #include <set>
@@ -67,8 +70,7 @@ public:
 
   FailureOr<artifact::Step> run();
   FailureOr<std::vector<tile::CompiledKernel>> runKernels();
-  LogicalResult addBlockBytes(const Program &program,
-                              report::MemoryReport &report);
+  LogicalResult addTarget(const Program &program, report::MemoryReport &report);
 
 private:
   LogicalResult functions();
@@ -81,6 +83,14 @@ private:
   struct Flat {
     std::string as;
     Program program;
+  };
+  /// The same with its places in memory.
+  struct Placed {
+    const Program *program;
+    ArenaPlan plan;
+    artifact::Function function; // kernels are numbers of `groupKernels`
+    std::vector<int> layers;     // of its launches
+    std::vector<std::vector<uint32_t>> launches; // that are one
   };
   /// A group under one choice of in-place operands, as functions in `kernels`.
   struct Lowered {
@@ -95,9 +105,13 @@ private:
                            const Program &program) const {
     return lowered[loweredAt.at(choiceOf(launch, program))];
   }
-  void countBlocks(const Program &program, report::MemoryReport &report) const;
   void share();
-  LogicalResult describe(const Flat &function);
+  LogicalResult placeFunction(const std::string &as, const Program &program);
+  void join();
+  uint32_t launchKernel(const Placed &f, const std::vector<uint32_t> &launches);
+  int64_t kindOf(const Placed &f, uint32_t launch);
+  void countLaunches(const Placed &f, report::MemoryReport &report) const;
+  LogicalResult describe(const Placed &f, report::MemoryReport &report);
   artifact::Operand place(const Place &place, const ArenaPlan &plan,
                           const Program &program);
   artifact::Operand persistent(const KernelOperand &operand,
@@ -108,8 +122,16 @@ private:
   EmitOptions options;
   OwningOpRef<ModuleOp> kernels;
   artifact::Step step;
-  std::vector<GroupKernel> groupKernels; // as step.kernels
+  std::vector<GroupKernel> groupKernels;
+  std::vector<Placed> placed; // as step.functions
+  // Of a GPU: what launches do, by their parts and by number; the same number
+  // in step.kernels.
+  using Parts = std::vector<std::pair<uint32_t, int64_t>>;
+  std::map<Parts, uint32_t> launchKernelAt;
+  std::vector<LaunchKernel> launchKernels;
   std::vector<tile::CompiledKernel> gpuKernels;
+  std::set<Parts> apart; // that cannot be one kernel
+  std::map<uint32_t, int64_t> kinds;
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
@@ -121,9 +143,14 @@ private:
 
 void Emitter::parameters() {
   llvm::StringMap<Operation *> update;
+  llvm::StringSet<> trained;
   module.walk([&](Operation *op) {
+    if (!isa<AdamWOp, SgdOp, AccumulateOp, ZeroGradOp, GradSquareSumOp>(op))
+      return;
+    StringRef name = op->getAttrOfType<FlatSymbolRefAttr>("name").getValue();
+    trained.insert(name);
     if (isa<AdamWOp, SgdOp>(op))
-      update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
+      update[name] = op;
   });
   auto addState = [&](uint32_t p, artifact::Role role, StringRef suffix,
                       RankedTensorType type) {
@@ -148,14 +175,16 @@ void Emitter::parameters() {
       uint32_t index = step.parameters.size();
       parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
       step.parameters.push_back(p);
-      Operation *updated = update.lookup(op.getSymName());
-      if (options.mode != "train" || !updated)
+      if (options.mode == "infer" || !trained.contains(op.getSymName()))
         continue;
       Type grad = type.getElementType();
       if (auto wide = op->getAttrOfType<TypeAttr>("act.gradient_type"))
         grad = wide.getValue();
       addState(index, artifact::Role::Gradient, "grad",
                withElement(type, grad));
+      Operation *updated = update.lookup(op.getSymName());
+      if (!updated)
+        continue;
       auto wide = withElement(type, computeType(type.getElementType()));
       if (updated->hasAttr("master"))
         addState(index, artifact::Role::Master, "master", wide);
@@ -231,7 +260,8 @@ void Emitter::share() {
     for (char c : k.group.getName())
       symbol += llvm::isAlnum(c) ? c : '_';
     k.function.setName(symbol);
-    step.kernels.push_back({symbol, 1, 0});
+    if (options.target.empty())
+      step.kernels.push_back({symbol, 1, 0});
   }
 }
 
@@ -302,56 +332,57 @@ artifact::Operand Emitter::persistent(const KernelOperand &k,
   return o;
 }
 
-LogicalResult Emitter::describe(const Flat &flat) {
-  const auto &[as, program] = flat;
+LogicalResult Emitter::placeFunction(const std::string &as,
+                                     const Program &program) {
   auto plan = planArena(program, module.getLoc());
   if (failed(plan))
     return failure();
-  artifact::Function f;
+  Placed placedHere{&program, std::move(*plan), {}, {}, {}};
+  artifact::Function &f = placedHere.function;
+  const ArenaPlan &at = placedHere.plan;
   f.name = as;
   for (const FlatPort &p : program.inputs)
     f.inputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
   for (const FlatPort &p : program.outputs)
     f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
-  f.arenaBytes = plan->arenaBytes;
-  f.hostArenaBytes = plan->hostArenaBytes;
+  f.arenaBytes = at.arenaBytes;
+  f.hostArenaBytes = at.hostArenaBytes;
   // A group may be several launches: where its own begin and end.
   std::vector<uint32_t> begin, end;
   for (const FlatLaunch &launch : program.launches) {
+    begin.push_back(f.launches.size());
     if (launch.copy != Copy::None) {
       artifact::Launch out;
       out.kernel = artifact::copyKernel;
       out.name = launch.name;
-      out.args = {place(launch.inputs[0], *plan, program),
-                  place(launch.results[0], *plan, program)};
+      out.args = {place(launch.inputs[0], at, program),
+                  place(launch.results[0], at, program)};
       out.args[1].written = true;
-      begin.push_back(f.launches.size());
-      end.push_back(f.launches.size());
       f.launches.push_back(std::move(out));
-      continue;
-    }
-    const Lowered &group = loweredOf(launch, program);
-    begin.push_back(f.launches.size());
-    for (auto [kernel, part] : llvm::zip_equal(group.kernel, group.parts)) {
-      artifact::Launch out;
-      out.kernel = kernel;
-      out.name = launch.name;
-      for (const KernelOperand &k : part.operands) {
-        artifact::Operand o;
-        if (k.kind == KernelOperand::Input)
-          o = place(launch.inputs[k.index], *plan, program);
-        else if (k.kind == KernelOperand::Result)
-          o = place(launch.results[k.index], *plan, program);
-        else if (k.kind == KernelOperand::Workspace)
-          o = place(launch.workspaces[k.index], *plan, program);
-        else
-          o = persistent(k, program.parameters[launch.effects[k.index]]);
-        o.written = k.written;
-        out.args.push_back(o);
+    } else {
+      const Lowered &group = loweredOf(launch, program);
+      for (auto [kernel, part] : llvm::zip_equal(group.kernel, group.parts)) {
+        artifact::Launch out;
+        out.kernel = kernel;
+        out.name = launch.name;
+        for (const KernelOperand &k : part.operands) {
+          artifact::Operand o;
+          if (k.kind == KernelOperand::Input)
+            o = place(launch.inputs[k.index], at, program);
+          else if (k.kind == KernelOperand::Result)
+            o = place(launch.results[k.index], at, program);
+          else if (k.kind == KernelOperand::Workspace)
+            o = place(launch.workspaces[k.index], at, program);
+          else
+            o = persistent(k, program.parameters[launch.effects[k.index]]);
+          o.written = k.written;
+          out.args.push_back(o);
+        }
+        f.launches.push_back(std::move(out));
       }
-      f.launches.push_back(std::move(out));
     }
     end.push_back(f.launches.size() - 1);
+    placedHere.layers.resize(f.launches.size(), launch.layer);
   }
   for (auto [i, b] : llvm::enumerate(program.buffers)) {
     if (b.parent || b.reuses || b.bytes == 0)
@@ -359,25 +390,123 @@ LogicalResult Emitter::describe(const Flat &flat) {
     f.plan.push_back(
         {(b.layer >= 0 ? "layer." + std::to_string(b.layer) + "/" : "") +
              b.name,
-         uint64_t(plan->offsets[i]), uint64_t(b.bytes), begin[b.first],
+         uint64_t(at.offsets[i]), uint64_t(b.bytes), begin[b.first],
          end[b.last], b.onHost});
   }
-  if (as == "step" || as == "forward") {
-    auto report = describeMemory(module, program, *plan);
-    if (failed(report))
-      return failure();
-    if (!gpuKernels.empty())
-      countBlocks(program, *report);
-    report->timeline.clear(); // the launch list says it
-    report->buffers.clear();
-    report->peakAt.alive.clear();
-    described = std::move(*report);
-    for (const artifact::Launch &launch : f.launches)
-      if (launch.kernel != artifact::copyKernel)
-        describedKernels.insert(launch.kernel);
-  }
-  step.functions.push_back(std::move(f));
+  placed.push_back(std::move(placedHere));
   return success();
+}
+
+LogicalResult Emitter::describe(const Placed &f, report::MemoryReport &report) {
+  auto made = describeMemory(module, *f.program, f.plan);
+  if (failed(made))
+    return failure();
+  report = std::move(*made);
+  if (!options.target.empty())
+    countLaunches(f, report);
+  report.timeline.clear(); // the launch list says it
+  report.buffers.clear();
+  report.peakAt.alive.clear();
+  for (const artifact::Launch &launch : f.function.launches)
+    if (launch.kernel != artifact::copyKernel)
+      describedKernels.insert(launch.kernel);
+  return success();
+}
+
+/// Launches of one kind may be one: of kernels with as many warps in a program,
+/// which have a sum of products or none, for one layer; -1: of no kind. What
+/// waits for its turn has programs that count themselves.
+int64_t Emitter::kindOf(const Placed &f, uint32_t launch) {
+  uint32_t kernel = f.function.launches[launch].kernel;
+  if (!options.joinLaunches || kernel == artifact::copyKernel)
+    return -1;
+  auto [it, fresh] = kinds.insert({kernel, -1});
+  func::FuncOp function = groupKernels[kernel].function;
+  bool takesTurns = llvm::any_of(
+      llvm::seq<unsigned>(0, function.getNumArguments()), [&](unsigned i) {
+        return function.getArgAttr(i, "act.ticket") != nullptr;
+      });
+  if (fresh && !takesTurns)
+    if (auto kind = tile::kindOf(function);
+        succeeded(kind) && kind->products <= 1)
+      it->second = kind->warps * 2 + kind->products;
+  if (it->second < 0)
+    return -1;
+  return it->second + (int64_t(f.layers[launch]) + 1) * 64;
+}
+
+/// The number of the kernel that does all of `launches`, which are put in the
+/// order of its arguments.
+uint32_t Emitter::launchKernel(const Placed &f,
+                               const std::vector<uint32_t> &launches) {
+  Parts parts;
+  for (uint32_t i : launches) {
+    uint32_t kernel = f.function.launches[i].kernel;
+    if (parts.empty() || parts.back().first != kernel)
+      parts.push_back({kernel, 0});
+    ++parts.back().second;
+  }
+  auto [it, fresh] =
+      launchKernelAt.insert({parts, uint32_t(launchKernels.size())});
+  if (!fresh)
+    return it->second;
+  LaunchKernel k;
+  for (auto [kernel, times] : parts)
+    k.parts.push_back({&groupKernels[kernel], times});
+  func::FuncOp first = groupKernels[parts[0].first].function;
+  k.name = first.getName().str();
+  if (launches.size() > 1)
+    k.name += "_and_" + std::to_string(launches.size() - 1);
+  auto taken = [&](StringRef name) {
+    return llvm::any_of(launchKernels, [&](const LaunchKernel &other) {
+      return other.name == name;
+    });
+  };
+  for (std::string name = k.name; taken(k.name);)
+    k.name = name + "_" + std::to_string(launchKernels.size());
+  launchKernels.push_back(std::move(k));
+  return it->second;
+}
+
+/// Says which launches of the functions are one, and by which kernels.
+void Emitter::join() {
+  launchKernelAt.clear();
+  launchKernels.clear();
+  step.functions.clear();
+  for (Placed &f : placed) {
+    f.launches.clear();
+    for (std::vector<uint32_t> &one : joinLaunches(
+             f.function, [&](uint32_t launch) { return kindOf(f, launch); })) {
+      // Arguments of one kernel stand beside each other.
+      std::vector<uint32_t> kernels;
+      auto rank = [&](uint32_t launch) {
+        return llvm::find(kernels, f.function.launches[launch].kernel);
+      };
+      for (uint32_t i : one)
+        if (rank(i) == kernels.end())
+          kernels.push_back(f.function.launches[i].kernel);
+      llvm::stable_sort(
+          one, [&](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
+      Parts parts;
+      for (uint32_t kernel : kernels)
+        parts.push_back({kernel, llvm::count_if(one, [&](uint32_t i) {
+                           return f.function.launches[i].kernel == kernel;
+                         })});
+      if (!apart.count(parts)) {
+        f.launches.push_back(std::move(one));
+        continue;
+      }
+      llvm::sort(one);
+      for (uint32_t i : one)
+        f.launches.push_back({i});
+    }
+    step.functions.push_back(
+        withLaunches(f.function, f.launches, [&](const auto &launches) {
+          return f.function.launches[launches[0]].kernel == artifact::copyKernel
+                     ? artifact::copyKernel
+                     : launchKernel(f, launches);
+        }));
+  }
 }
 
 LogicalResult Emitter::prepare() {
@@ -463,52 +592,68 @@ LogicalResult Emitter::compileForGpu() {
              << "': expected ieee, bf16x3 or tf32";
     gpu.f32Products = *precision;
   }
-  auto compiled =
-      compileGpuKernels(groupKernels, gpu, tile::PtxCache(options.cacheDir));
-  if (failed(compiled))
-    return failure();
-  gpuKernels = std::move(*compiled);
+  // What turns out to be no one kernel stays apart.
+  for (bool all = false; !all;) {
+    join();
+    auto compiled =
+        compileGpuKernels(launchKernels, gpu, tile::PtxCache(options.cacheDir));
+    if (failed(compiled))
+      return failure();
+    gpuKernels = std::move(*compiled);
+    all = true;
+    for (auto &[parts, number] : launchKernelAt)
+      if (gpuKernels[number].ptx.empty()) {
+        apart.insert(parts);
+        all = false;
+      }
+  }
+  for (const LaunchKernel &k : launchKernels)
+    step.kernels.push_back({k.name, 1, 0});
   return success();
 }
 
-// Of the compiled kernels, which a group has several of and several groups one.
-void Emitter::countBlocks(const Program &program,
-                          report::MemoryReport &report) const {
+/// On the GPU a launch may be several groups of a layer, and a group several
+/// launches.
+void Emitter::countLaunches(const Placed &f,
+                            report::MemoryReport &report) const {
   report.target = options.target;
   report.blockBytes = 0;
+  report.launches = 0;
   std::map<int, report::Layer *> layers;
   for (report::Layer &layer : report.layers) {
     layer.blockBytes = 0;
+    layer.launches = 0;
     layers[layer.index] = &layer;
   }
-  for (const FlatLaunch &launch : program.launches) {
-    if (launch.copy != Copy::None)
+  const artifact::Function &made = step.functions[&f - placed.data()];
+  for (auto [launch, members] : llvm::zip_equal(made.launches, f.launches)) {
+    if (launch.kernel == artifact::copyKernel)
       continue;
-    auto layer = layers.find(launch.layer);
-    for (uint32_t kernel : loweredOf(launch, program).kernel) {
-      int64_t bytes = gpuKernels[kernel].blockBytes;
-      auto add = [&](std::optional<int64_t> &sum) {
-        if (bytes < 0)
-          sum.reset();
-        if (sum)
-          sum = flopsSum({*sum, bytes});
-      };
-      add(report.blockBytes);
-      if (layer != layers.end())
-        add(layer->second->blockBytes);
-    }
+    int64_t bytes = gpuKernels[launch.kernel].blockBytes;
+    auto add = [&](auto &to) {
+      ++to.launches;
+      if (bytes < 0)
+        to.blockBytes.reset();
+      if (to.blockBytes)
+        to.blockBytes = flopsSum({*to.blockBytes, bytes});
+    };
+    add(report);
+    if (auto layer = layers.find(f.layers[members[0]]); layer != layers.end())
+      add(*layer->second);
   }
 }
 
-LogicalResult Emitter::addBlockBytes(const Program &program,
-                                     report::MemoryReport &report) {
-  if (failed(tile::checkChip(options.target, module.getLoc())) ||
-      failed(lower(program)))
+LogicalResult Emitter::addTarget(const Program &program,
+                                 report::MemoryReport &report) {
+  if (failed(tile::checkChip(options.target, module.getLoc())))
+    return failure();
+  parameters();
+  if (failed(lower(program)))
     return failure();
   share();
-  if (failed(compileForGpu()))
+  if (failed(placeFunction("", program)) || failed(compileForGpu()))
     return failure();
-  countBlocks(program, report);
+  countLaunches(placed.front(), report);
   return success();
 }
 
@@ -541,9 +686,14 @@ FailureOr<artifact::Step> Emitter::run() {
   bool onHost = options.target.empty();
   if (failed(functions()) || (!onHost && failed(compileForGpu())))
     return failure();
-  for (const Flat &function : flat)
-    if (failed(describe(function)))
+  for (const Placed &f : placed) {
+    if (onHost)
+      step.functions.push_back(f.function);
+    StringRef as = f.function.name;
+    if ((as == "step" || as == "forward") &&
+        failed(describe(f, described.emplace())))
       return failure();
+  }
   if (!options.kernelsFile.empty()) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -587,6 +737,9 @@ LogicalResult Emitter::functions() {
     flat.push_back({as.str(), std::move(*program)});
   }
   share();
+  for (const Flat &f : flat)
+    if (failed(placeFunction(f.as, f.program)))
+      return failure();
   return success();
 }
 
@@ -597,10 +750,10 @@ act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
   return Emitter(module, options).runKernels();
 }
 
-LogicalResult act::addBlockBytes(report::MemoryReport &report,
-                                 const Program &program, ModuleOp module,
-                                 const EmitOptions &options) {
-  return Emitter(module, options).addBlockBytes(program, report);
+LogicalResult act::addTarget(report::MemoryReport &report,
+                             const Program &program, ModuleOp module,
+                             const EmitOptions &options) {
+  return Emitter(module, options).addTarget(program, report);
 }
 
 FailureOr<artifact::Step> act::emitStep(ModuleOp module,

@@ -15,6 +15,8 @@ struct EmitOptions {
   std::string cpu;      ///< of the host: an LLVM CPU name; empty: this machine
   std::string cacheDir; ///< of GPU kernels, as PtxCache takes it
   std::string f32Products; ///< of a GPU: ieee, tf32 or bf16x3; empty: ieee
+  /// Of a GPU: launches that need nothing of each other are one.
+  bool joinLaunches = true;
   std::string kernelsFile; ///< also write the kernels' linalg here
 };
 
@@ -23,16 +25,16 @@ struct EmitOptions {
 mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module,
                                          const EmitOptions &options);
 
-/// The kernels alone, which take neither a plan nor a report; for a GPU.
+/// The kernels alone, which take no report; for a GPU.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileKernelsOf(mlir::ModuleOp module, const EmitOptions &options);
 
-/// Says in `report`, which is of `program`, what the blocks of its kernels move
-/// on options.target, a GPU (passes/tile/BlockBytes.h). `program` is of
-/// `module`.
-mlir::LogicalResult addBlockBytes(report::MemoryReport &report,
-                                  const Program &program, mlir::ModuleOp module,
-                                  const EmitOptions &options);
+/// Says in `report`, which is of `program`, how many launches it takes on
+/// options.target, a GPU, and what the blocks of its kernels move
+/// (passes/tile/BlockBytes.h). `program` is of `module`.
+mlir::LogicalResult addTarget(report::MemoryReport &report,
+                              const Program &program, mlir::ModuleOp module,
+                              const EmitOptions &options);
 
 } // namespace act
 #endif

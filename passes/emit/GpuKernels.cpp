@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuKernels.h"
+#include "dialects/act/Flops.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -8,6 +9,7 @@
 #include "passes/act-to-tile/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/PtxText.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace act;
@@ -34,10 +36,10 @@ private:
 };
 
 /// The op of a group that stands at `loc`.
-Operation *opAt(ArrayRef<GroupKernel> kernels, Location loc) {
+Operation *opAt(ArrayRef<const GroupKernel *> kernels, Location loc) {
   Operation *found = nullptr;
-  for (const GroupKernel &k : kernels) {
-    GroupOp group = k.group;
+  for (const GroupKernel *k : kernels) {
+    GroupOp group = k->group;
     group.getBody().walk([&](Operation *op) {
       if (!found && op->getLoc() == loc)
         found = op;
@@ -48,13 +50,13 @@ Operation *opAt(ArrayRef<GroupKernel> kernels, Location loc) {
 
 /// Says the first of `errors` again, as one about an act operation.
 LogicalResult explain(std::vector<Diagnostic> errors,
-                      ArrayRef<GroupKernel> kernels,
+                      ArrayRef<const GroupKernel *> kernels,
                       const GpuOptions &options) {
   if (errors.empty())
     return failure();
   Diagnostic &first = errors.front();
   Operation *op = opAt(kernels, first.getLocation());
-  GroupOp group = op ? op->getParentOfType<GroupOp>() : kernels.front().group;
+  GroupOp group = op ? op->getParentOfType<GroupOp>() : kernels.front()->group;
   InFlightDiagnostic error = op ? op->emitOpError() : group.emitOpError();
   error << "has no kernel for " << options.ptx.chip << ", in the group '"
         << group.getName() << "'";
@@ -113,20 +115,31 @@ LogicalResult convert(func::FuncOp function, int64_t tightness,
 /// All of `kernels`, with blocks of one `tightness`. Some may need more shared
 /// memory than there is: only at the last tightness is that an error.
 FailureOr<std::vector<tile::CompiledKernel>>
-compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
+compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
         const GpuOptions &options) {
-  func::FuncOp any = kernels.front().function;
+  // Each function once, whatever it is a part of.
+  llvm::SetVector<const GroupKernel *> functions;
+  std::vector<tile::LaunchedKernel> launched;
+  for (const LaunchKernel *k : kernels) {
+    launched.push_back({k->name, {}});
+    for (auto [part, times] : k->parts) {
+      functions.insert(part);
+      func::FuncOp function = part->function;
+      launched.back().parts.push_back({function.getName().str(), times});
+    }
+  }
+  func::FuncOp any = functions.front()->function;
   MLIRContext *context = any.getContext();
   Location loc = any.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   auto b = OpBuilder::atBlockEnd(module->getBody());
   auto blocks = gpu::GPUModuleOp::create(b, loc, "kernels");
   std::vector<Diagnostic> errors;
-  for (const GroupKernel &k : kernels) {
+  for (const GroupKernel *k : functions) {
     {
       HeldErrors held(context);
       if (succeeded(
-              convert(k.function, tightness, options.f32Products, blocks)))
+              convert(k->function, tightness, options.f32Products, blocks)))
         continue;
       errors = std::move(held.errors);
     }
@@ -134,8 +147,7 @@ compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
   }
   {
     HeldErrors held(context);
-    auto compiled =
-        tile::compileKernels(*module, options.ptx, tile::PtxCache("none"));
+    auto compiled = tile::compileLaunched(*module, launched, options.ptx);
     if (succeeded(compiled) &&
         (tightness < tile::tightest ||
          succeeded(tile::checkSharedMemory(*compiled, options.ptx.chip)))) {
@@ -145,18 +157,18 @@ compile(ArrayRef<GroupKernel> kernels, int64_t tightness,
     }
     errors = std::move(held.errors);
   }
-  return explain(std::move(errors), kernels, options);
+  return explain(std::move(errors), functions.getArrayRef(), options);
 }
 
 /// Each with the largest blocks that shared memory has room for.
 FailureOr<std::vector<tile::CompiledKernel>>
-compile(ArrayRef<GroupKernel> kernels, const GpuOptions &options) {
+compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
   std::vector<tile::CompiledKernel> done(kernels.size());
   auto left = llvm::to_vector(llvm::seq<size_t>(0, kernels.size()));
   for (int64_t tightness = 0; !left.empty(); ++tightness) {
-    std::vector<GroupKernel> some;
+    SmallVector<const LaunchKernel *> some;
     for (size_t i : left)
-      some.push_back({kernels[i].function, "", kernels[i].group, {}});
+      some.push_back(kernels[i]);
     auto made = compile(some, tightness, options);
     if (failed(made))
       return failure();
@@ -171,6 +183,37 @@ compile(ArrayRef<GroupKernel> kernels, const GpuOptions &options) {
   return done;
 }
 
+/// What the index says of all that a launch does.
+llvm::json::Object aboutAll(const LaunchKernel &k) {
+  if (k.parts.size() == 1 && k.parts[0].second == 1)
+    return k.parts[0].first->about;
+  llvm::json::Array ops, shapes;
+  int64_t flops = 0, bytes = 0;
+  for (auto [part, times] : k.parts)
+    for (int64_t i = 0; i < times; ++i) {
+      for (const llvm::json::Value &op : *part->about.getArray("ops"))
+        ops.push_back(op);
+      for (const llvm::json::Value &shape : *part->about.getArray("shapes"))
+        shapes.push_back(shape);
+      flops = flopsSum({flops, *part->about.getInteger("useful_flops")});
+      bytes = flopsSum({bytes, *part->about.getInteger("least_bytes")});
+    }
+  return llvm::json::Object{{"ops", std::move(ops)},
+                            {"shapes", std::move(shapes)},
+                            {"useful_flops", flops},
+                            {"least_bytes", bytes}};
+}
+
+/// What a launch does, whatever it is called.
+std::string textOf(const LaunchKernel &k) {
+  if (k.parts.size() == 1 && k.parts[0].second == 1)
+    return k.parts[0].first->text;
+  std::string text;
+  for (auto [part, times] : k.parts)
+    text += std::to_string(times) + " times\n" + part->text;
+  return text;
+}
+
 } // namespace
 
 void act::registerGpuKernelDialects(DialectRegistry &registry) {
@@ -181,39 +224,39 @@ void act::registerGpuKernelDialects(DialectRegistry &registry) {
 }
 
 FailureOr<std::vector<tile::CompiledKernel>>
-act::compileGpuKernels(ArrayRef<GroupKernel> kernels, const GpuOptions &options,
-                       const tile::PtxCache &cache) {
+act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
+                       const GpuOptions &options, const tile::PtxCache &cache) {
   std::vector<tile::CompiledKernel> compiled(kernels.size());
-  std::vector<GroupKernel> missing;
+  SmallVector<const LaunchKernel *> missing;
   std::vector<std::pair<size_t, std::string>> places; // of `missing`, and keys
   std::string precision =
       tile::stringifyDotPrecision(options.f32Products).str() + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {
-    func::FuncOp function = k.function;
-    std::string name = function.getName().str(),
-                key = cache.key(precision + k.text, options.ptx);
+    std::string key = cache.key(precision + textOf(k), options.ptx);
     if (cache.find(key, compiled[i])) {
-      compiled[i].ptx = tile::renameEntry(compiled[i].ptx, nameless, name);
+      compiled[i].ptx = tile::renameEntry(compiled[i].ptx, nameless, k.name);
       compiled[i].cached = true;
     } else {
-      missing.push_back({function, "", k.group, {}});
+      missing.push_back(&k);
       places.push_back({i, key});
     }
-    compiled[i].name = name;
+    compiled[i].name = k.name;
   }
   if (!missing.empty()) {
     auto made = compile(missing, options);
     if (failed(made))
       return failure();
     for (auto [k, place] : llvm::zip_equal(*made, places)) {
-      tile::CompiledKernel entry = k;
-      entry.ptx = tile::renameEntry(k.ptx, k.name, nameless);
-      cache.store(place.second, entry);
+      if (!k.ptx.empty()) {
+        tile::CompiledKernel entry = k;
+        entry.ptx = tile::renameEntry(k.ptx, k.name, nameless);
+        cache.store(place.second, entry);
+      }
       compiled[place.first] = std::move(k);
     }
   }
   for (auto [k, given] : llvm::zip_equal(compiled, kernels))
-    for (auto &[word, value] : given.about)
+    for (auto &[word, value] : aboutAll(given))
       k.about[word] = value;
   return compiled;
 }

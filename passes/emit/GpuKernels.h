@@ -16,12 +16,20 @@
 
 namespace act {
 
-/// A kernel to compile.
+/// What a group lowers to, once for all groups that lower to the same.
 struct GroupKernel {
-  mlir::func::FuncOp function; ///< its name is the entry's
-  std::string text;            ///< the function, whatever its name is
-  GroupOp group;               ///< that it is of, for messages
-  llvm::json::Object about;    ///< for the index of kernels
+  mlir::func::FuncOp function;
+  std::string text;         ///< the function, whatever its name is
+  GroupOp group;            ///< that it is of, for messages
+  llvm::json::Object about; ///< for the index of kernels
+};
+
+/// A kernel to compile: what one launch does. That is one function, or several
+/// that need nothing of each other, with as many sets of arguments each.
+struct LaunchKernel {
+  std::string name; ///< of the entry
+  using Part = std::pair<const GroupKernel *, int64_t>;
+  llvm::SmallVector<Part, 1> parts;
 };
 
 /// What the index of kernels says of one of `group`: ops, shapes, useful_flops,
@@ -39,9 +47,11 @@ struct GpuOptions {
 };
 
 /// Compiles them all, in their order. What has no form for the GPU is an error
-/// that names the act operation and its place.
+/// that names the act operation and its place. Where parts cannot be one
+/// kernel, for instance because they need unlike numbers of threads, it has no
+/// PTX.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
-compileGpuKernels(llvm::ArrayRef<GroupKernel> kernels,
+compileGpuKernels(llvm::ArrayRef<LaunchKernel> kernels,
                   const GpuOptions &options, const tile::PtxCache &cache);
 
 } // namespace act

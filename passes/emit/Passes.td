@@ -25,7 +25,9 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
            "where compiled GPU kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
            "of GPUs: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
-           "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">
+           "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
+    Option<"joinLaunches", "join-launches", "bool", "true",
+           "of GPUs: launches that need nothing of each other are one">
   ];
 }
 
@@ -49,7 +51,9 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
            "also assemble DIR/NAME.cubin with ptxas">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
            "of a model: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
-           "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">
+           "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
+    Option<"joinLaunches", "join-launches", "bool", "true",
+           "of GPUs: launches that need nothing of each other are one">
   ];
 }
 #endif

@@ -3,6 +3,7 @@
 #include "dialects/tile/Dialect.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/tile-to-nvvm/JoinKernels.h"
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/BlockBytes.h"
@@ -133,14 +134,15 @@ LogicalResult runPasses(ModuleOp modules,
   return verify(modules);
 }
 
-/// Kernels and their modules, those that the cache does not have.
-LogicalResult compileMissing(
-    ModuleOp modules,
-    MutableArrayRef<std::pair<CompiledKernel *, gpu::GPUModuleOp>> missing,
-    const PtxOptions &options) {
+/// A kernel and the module that has nothing else.
+using Isolated = std::pair<CompiledKernel *, gpu::GPUModuleOp>;
+
+/// Blocks become threads' code, and launches are known.
+LogicalResult compileBlocks(ModuleOp modules, MutableArrayRef<Isolated> kernels,
+                            const PtxOptions &options) {
   // Kernels of threads stand aside.
   OwningOpRef<ModuleOp> aside = ModuleOp::create(modules.getLoc());
-  for (auto &[kernel, module] : missing)
+  for (auto &[kernel, module] : kernels)
     if (!worksOnBlocks(kernelOf(module)))
       module->moveBefore(aside->getBody(), aside->getBody()->end());
   TileOptions tile;
@@ -150,27 +152,63 @@ LogicalResult compileMissing(
     return failure();
   modules.getBody()->getOperations().splice(modules.getBody()->end(),
                                             aside->getBody()->getOperations());
-  for (auto &[kernel, module] : missing)
+  for (auto &[kernel, module] : kernels)
     if (failed(readLaunch(module, *kernel)))
       return failure();
+  return success();
+}
+
+/// Whether loops of `k` may keep addresses: what has no room for a second stage
+/// has no registers to spare.
+bool stepsAddresses(gpu::GPUFuncOp kernel) {
+  auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
+  return !schedule || schedule.getStages() > 1;
+}
+
+/// Threads' code becomes PTX.
+LogicalResult compileThreads(ModuleOp modules,
+                             MutableArrayRef<Isolated> kernels,
+                             const PtxOptions &options) {
   if (failed(runPasses(modules, [&](OpPassManager &pm) {
         buildGpuToLLVMPipeline(pm, options);
       })))
     return failure();
   return failableParallelForEach(
-      modules.getContext(), missing, [&](auto &item) -> LogicalResult {
+      modules.getContext(), kernels, [&](auto &item) -> LogicalResult {
         PtxOptions own = options;
-        // What has no room for a second stage has no registers to spare.
-        auto schedule =
-            item.first->source->template getAttrOfType<ScheduleAttr>(
-                scheduleName);
-        own.steppedAddresses = !schedule || schedule.getStages() > 1;
+        own.steppedAddresses = stepsAddresses(item.first->source);
         auto ptx = translateToPtx(item.second, own);
         if (failed(ptx))
           return failure();
         item.first->ptx = std::move(*ptx);
         return success();
       });
+}
+
+/// `parts` as one kernel `k`, in a module at the end of `into`; null where that
+/// cannot be.
+gpu::GPUModuleOp joinParts(CompiledKernel &k, ArrayRef<KernelPart> parts,
+                           ArrayRef<const CompiledKernel *> alone,
+                           ModuleOp into) {
+  for (const CompiledKernel *part : alone)
+    if (stepsAddresses(part->source) != stepsAddresses(alone[0]->source))
+      return nullptr;
+  gpu::GPUModuleOp module = joinKernels(k.name, parts, into);
+  if (!module)
+    return nullptr;
+  k.source = alone[0]->source;
+  k.about = alone[0]->about;
+  k.block = alone[0]->block;
+  k.grid = {0, 1, 1};
+  k.blockBytes = 0;
+  for (auto [part, one] : llvm::zip_equal(parts, alone)) {
+    k.grid[0] += part.times * one->grid[0];
+    k.sharedBytes = std::max(k.sharedBytes, one->sharedBytes);
+    k.blockBytes = one->blockBytes < 0 || k.blockBytes < 0
+                       ? -1
+                       : k.blockBytes + part.times * one->blockBytes;
+  }
+  return module;
 }
 
 } // namespace
@@ -184,7 +222,7 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
   if (failed(collect(module, only, kernels)))
     return failure();
   OwningOpRef<ModuleOp> copies = ModuleOp::create(module.getLoc());
-  SmallVector<std::pair<CompiledKernel *, gpu::GPUModuleOp>> missing;
+  SmallVector<Isolated> missing;
   std::vector<std::string> keys;
   for (CompiledKernel &k : kernels) {
     gpu::GPUModuleOp copy = isolate(k.source, *copies);
@@ -199,11 +237,59 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
   }
   if (missing.empty())
     return kernels;
-  if (failed(compileMissing(*copies, missing, options)))
+  if (failed(compileBlocks(*copies, missing, options)) ||
+      failed(compileThreads(*copies, missing, options)))
     return failure();
   for (auto [item, key] : llvm::zip_equal(missing, keys))
     cache.store(key, *item.first);
   return kernels;
+}
+
+FailureOr<std::vector<CompiledKernel>>
+tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
+                      const PtxOptions &options) {
+  std::vector<CompiledKernel> alone;
+  if (failed(checkChip(options.chip, module.getLoc())) ||
+      failed(collect(module, "", alone)))
+    return failure();
+  OwningOpRef<ModuleOp> copies = ModuleOp::create(module.getLoc());
+  SmallVector<Isolated> blocks;
+  llvm::StringMap<size_t> number;
+  for (CompiledKernel &k : alone) {
+    number[k.name] = blocks.size();
+    blocks.push_back({&k, isolate(k.source, *copies)});
+  }
+  if (failed(compileBlocks(*copies, blocks, options)))
+    return failure();
+  std::vector<CompiledKernel> made(launched.size());
+  OwningOpRef<ModuleOp> modules = ModuleOp::create(module.getLoc());
+  SmallVector<Isolated> threads;
+  auto b = OpBuilder::atBlockEnd(modules->getBody());
+  for (auto [k, what] : llvm::zip_equal(made, launched)) {
+    SmallVector<KernelPart> parts;
+    SmallVector<const CompiledKernel *> single;
+    for (const LaunchedKernel::Part &part : what.parts) {
+      auto &[one, own] = blocks[number.at(part.kernel)];
+      parts.push_back({kernelOf(own), part.times});
+      single.push_back(one);
+    }
+    gpu::GPUModuleOp own;
+    if (parts.size() == 1 && parts[0].times == 1) {
+      k = *single[0];
+      own = cast<gpu::GPUModuleOp>(b.clone(*parts[0].kernel->getParentOp()));
+      kernelOf(own).setName(what.name);
+    } else {
+      k.name = what.name;
+      own = joinParts(k, parts, single, *modules);
+      b.setInsertionPointToEnd(modules->getBody());
+    }
+    k.name = what.name;
+    if (own)
+      threads.push_back({&k, own});
+  }
+  if (failed(compileThreads(*modules, threads, options)))
+    return failure();
+  return made;
 }
 
 LogicalResult tile::checkSharedMemory(ArrayRef<CompiledKernel> kernels,

@@ -32,6 +32,22 @@ mlir::FailureOr<std::vector<CompiledKernel>>
 compileKernels(mlir::ModuleOp module, const PtxOptions &options,
                const PtxCache &cache, llvm::StringRef only = "");
 
+/// One launch: a kernel, or several of a module as one (JoinKernels.h).
+struct LaunchedKernel {
+  std::string name;
+  struct Part {
+    std::string kernel; ///< its name in the module
+    int64_t times = 1;  ///< with as many sets of arguments
+  };
+  llvm::SmallVector<Part, 1> parts;
+};
+
+/// Compiles what `launched` are made of, each kernel's blocks once. One whose
+/// parts cannot be one kernel has no PTX.
+mlir::FailureOr<std::vector<CompiledKernel>>
+compileLaunched(mlir::ModuleOp module, llvm::ArrayRef<LaunchedKernel> launched,
+                const PtxOptions &options);
+
 /// An error at the first kernel that needs more shared memory than `chip` has.
 mlir::LogicalResult checkSharedMemory(llvm::ArrayRef<CompiledKernel> kernels,
                                       llvm::StringRef chip);

@@ -5,7 +5,8 @@ train on sim:sm_80, with every check of the simulator on, and on the host:
 - losses and held-out losses agree within what bf16 rounds;
 - every policy gives the same losses and gradients on the simulator, byte by byte;
 - an artifact made by act-opt gives the bytes of act-run's own compiling, also where
-  buffers are filled with NaN when they die, and while memory is measured;
+  buffers are filled with NaN when they die, while memory is measured, and where every
+  launch is one kernel;
 - dropout drops the same elements (gpt2: without dropout the losses are others).
 
 Needs Python alone."""
@@ -131,12 +132,13 @@ def check(bin, folder, name, config, options, flags, steps, policies, fuse):
         print(f"{name} --remat={policy}: {'same bytes' if same else 'OTHER BYTES'}, {seconds:.1f} s")
         good &= same
     artifact = model.folder / "step.act"
-    model.call("act-opt", model.module(policies[0]), "--target=sm_80", f"--emit={artifact}", "-o",
-               "/dev/null")
-    for mode in ("--debug", "--measure"):
+    runs = [("", "--debug"), ("", "--measure")] + [("join-launches=false", "--debug")] * (steps > 10)
+    for how, mode in runs:
+        model.call("act-opt", model.module(policies[0]), "--target=sm_80", f"--emit=file={artifact} {how}", "-o",
+                   "/dev/null")
         again = model.train(artifact, "sim:sm_80", mode)
         if again.log != first.log or again.gradients != first.gradients:
-            print(f"{name}: the artifact with {mode} gives other bytes")
+            print(f"{name}: the artifact with {mode} {how} gives other bytes")
             good = False
     if any("drop" in key for key in config):
         other = {key: 0.0 if "drop" in key else value for key, value in config.items()}

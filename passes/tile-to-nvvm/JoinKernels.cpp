@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/tile-to-nvvm/JoinKernels.h"
+#include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/tile-to-nvvm/Schedule.h"
+
+using namespace mlir;
+using namespace act;
+using namespace act::tile;
+
+namespace {
+
+/// What a grid's first dimension may be.
+constexpr int64_t mostPrograms = (int64_t(1) << 31) - 1;
+
+class Joiner {
+public:
+  Joiner(StringRef name, ArrayRef<KernelPart> parts, ModuleOp into)
+      : name(name), parts(parts), into(into), b(into.getContext()) {}
+
+  gpu::GPUModuleOp run();
+
+private:
+  bool fits();
+  void open();
+  void addPart(const KernelPart &part, int64_t begin, bool last);
+  bool copySymbols();
+  void makeBody(const KernelPart &part, Value program, unsigned argument);
+  Value select(const KernelPart &part, unsigned argument, unsigned i,
+               Value number);
+
+  StringRef name;
+  ArrayRef<KernelPart> parts;
+  ModuleOp into;
+  OpBuilder b;
+  gpu::GPUModuleOp module;
+  gpu::GPUFuncOp joined;
+  gpu::BlockIdOp begins; // a program's number in the joined grid,
+  Value program;         // as i32
+  int64_t programs = 0, shared = 0;
+  unsigned arguments = 0; // of the parts that are there
+};
+
+bool Joiner::fits() {
+  auto first = blockSize(parts.front().kernel);
+  if (failed(first))
+    return false;
+  for (const KernelPart &part : parts) {
+    gpu::GPUFuncOp kernel = part.kernel;
+    auto block = blockSize(kernel);
+    auto bytes = sharedBytes(kernel);
+    auto [x, y, z] = gridSize(kernel);
+    if (failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
+        z != 1 || part.times > (mostPrograms - programs) / x)
+      return false;
+    programs += part.times * x;
+    shared = std::max(shared, *bytes);
+  }
+  return true;
+}
+
+/// The kernel, empty, with every part's arguments and what they are known to
+/// be.
+void Joiner::open() {
+  gpu::GPUFuncOp first = parts.front().kernel;
+  b.setInsertionPointToEnd(into.getBody());
+  module = gpu::GPUModuleOp::create(b, first.getLoc(), name);
+  SmallVector<Type> types;
+  for (const KernelPart &part : parts)
+    for (int64_t i = 0; i < part.times; ++i)
+      llvm::append_range(types, gpu::GPUFuncOp(part.kernel).getArgumentTypes());
+  b.setInsertionPointToEnd(module.getBody());
+  joined = gpu::GPUFuncOp::create(b, first.getLoc(), name,
+                                  b.getFunctionType(types, {}));
+  if (Attribute schedule = first->getAttr(scheduleName))
+    joined->setAttr(scheduleName, schedule);
+  joined->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  if (auto block = first.getKnownBlockSizeAttr())
+    joined.setKnownBlockSizeAttr(block);
+  joined->setAttr(gridName, b.getDenseI64ArrayAttr({programs, 1, 1}));
+  joined->setAttr("tile.shared_bytes", b.getI64IntegerAttr(shared));
+  unsigned at = 0;
+  for (const KernelPart &part : parts)
+    for (int64_t i = 0; i < part.times; ++i) {
+      gpu::GPUFuncOp kernel = part.kernel;
+      for (unsigned a = 0; a < kernel.getNumArguments(); ++a, ++at)
+        if (auto align =
+                kernel.getArgAttr(a, LLVM::LLVMDialect::getAlignAttrName()))
+          joined.setArgAttr(at, LLVM::LLVMDialect::getAlignAttrName(), align);
+    }
+}
+
+/// What the parts use of their modules: shared memory. False where two mean
+/// something else by one name.
+bool Joiner::copySymbols() {
+  SymbolTable table(module);
+  for (const KernelPart &part : parts) {
+    gpu::GPUFuncOp kernel = part.kernel;
+    for (Operation &op :
+         *kernel->getParentOfType<gpu::GPUModuleOp>().getBody()) {
+      auto symbol = dyn_cast<SymbolOpInterface>(op);
+      if (!symbol || &op == kernel.getOperation())
+        continue;
+      if (Operation *known = table.lookup(symbol.getNameAttr())) {
+        if (!OperationEquivalence::isEquivalentTo(
+                known, &op, OperationEquivalence::IgnoreLocations))
+          return false;
+        continue;
+      }
+      table.insert(op.clone(), module.getBody()->begin());
+    }
+  }
+  return true;
+}
+
+/// Argument `i` of the part in the instance `number` of it.
+Value Joiner::select(const KernelPart &part, unsigned argument, unsigned i,
+                     Value number) {
+  unsigned stride = gpu::GPUFuncOp(part.kernel).getNumArguments();
+  Location loc = joined.getLoc();
+  Value v = joined.getArgument(argument + i);
+  for (int64_t n = 1; n < part.times; ++n) {
+    Value is =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                              arith::ConstantIntOp::create(b, loc, n, 32));
+    v = arith::SelectOp::create(
+        b, loc, is, joined.getArgument(argument + n * stride + i), v);
+  }
+  return v;
+}
+
+/// The part's code, as the program `local` of all its instances.
+void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
+  gpu::GPUFuncOp kernel = part.kernel;
+  Location loc = kernel.getLoc();
+  int64_t grid = gridSize(kernel)[0];
+  Value number, own = local;
+  if (part.times > 1) {
+    Value count = arith::ConstantIntOp::create(b, loc, grid, 32);
+    number = arith::DivUIOp::create(b, loc, local, count);
+    own = arith::RemUIOp::create(b, loc, local, count);
+  }
+  // Not more than 32 bits, which is said as a block's number is.
+  Value id = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
+  IRMapping inside;
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+    inside.map(kernel.getArgument(i), select(part, argument, i, number));
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    b.clone(op, inside);
+  Region &region = *b.getInsertionBlock()->getParent();
+  region.walk([&](Operation *op) {
+    auto block = dyn_cast<gpu::BlockIdOp>(op);
+    if (block && block != begins && block.getDimension() == gpu::Dimension::x)
+      block.getResult().replaceAllUsesWith(id);
+    auto count = dyn_cast<gpu::GridDimOp>(op);
+    if (!count || count.getDimension() != gpu::Dimension::x)
+      return;
+    OpBuilder at(count);
+    count.getResult().replaceAllUsesWith(
+        arith::ConstantIndexOp::create(at, loc, grid).getResult());
+  });
+}
+
+/// if (program < end of this part) { it } else { what comes next }
+void Joiner::addPart(const KernelPart &part, int64_t begin, bool last) {
+  gpu::GPUFuncOp kernel = part.kernel;
+  Location loc = kernel.getLoc();
+  int64_t end = begin + part.times * gridSize(kernel)[0];
+  scf::IfOp choice;
+  if (!last) {
+    Value mine =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, program,
+                              arith::ConstantIntOp::create(b, loc, end, 32));
+    choice = scf::IfOp::create(b, loc, mine, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(choice.thenBlock());
+  }
+  Value local = begin == 0
+                    ? program
+                    : Value(arith::SubIOp::create(
+                          b, loc, program,
+                          arith::ConstantIntOp::create(b, loc, begin, 32)));
+  makeBody(part, local, arguments);
+  arguments += part.times * kernel.getNumArguments();
+  if (!last)
+    b.setInsertionPointToStart(choice.elseBlock());
+}
+
+gpu::GPUModuleOp Joiner::run() {
+  if (!fits())
+    return nullptr;
+  open();
+  if (!copySymbols()) {
+    module->erase();
+    return nullptr;
+  }
+  Location loc = joined.getLoc();
+  b.setInsertionPointToStart(&joined.getBody().front());
+  begins = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  program = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), begins);
+  int64_t begin = 0;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    addPart(part, begin, i + 1 == parts.size());
+    begin += part.times * gridSize(part.kernel)[0];
+  }
+  b.setInsertionPointToEnd(&joined.getBody().front());
+  gpu::ReturnOp::create(b, loc);
+  return module;
+}
+
+} // namespace
+
+gpu::GPUModuleOp tile::joinKernels(StringRef name, ArrayRef<KernelPart> parts,
+                                   ModuleOp into) {
+  return Joiner(name, parts, into).run();
+}
