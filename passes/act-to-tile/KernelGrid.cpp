@@ -455,14 +455,26 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
 }
 
 FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
-  OwningOpRef<func::FuncOp> copy = function.clone();
-  if (failed(foldTransposes(*copy)))
-    return failure();
+  // As it will be when it is converted; without reshapes it is.
+  OwningOpRef<func::FuncOp> copy;
+  if (function
+          .walk([](Operation *op) {
+            return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted()) {
+    copy = function.clone();
+    function = *copy;
+    if (failed(foldTransposes(function)))
+      return failure();
+  }
   SmallVector<Value> results(
-      copy->getBody().front().getTerminator()->getOperands());
+      function.getBody().front().getTerminator()->getOperands());
   KernelKind kind;
   kind.warps = planGrid(results).warps;
-  copy->walk([&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
+  function.walk(
+      [&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
   return kind;
 }
 
