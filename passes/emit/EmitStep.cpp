@@ -462,8 +462,9 @@ uint32_t Emitter::launchKernel(const Placed &f,
       return other.name == name;
     });
   };
-  for (std::string name = k.name; taken(k.name);)
-    k.name = name + "_" + std::to_string(launchKernels.size());
+  const std::string name = k.name;
+  for (int again = 2; taken(k.name); ++again)
+    k.name = name + "_" + std::to_string(again);
   launchKernels.push_back(std::move(k));
   return it->second;
 }
