@@ -196,6 +196,9 @@ private:
                                        const Place &place);
   mlir::FailureOr<BlockValue> expandedBlock(mlir::tensor::ExpandShapeOp op,
                                             const Place &place);
+  int mergedAxis(mlir::Value base, int64_t extent, const Place &place);
+  mlir::FailureOr<BlockValue> oneOfTwo(mlir::tensor::ExpandShapeOp op,
+                                       const Place &place);
   mlir::FailureOr<Place> digitsOf(const Coordinate &along,
                                   llvm::ArrayRef<int64_t> sizes,
                                   const Place &beside,
@@ -233,6 +236,8 @@ private:
   DotPrecision precision;
   int64_t productStep;
   std::vector<Axis> axes;
+  std::map<std::pair<const void *, int64_t>, llvm::SmallVector<int>>
+      merged;                         // axes by what they are
   std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
   std::map<std::pair<const void *, const void *>, mlir::Value>

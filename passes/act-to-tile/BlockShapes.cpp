@@ -91,11 +91,37 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
   return BlockValue{reshaped(spread(*block, inner), extentsOf(onto)), onto};
 }
 
+/// One of two that lie before the block's last dimension, in the middle of what
+/// is one dimension of the source: the block with both, of which it is one.
+FailureOr<BlockValue> BlockEvaluator::oneOfTwo(tensor::ExpandShapeOp op,
+                                               const Place &place) {
+  SmallVector<int> onto = axesOf(place);
+  for (size_t d = 0; d + 1 < place.size(); ++d) {
+    const Coordinate &c = place[d];
+    if (c.axis >= 0 || c.scalar || op.getResultType().getDimSize(d) != 2 ||
+        place[d + 1].axis < 0 || place[d + 1].axis != onto.back())
+      continue;
+    Place both(place);
+    both[d] = {};
+    both[d].axis = wholeAxis(2, both);
+    auto block = expandedBlock(op, both);
+    if (failed(block))
+      return failure();
+    auto split = SplitOp::create(
+        b, loc, TransOp::create(b, loc, spread(*block, axesOf(both))));
+    return BlockValue{c.constant ? split.getRhs() : split.getLhs(), onto};
+  }
+  return failure();
+}
+
 /// A block along several dimensions that are one: as a block along that.
 FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
                                                     const Place &place) {
   auto moved = collapsed(place, op.getReassociationIndices(),
                          op.getResultType().getShape());
+  if (failed(moved))
+    if (auto one = oneOfTwo(op, place); succeeded(one))
+      return one;
   if (failed(moved))
     return op.emitOpError("expands what is computed along an axis, of which a "
                           "block has no whole rows");
@@ -166,6 +192,17 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
                     onto};
 }
 
+/// Of the same numbers as before, if the place is not along these yet.
+int BlockEvaluator::mergedAxis(Value base, int64_t extent, const Place &place) {
+  SmallVector<int> &known = merged[{base.getAsOpaquePointer(), extent}];
+  SmallVector<int> taken = axesOf(place);
+  for (int axis : known)
+    if (!llvm::is_contained(taken, axis))
+      return axis;
+  known.push_back(addAxis(base, extent));
+  return known.back();
+}
+
 FailureOr<Place>
 BlockEvaluator::collapsed(const Place &place,
                           ArrayRef<ReassociationIndices> groups,
@@ -185,7 +222,7 @@ BlockEvaluator::collapsed(const Place &place,
           return failure();
         base = sum(base, counted(axes[c.axis].base));
         extent *= axes[c.axis].extent;
-        whole.axis = whole.axis < 0 ? c.axis : addAxis(base, extent);
+        whole.axis = whole.axis < 0 ? c.axis : mergedAxis(base, extent, moved);
       }
       if (c.scalar)
         whole.scalar = sum(whole.scalar, counted(c.scalar));

@@ -234,6 +234,7 @@ void KernelOfFunction::numberPrograms() {
 }
 
 LogicalResult KernelOfFunction::placeResults() {
+  places.clear();
   for (auto [r, v] : llvm::enumerate(results)) {
     if (summed.count(r)) {
       places.emplace_back();
@@ -270,24 +271,36 @@ LogicalResult KernelOfFunction::storeResults() {
       if (!summed.count(r) && places[r].repeated == repeated)
         order.push_back(r);
   SmallVector<Store> stores;
-  for (unsigned r : order) {
-    const ResultPlace &p = places[r];
-    Value first = isFirst(p);
-    if (first && inPlace.contains(r))
-      return f.emitError("replaces in place what only one program makes");
-    OpBuilder::InsertionGuard guard(b);
-    if (first)
-      b.setInsertionPointToStart(
-          &scf::IfOp::create(b, loc, first).getThenRegion().front());
-    auto block = blocks->evaluate(unshaped(results[r]), p.at);
-    if (failed(block))
+  int64_t turns =
+      grid.inTurn < 0
+          ? 1
+          : cast<RankedTensorType>(grid.root.getType()).getDimSize(grid.inTurn);
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    if (grid.inTurn >= 0)
+      place[grid.inTurn].constant = turn;
+    if (failed(placeResults()))
       return failure();
-    Store store{*block, p.type, argument(where[r]), p.stored};
-    if (!first)
-      stores.push_back(store);
-    else if (failed(blocks->store(store.block, store.type, store.pointer,
-                                  store.at)))
-      return failure();
+    for (unsigned r : order) {
+      const ResultPlace &p = places[r];
+      if (turn > 0 && !p.used.empty() && !p.used[grid.inTurn])
+        continue;
+      Value first = isFirst(p);
+      if (first && inPlace.contains(r))
+        return f.emitError("replaces in place what only one program makes");
+      OpBuilder::InsertionGuard guard(b);
+      if (first)
+        b.setInsertionPointToStart(
+            &scf::IfOp::create(b, loc, first).getThenRegion().front());
+      auto block = blocks->evaluate(unshaped(results[r]), p.at);
+      if (failed(block))
+        return failure();
+      Store store{*block, p.type, argument(where[r]), p.stored};
+      if (!first)
+        stores.push_back(store);
+      else if (failed(blocks->store(store.block, store.type, store.pointer,
+                                    store.at)))
+        return failure();
+    }
   }
   for (auto [r, at] : summed)
     if (failed(addUp(results[r], at)))

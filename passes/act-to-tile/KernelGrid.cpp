@@ -44,10 +44,19 @@ Dims loopsOf(linalg::GenericOp op, unsigned result, ArrayRef<int> dims) {
   return loops;
 }
 
+/// A dimension that is several where it is read: the root's dimension that it
+/// is of the first of them, and of how many numbers the others are.
+struct Digits {
+  int outer = -1; // -1: none
+  int64_t width = 1;
+};
+
 /// Visits the generics behind a value, nearest first, each with the root's
 /// dimensions that its loops are; visit() says whether to go on behind it.
+/// `digits`, by the root's dimensions that stand for several.
 void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
-                 function_ref<bool(linalg::GenericOp, const Dims &)> visit) {
+                 function_ref<bool(linalg::GenericOp, const Dims &)> visit,
+                 llvm::DenseMap<int, Digits> *digits = nullptr) {
   if (!seen.insert({v, dims}).second)
     return;
   Operation *op = v.getDefiningOp();
@@ -61,7 +70,7 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
       if (isa<RankedTensorType>(input->get().getType()))
         visitBehind(input->get(),
                     throughMap(generic.getMatchingIndexingMap(input), loops),
-                    seen, visit);
+                    seen, visit, digits);
     return;
   }
   // Of several dimensions that are one, the innermost that is longer than one
@@ -70,12 +79,32 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
       int d = dims[group.back()];
-      for (int64_t i : group)
-        if (expand.getResultType().getDimSize(i) > 1)
-          d = dims[i];
+      Digits own;
+      for (int64_t i : group) {
+        int64_t size = expand.getResultType().getDimSize(i);
+        if (size == 1)
+          continue;
+        d = dims[i];
+        if (own.outer < 0 && own.width == 1 && d >= 0)
+          own.outer = d;
+        else
+          own.width *= size;
+      }
+      if (digits && own.width > 1 && d >= 0)
+        (*digits)[d] = own;
       moved.push_back(d);
     }
-    return visitBehind(expand.getSrc(), moved, seen, visit);
+    return visitBehind(expand.getSrc(), moved, seen, visit, digits);
+  }
+  // Parts of a dimension are along none of the root's.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+      slice && slice.getSourceType().getRank() == int64_t(dims.size())) {
+    moved = dims;
+    for (auto [d, part, whole] : llvm::zip(moved, slice.getType().getShape(),
+                                           slice.getSourceType().getShape()))
+      if (part != whole)
+        d = -1;
+    return visitBehind(slice.getSource(), moved, seen, visit, digits);
   }
   auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
   if (!collapse)
@@ -89,7 +118,7 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
     if (wide.size() <= 1)
       moved[wide.empty() ? group.back() : wide[0]] = d;
   }
-  visitBehind(collapse.getSrc(), moved, seen, visit);
+  visitBehind(collapse.getSrc(), moved, seen, visit, digits);
 }
 
 Dims identity(Value root) {
@@ -99,6 +128,8 @@ Dims identity(Value root) {
 struct ProductShape {
   int rows = -1, columns = -1; // dimensions of the root
   bool computed = false;       // an operand is made of another product
+  Dims along;                  // the root's dimensions that it has
+  Digits digits;               // of its columns
 };
 
 /// The first product behind `root` with both rows and columns in it, or else
@@ -106,38 +137,43 @@ struct ProductShape {
 std::optional<ProductShape> anyProductBehind(Value root) {
   std::optional<ProductShape> found, partial;
   llvm::DenseMap<Value, Dims> seen;
-  visitBehind(root, identity(root), seen,
-              [&](linalg::GenericOp op, const Dims &loops) {
-                if (found)
-                  return false;
-                auto factors = factorsOf(op);
-                if (!factors)
-                  return true;
-                ProductShape p;
-                int *of[2] = {&p.rows, &p.columns};
-                SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-                for (int i : {0, 1}) {
-                  int64_t longest = 0;
-                  AffineMap own = op.getIndexingMapsArray()[i],
-                            other = op.getIndexingMapsArray()[1 - i];
-                  for (AffineExpr e : own.getResults()) {
-                    auto dim = dyn_cast<AffineDimExpr>(e);
-                    if (!dim || llvm::is_contained(other.getResults(), e) ||
-                        ranges[dim.getPosition()] <= longest)
-                      continue;
-                    longest = ranges[dim.getPosition()];
-                    *of[i] = loops[dim.getPosition()];
-                  }
-                  p.computed |= hasProduct(op.getDpsInputs()[i]);
-                }
-                if (p.rows < 0 || p.columns < 0) {
-                  if (!partial)
-                    partial = p;
-                  return true;
-                }
-                found = p;
-                return false;
-              });
+  llvm::DenseMap<int, Digits> digits;
+  visitBehind(
+      root, identity(root), seen,
+      [&](linalg::GenericOp op, const Dims &loops) {
+        if (found)
+          return false;
+        auto factors = factorsOf(op);
+        if (!factors)
+          return true;
+        ProductShape p;
+        p.along = loops;
+        int *of[2] = {&p.rows, &p.columns};
+        SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+        for (int i : {0, 1}) {
+          int64_t longest = 0;
+          AffineMap own = op.getIndexingMapsArray()[i],
+                    other = op.getIndexingMapsArray()[1 - i];
+          for (AffineExpr e : own.getResults()) {
+            auto dim = dyn_cast<AffineDimExpr>(e);
+            if (!dim || llvm::is_contained(other.getResults(), e) ||
+                ranges[dim.getPosition()] <= longest)
+              continue;
+            longest = ranges[dim.getPosition()];
+            *of[i] = loops[dim.getPosition()];
+          }
+          p.computed |= hasProduct(op.getDpsInputs()[i]);
+        }
+        if (p.rows < 0 || p.columns < 0) {
+          if (!partial)
+            partial = p;
+          return true;
+        }
+        p.digits = digits.lookup(p.columns);
+        found = p;
+        return false;
+      },
+      &digits);
   return found ? found : partial;
 }
 
@@ -232,8 +268,39 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
       }
 }
 
+/// Where the root has parts of the product's rows beside each other, which its
+/// elements are made of all: rows of whole heads, one part after the other.
+bool planParts(KernelGrid &grid, const ProductShape &p) {
+  ArrayRef<int64_t> shape = shapeOf(grid.root);
+  int64_t own = shape[p.columns], width = p.digits.width;
+  if (width == own || width % own || width % 16)
+    return false;
+  int outer = p.digits.outer;
+  for (int d = 0; d < int(shape.size()); ++d)
+    if (shape[d] == width / own && !llvm::is_contained(p.along, d))
+      grid.inTurn = d;
+  if (grid.inTurn < 0)
+    return false;
+  int64_t heads = outer < 0 ? 1 : shape[outer], others = heads * width;
+  for (int d = 0; d < int(shape.size()); ++d)
+    if (d != p.rows && d != p.columns && d != outer && d != grid.inTurn)
+      others *= shape[d];
+  int64_t rows = shape[p.rows];
+  bool large = llvm::divideCeil(rows, 128) * others >= 64 * 128;
+  int64_t most = large ? 128 : 64;
+  grid.blocks[p.columns] = own;
+  if (outer >= 0)
+    grid.blocks[outer] = std::clamp<int64_t>(most / width, 1, heads);
+  int64_t columns = width * (outer < 0 ? 1 : grid.blocks[outer]);
+  grid.blocks[p.rows] = block(rows, columns <= 128 ? most : 64, 64);
+  grid.warps = large ? 8 : 4;
+  return true;
+}
+
 void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
                  ValueRange summed, int64_t tightness) {
+  if (!p.computed && planParts(grid, p))
+    return;
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
@@ -364,6 +431,8 @@ void addRows(KernelGrid &grid, RowSums sums) {
 } // namespace
 
 int64_t KernelGrid::countOf(size_t dim) const {
+  if (int(dim) == inTurn)
+    return 1;
   return llvm::divideCeil(shapeOf(root)[dim], blocks[dim]);
 }
 

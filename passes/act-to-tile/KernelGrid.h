@@ -21,6 +21,9 @@ struct KernelGrid {
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
   int64_t step = 64; // of a sum of products
+  /// A dimension whose numbers a program has all, one after the other, or -1:
+  /// what is made of parts of a product's rows, of which it has the rows.
+  int inTurn = -1;
 
   int64_t countOf(size_t dim) const;
   int64_t programs() const;

@@ -47,6 +47,28 @@ bool takesAccumulate(Operation *op) {
   return isElementwise(op) || isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
 }
 
+/// May the rotary embedding of what is made from `root` by elementwise ops be in
+/// its kernel? Threads have both halves of heads that are multiples of 16 wide;
+/// pairs beside each other are no halves.
+bool takesRope(Operation *root, RopeOp rope) {
+  auto linear = dyn_cast<LinearOp>(root);
+  return linear && !linear.getLoraA() &&
+         !isa<NF4Type>(linear.getWeight().getType().getElementType()) &&
+         !rope.getInterleaved() && !rope.getHeadsFirst() &&
+         rope.getInput().getType().getShape().back() % 16 == 0;
+}
+
+/// Is `v` read by `rope` alone, behind reshapes?
+bool onlyRopeReads(RopeOp rope) {
+  Value v = rope.getInput();
+  while (auto reshape = v.getDefiningOp<ReshapeOp>()) {
+    if (!v.hasOneUse())
+      return false;
+    v = reshape.getInput();
+  }
+  return v.hasOneUse();
+}
+
 /// A kernel in the making: ops in order, the first is the root.
 struct Kernel {
   SmallVector<Operation *> ops;
@@ -128,26 +150,30 @@ private:
 
   bool joins(Operation *op) {
     bool accumulate = isa<AccumulateOp>(op);
-    if (!accumulate && !isElementwise(op))
+    auto rope = dyn_cast<RopeOp>(op);
+    if (!accumulate && !isElementwise(op) && !(rope && onlyRopeReads(rope)))
       return false;
     // The latest producer: everything else is likely ready before it.
     Kernel *best = nullptr;
     unsigned bestIndex = 0;
-    for (Value v : op->getOperands()) {
-      Operation *def = producer(v, accumulate);
+    // Of a rotary embedding what it turns, and not its tables.
+    for (Value v : op->getOperands().take_front(rope ? 1 : op->getNumOperands())) {
+      Operation *def = producer(v, accumulate || rope);
       auto it = def ? kernelOf.find(def) : kernelOf.end();
       if (it == kernelOf.end())
         continue;
       Kernel &k = kernels[it->second];
       Operation *root = k.ops.front();
-      if (accumulate ? !takesAccumulate(root) : !takesEpilogue(root))
+      if (rope         ? !takesRope(root, rope)
+          : accumulate ? !takesAccumulate(root)
+                       : !takesEpilogue(root))
         continue;
       // What is recomputed in backward must not become part of forward again.
       if (phaseOf[root] != phaseOf[op])
         continue;
-      if (llvm::any_of(k.ops, [](Operation *o) { return isa<AccumulateOp>(o); }))
+      if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>))
         continue;
-      if (!accumulate && cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
+      if (!accumulate && !rope && cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
                              cast<RankedTensorType>(root->getResult(0).getType()).getShape())
         continue;
       if (!best || k.position > best->position) {
@@ -161,7 +187,7 @@ private:
     // this op's, if nobody needs the producer's results before.
     unsigned ready = 0;
     for (Value v : op->getOperands()) {
-      Operation *def = producer(v, accumulate);
+      Operation *def = producer(v, accumulate || rope);
       auto it = def ? kernelOf.find(def) : kernelOf.end();
       if (it != kernelOf.end() && it->second == bestIndex)
         continue;
@@ -230,6 +256,18 @@ private:
       kernelOf[&op] = kernels.size();
       kernels.push_back({{&op}, index[&op], true});
     }
+  }
+
+  /// Does somebody read `v` who is not in `k`, also behind views that each
+  /// kernel has for itself?
+  bool isReadOutside(Value v, const Kernel &k) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) {
+      Operation *at = block.findAncestorOpInBlock(*user);
+      if (llvm::is_contained(k.ops, at))
+        return false;
+      return !isInlined(at) || kernelOf.contains(at) ||
+             llvm::any_of(at->getResults(), [&](Value r) { return isReadOutside(r, k); });
+    });
   }
 
   void emit();
@@ -340,13 +378,9 @@ void KernelFormer::emit() {
     // What somebody else reads.
     SmallVector<Value> outputs;
     for (Operation *op : k->ops)
-      for (Value r : op->getResults()) {
-        bool used = false;
-        for (Operation *user : r.getUsers())
-          used |= !llvm::is_contained(k->ops, block.findAncestorOpInBlock(*user));
-        if (used)
+      for (Value r : op->getResults())
+        if (isReadOutside(r, *k))
           outputs.push_back(r);
-      }
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(replaced.lookupOrDefault(v));
@@ -354,6 +388,8 @@ void KernelFormer::emit() {
     for (Operation *op : k->ops)
       if (auto lowerable = dyn_cast<LinalgOpInterface>(op))
         llvm::append_range(workspace, lowerable.getWorkspaceTypes());
+    if (auto rope = dyn_cast<RopeOp>(k->ops.back()); rope && k->ops.size() > 1)
+      workspace.push_back(beforeRope(rope).getType());
     auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
                                  b.getStringAttr(nameOf(*k)), operands,
                                  b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
@@ -410,6 +446,20 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 };
 
 } // namespace
+
+RopeOp act::ropeOfProduct(GroupOp group) {
+  auto ropes = group.getBody().front().getOps<RopeOp>();
+  if (ropes.empty() || isa<BlockArgument>(beforeRope(*ropes.begin())))
+    return nullptr;
+  return *ropes.begin();
+}
+
+Value act::beforeRope(RopeOp rope) {
+  Value v = rope.getInput();
+  while (auto reshape = v.getDefiningOp<ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
 
 bool act::kernelsFormed(ModuleOp module) {
   return module.walk([](GroupOp) { return WalkResult::interrupt(); }).wasInterrupted();

@@ -8,5 +8,11 @@ namespace act {
 /// groups already.
 llvm::LogicalResult formKernels(mlir::ModuleOp module);
 bool kernelsFormed(mlir::ModuleOp module);
+
+/// The rotary embedding of what a product of the group makes, or null. For a
+/// GPU they are one kernel. The host has two: the first hands `beforeRope` to
+/// the second, in the group's workspace.
+RopeOp ropeOfProduct(GroupOp group);
+mlir::Value beforeRope(RopeOp rope);
 } // namespace act
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/LaunchBytes.h"
+#include "passes/act/FormKernels.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include <set>
@@ -62,5 +63,5 @@ int64_t act::kernelCount(const FlatLaunch &launch) {
   for (Operation &op : launch.group.getBody().front())
     if (auto grad = dyn_cast<AttentionGradOp>(op))
       return 3 + (grad.getDsinks() ? 1 : 0) + (grad.getDbias() ? 1 : 0);
-  return 1;
+  return ropeOfProduct(launch.group) ? 2 : 1;
 }

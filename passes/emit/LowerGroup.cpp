@@ -3,6 +3,7 @@
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/OptimizerLowering.h"
+#include "passes/act/FormKernels.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -23,12 +24,14 @@ public:
 private:
   /// The gradient of attention is as many kernels as there are orders to sum in.
   /// On blocks keys come first, between what begins and what ends their sums.
-  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias };
+  /// On the host the rotary embedding of a product is a kernel of its own.
+  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias, Product, Rope };
   FailureOr<LoweredKernel> lower(Part part);
   LogicalResult body(Part part);
   LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult effect(Operation *op, unsigned number);
+  LogicalResult lowerOp(Operation &op);
 
   Value argument(Type type, KernelOperand operand) {
     Value v = function.getBody().front().addArgument(type, group.getLoc());
@@ -201,31 +204,49 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
   return failure();
 }
 
+LogicalResult GroupLowering::lowerOp(Operation &op) {
+  SmallVector<Value> operands, values;
+  for (Value v : op.getOperands())
+    operands.push_back(lowered[v]);
+  auto lowerable = dyn_cast<LinalgOpInterface>(op);
+  if (!lowerable)
+    return op.emitOpError("has no linalg form");
+  if (failed(form == LinalgForm::Sums ? lowerable.lowerToSums(b, operands, values)
+                                      : lowerable.lowerToLinalg(b, operands, values)))
+    return failure();
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), values))
+    lowered[from] = to;
+  return success();
+}
+
 LogicalResult GroupLowering::body(Part part) {
   unsigned effects = 0;
+  RopeOp rope = ropeOfProduct(group);
+  Value handed = rope ? beforeRope(rope) : Value();
+  if (part == Part::Rope)
+    lowered[handed] = workspace(0, false);
   for (Operation &op : group.getBody().front().without_terminator()) {
+    bool turns = isa<RopeOp>(op) || (isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+    if ((part == Part::Product && isa<RopeOp>(op)) || (part == Part::Rope && !turns))
+      continue;
     if (isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op)) {
       if (failed(effect(&op, effects++)))
         return failure();
       continue;
     }
-    SmallVector<Value> operands, values;
-    for (Value v : op.getOperands())
-      operands.push_back(lowered[v]);
     if (auto grad = dyn_cast<AttentionGradOp>(op)) {
+      SmallVector<Value> operands;
+      for (Value v : op.getOperands())
+        operands.push_back(lowered[v]);
       if (failed(attentionGrad(grad, operands, part)))
         return failure();
       continue;
     }
-    auto lowerable = dyn_cast<LinalgOpInterface>(op);
-    if (!lowerable)
-      return op.emitOpError("has no linalg form");
-    if (failed(form == LinalgForm::Sums ? lowerable.lowerToSums(b, operands, values)
-                                        : lowerable.lowerToLinalg(b, operands, values)))
+    if (failed(lowerOp(op)))
       return failure();
-    for (auto [from, to] : llvm::zip_equal(op.getResults(), values))
-      lowered[from] = to;
   }
+  if (part == Part::Product)
+    produce(lowered[handed], {KernelOperand::Workspace, 0, true});
   return success();
 }
 
@@ -277,19 +298,17 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
   auto &ops = group.getBody().front().getOperations();
   bool attentionGrad = llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
   SmallVector<LoweredKernel> list;
-  if (!attentionGrad) {
-    auto one = lower(Part::Whole);
-    if (failed(one))
-      return failure();
-    list.push_back(*one);
-    return list;
-  }
+  SmallVector<Part> parts{Part::Whole};
   // dq may lie where q does, which nobody reads once it is written.
-  for (Part part : {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries}) {
+  if (attentionGrad)
+    parts = {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries};
+  else if (form == LinalgForm::Tiles && ropeOfProduct(group))
+    parts = {Part::Product, Part::Rope};
+  for (Part part : parts) {
     auto made = lower(part);
     if (failed(made))
       return failure();
-    made->isMain = part == Part::Keys;
+    made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product;
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else

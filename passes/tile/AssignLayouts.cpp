@@ -565,8 +565,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     if (isBlock(op->getOperand(0))) {
       auto type = blockType(op->getOperand(0));
       // A fragment stored as it is would be many small accesses.
-      if (type.getRank() == 2 && isa<StoreOp>(op) &&
-          layoutOf(op->getOperand(0)).contiguous(1) *
+      if (type.getRank() >= 2 && isa<StoreOp>(op) &&
+          layoutOf(op->getOperand(0)).contiguous(type.getRank() - 1) *
                   type.getElementTypeBitWidth() <
               128)
         require(op->getOpOperand(0), defaultFor(type));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels other than attention's, drawn at random: products with what follows them in
-one kernel, norms, rope, gated and other elementwise ops, embeddings, losses, softmax,
+one kernel, projections that are rotated, norms, rope, gated and other elementwise ops, embeddings, losses, softmax,
 sums and updates, of shapes that are multiples of nothing."""
 import numpy as np
 
@@ -194,6 +194,29 @@ def leading(pick, most):
     return lead if np.prod(lead) <= most else (min(lead[0], most),)
 
 
+def rotated(pick):
+    """A projection to heads that turn with their positions."""
+    d = pick.choice(["f32", "bf16", "f16"])
+    g = Group()
+    b, s, k = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice(SIZES)
+    heads, width = pick.choice([1, 2, 3, 5, 8]), 16 * pick.choice([1, 2, 3, 4, 5, 6, 7, 8, 16])
+    x, w = g.input((b, s, k), d, k**-0.5), g.input((heads * width, k), d)
+    x = g.op(f"act.linear {x.name}, {w.name} : ({x.type}, {w.type}) -> RESULT", x.numbers @ w.numbers.T, d)
+    if pick.random() < 0.3:
+        y = g.input((heads * width,), d)
+        x = g.op(f"act.add {x.name}, {y.name} : ({x.type}, {y.type}) -> RESULT", x.numbers + y.numbers, d)
+    x = g.op(f"act.reshape {x.name} : {x.type} -> RESULT", x.numbers.reshape(b, s, heads, width), d)
+    angle = np.random.default_rng(pick.randrange(1000)).random((s, width // 2)) * 6
+    cos, sin = (f(angle).astype(np.float32) for f in (np.cos, np.sin))
+    kind, inverse = tensor(cos.shape, "f32"), pick.random() < 0.2
+    names = [g.give(table, kind) for table in (cos, sin)]
+    c, s = wide(cos)[:, None], wide(sin)[:, None] * (-1 if inverse else 1)
+    u, v = x.numbers[..., :width // 2], x.numbers[..., width // 2:]
+    x = g.op(f"act.rope {x.name}, {', '.join(names)}{' inverse' * inverse} : {x.type}, {kind}",
+             np.concatenate([u * c - v * s, v * c + u * s], -1), d)
+    return g.case(x)
+
+
 def norm(pick):
     width = pick.choice(SIZES + [768, 1000, 1024, 2048, 3072, 5000])
     return one_of(pick, cases_norm.norms([(*leading(pick, 60000 // width + 1), width)]))
@@ -228,7 +251,7 @@ def update(pick):
     return one_of(pick, cases_optimizer.updates((pick.choice(SIZES), pick.choice(SIZES))))
 
 
-FAMILIES = [product, product, product, elementwise, norm, norm, rope, embedding, loss, softmax, total, update]
+FAMILIES = [product, product, product, rotated, elementwise, norm, norm, rope, embedding, loss, softmax, total, update]
 
 
 def draw(pick, number):
