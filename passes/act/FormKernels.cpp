@@ -448,10 +448,11 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 } // namespace
 
 RopeOp act::ropeOfProduct(GroupOp group) {
-  auto ropes = group.getBody().front().getOps<RopeOp>();
-  if (ropes.empty() || isa<BlockArgument>(beforeRope(*ropes.begin())))
-    return nullptr;
-  return *ropes.begin();
+  for (auto rope : group.getBody().front().getOps<RopeOp>()) {
+    Operation *made = beforeRope(rope).getDefiningOp();
+    return made && !isView(made) ? rope : RopeOp();
+  }
+  return nullptr;
 }
 
 Value act::beforeRope(RopeOp rope) {
