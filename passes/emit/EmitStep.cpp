@@ -107,6 +107,8 @@ private:
   }
   void share();
   LogicalResult placeFunction(const std::string &as, const Program &program);
+  using Parts = std::vector<std::pair<uint32_t, int64_t>>;
+  static Parts partsOf(const Placed &f, const std::vector<uint32_t> &launches);
   void join();
   uint32_t launchKernel(const Placed &f, const std::vector<uint32_t> &launches);
   int64_t kindOf(const Placed &f, uint32_t launch);
@@ -126,7 +128,6 @@ private:
   std::vector<Placed> placed; // as step.functions
   // Of a GPU: what launches do, by their parts and by number; the same number
   // in step.kernels.
-  using Parts = std::vector<std::pair<uint32_t, int64_t>>;
   std::map<Parts, uint32_t> launchKernelAt;
   std::vector<LaunchKernel> launchKernels;
   std::vector<tile::CompiledKernel> gpuKernels;
@@ -435,10 +436,9 @@ int64_t Emitter::kindOf(const Placed &f, uint32_t launch) {
   return it->second + (int64_t(f.layers[launch]) + 1) * 64;
 }
 
-/// The number of the kernel that does all of `launches`, which are put in the
-/// order of its arguments.
-uint32_t Emitter::launchKernel(const Placed &f,
-                               const std::vector<uint32_t> &launches) {
+/// The kernels of `launches`, each with how often it follows itself.
+Emitter::Parts Emitter::partsOf(const Placed &f,
+                                const std::vector<uint32_t> &launches) {
   Parts parts;
   for (uint32_t i : launches) {
     uint32_t kernel = f.function.launches[i].kernel;
@@ -446,6 +446,14 @@ uint32_t Emitter::launchKernel(const Placed &f,
       parts.push_back({kernel, 0});
     ++parts.back().second;
   }
+  return parts;
+}
+
+/// The number of the kernel that does all of `launches`, which are in the order
+/// of its arguments.
+uint32_t Emitter::launchKernel(const Placed &f,
+                               const std::vector<uint32_t> &launches) {
+  Parts parts = partsOf(f, launches);
   auto [it, fresh] =
       launchKernelAt.insert({parts, uint32_t(launchKernels.size())});
   if (!fresh)
@@ -488,12 +496,7 @@ void Emitter::join() {
           kernels.push_back(f.function.launches[i].kernel);
       llvm::stable_sort(
           one, [&](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
-      Parts parts;
-      for (uint32_t kernel : kernels)
-        parts.push_back({kernel, llvm::count_if(one, [&](uint32_t i) {
-                           return f.function.launches[i].kernel == kernel;
-                         })});
-      if (!apart.count(parts)) {
+      if (!apart.count(partsOf(f, one))) {
         f.launches.push_back(std::move(one));
         continue;
       }

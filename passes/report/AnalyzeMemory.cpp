@@ -29,27 +29,23 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   }
 
   void runOnOperation() override {
-    if (format != "text" && format != "json" && format != "html" &&
-        format != "formula" && format != "svg") {
-      getOperation().emitError()
-          << "unknown report format '" << format
-          << "': expected text, json, html, formula or svg";
+    if (format != "text" && format != "json" && format != "html" && format != "formula" &&
+        format != "svg") {
+      getOperation().emitError() << "unknown report format '" << format
+                                 << "': expected text, json, html, formula or svg";
       return signalPassFailure();
     }
     if (view != "act" && view != "torch" && view != "paper") {
-      getOperation().emitError()
-          << "unknown view '" << view << "': expected act, torch or paper";
+      getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
       return signalPassFailure();
     }
     if (failed(checkOptionsOfViews()))
       return signalPassFailure();
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(
-            bindLetters(*copy, sizes(),
-                        format == "formula" ? Unsized::Open : Unsized::Fail)))
+    if (failed(bindLetters(*copy, sizes(), format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
-    AllocatorOptions options{allocator, allocatorConf, deviceMemory,
-                             cublasWorkspace, cublasLtWorkspace};
+    AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
+                             cublasLtWorkspace};
     auto choice = chooseAllocator(options, view);
     if (!choice) {
       getOperation().emitError() << choice.error().str();
@@ -59,15 +55,13 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (failed(ask(*copy, *choice, fits)))
       return signalPassFailure();
     if (view == "torch") {
-      auto report = describeTorch(*copy, attention, checkpoint, *choice,
-                                  format == "formula");
+      auto report = describeTorch(*copy, attention, checkpoint, *choice, format == "formula");
       return failed(report) ? signalPassFailure() : write(*report);
     }
     OwningOpRef<ModuleOp> forward(view == "paper" ? copy->clone() : ModuleOp());
     if (failed(completeModule(*copy)))
       return signalPassFailure();
-    std::string name =
-        function.empty() ? mainFunction(*copy) : function.getValue();
+    std::string name = function.empty() ? mainFunction(*copy) : function.getValue();
     auto program = flatten(*copy, name);
     if (failed(program))
       return signalPassFailure();
@@ -82,16 +76,12 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return failed(paper) ? signalPassFailure() : write(*paper);
     }
     if (function.empty() && lacksGradient(getOperation()))
-      report->notes.push_back(
-          "the module is in kernel form without a gradient, so it cannot be "
-          "differentiated any more: this is @forward alone, not a training "
-          "step");
+      report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
+                              "differentiated any more: this is @forward alone, not a training step");
     if (*choice) {
       replayAllocator(*report, traceOf(*report), **choice);
-      report->notes.push_back(
-          "the allocator sees each buffer of the step as a tensor of its own, "
-          "and what is "
-          "kept beside them; the step itself has one arena");
+      report->notes.push_back("the allocator sees each buffer of the step as a tensor of its own, and what is "
+                              "kept beside them; the step itself has one arena");
       if (auto status = report::check(*report); !status) {
         getOperation().emitError()
             << "the memory report contradicts itself: " << status.error().str();
@@ -111,10 +101,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
 
   // PyTorch lays a batch of one out in its own way: an open one is of more.
   std::string sizes() {
-    bool open = view == "torch" && format == "formula" &&
-                !givenSizes(getOperation()).count("b") &&
-                !StringRef(dims).starts_with("b=") &&
-                !StringRef(dims).contains(",b=");
+    bool open = view == "torch" && format == "formula" && !givenSizes(getOperation()).count("b") &&
+                !StringRef(dims).starts_with("b=") && !StringRef(dims).contains(",b=");
     return open ? dims + (dims.empty() ? "b=2" : ",b=2") : dims;
   }
 
@@ -152,8 +140,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (whatIf.empty() && format != "svg")
       return success();
     if (whatIf.empty())
-      return module.emitError(
-          "format svg draws what fits on a card; say which with what-if=24GB");
+      return module.emitError("format svg draws what fits on a card; say which with what-if=24GB");
     if (view != "act" || !function.empty())
       return module.emitError("what-if is about the whole step in view act");
     auto question = parseWhatIf(whatIf);
@@ -164,8 +151,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (failed(found))
       return failure();
     if (format == "svg" && found->along.empty())
-      return module.emitError(
-          "no dimension is named s or t, so there is no curve to draw");
+      return module.emitError("no dimension is named s or t, so there is no curve to draw");
     fits = std::move(*found);
     return success();
   }

@@ -187,13 +187,14 @@ LogicalResult compileThreads(ModuleOp modules,
 
 /// `parts` as one kernel `k`, in a module at the end of `into`; null where that
 /// cannot be.
-gpu::GPUModuleOp joinParts(CompiledKernel &k, ArrayRef<KernelPart> parts,
+gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
+                           ArrayRef<KernelPart> parts,
                            ArrayRef<const CompiledKernel *> alone,
                            ModuleOp into) {
   for (const CompiledKernel *part : alone)
     if (stepsAddresses(part->source) != stepsAddresses(alone[0]->source))
       return nullptr;
-  gpu::GPUModuleOp module = joinKernels(k.name, parts, into);
+  gpu::GPUModuleOp module = joinKernels(name, parts, into);
   if (!module)
     return nullptr;
   k.source = alone[0]->source;
@@ -279,8 +280,7 @@ tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
       own = cast<gpu::GPUModuleOp>(b.clone(*parts[0].kernel->getParentOp()));
       kernelOf(own).setName(what.name);
     } else {
-      k.name = what.name;
-      own = joinParts(k, parts, single, *modules);
+      own = joinParts(what.name, k, parts, single, *modules);
       b.setInsertionPointToEnd(modules->getBody());
     }
     k.name = what.name;
