@@ -2,6 +2,7 @@
 // Norms: a row's statistics as reductions, then one elementwise generic.
 // Loops are (row dimensions..., j).
 #include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/NormLowering.h"
 
 using namespace mlir;
 using namespace act;
@@ -131,6 +132,13 @@ LogicalResult LayerNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+// An element of the sum that a weight's gradient is: of grad, input, rstd and
+// the mean, if there is one.
+static Value weightGradTerm(Scalars &s, ValueRange x) {
+  Value value = x.size() > 3 ? s.sub(x[1], x[3]) : x[1];
+  return s.mul(x[0], s.mul(value, x[2]));
+}
+
 LogicalResult NormWeightGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                               SmallVectorImpl<Value> &results) {
   Adaptor in(operands, *this);
@@ -144,10 +152,31 @@ LogicalResult NormWeightGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
       l.at(l.reshape(in.getRstd(), {rows}), {0})};
   if (in.getMean())
     inputs.push_back(l.at(l.reshape(in.getMean(), {rows}), {0}));
-  Value total = l.sum({rows, n}, {0}, inputs, [](Scalars &s, ValueRange x) {
-    Value value = x.size() > 3 ? s.sub(x[1], x[3]) : x[1];
-    return s.mul(x[0], s.mul(value, x[2]));
-  });
+  Value total = l.sum({rows, n}, {0}, inputs, weightGradTerm);
   results.push_back(l.rounded(total, getResult().getType().getElementType()));
   return success();
+}
+
+Value act::lowerSumOfRows(OpBuilder &b, Operation *op, ValueRange operands,
+                          Value grad) {
+  Rows r(grad);
+  LinalgBuilder l(b, op->getLoc(), operands.getTypes());
+  auto weight = dyn_cast<NormWeightGradOp>(op);
+  if (!weight)
+    return l.sum(r.shape, r.lead, {l.whole(grad)},
+                 [](Scalars &, ValueRange x) { return x[0]; });
+  NormWeightGradOp::Adaptor in(operands, weight);
+  SmallVector<LinalgBuilder::Input> inputs{
+      l.whole(grad), l.whole(in.getInput()), l.at(in.getRstd(), r.lead)};
+  if (in.getMean())
+    inputs.push_back(l.at(in.getMean(), r.lead));
+  return l.sum(r.shape, r.lead, inputs, weightGradTerm);
+}
+
+Value act::lowerSumOfParts(OpBuilder &b, Operation *op, Value parts) {
+  LinalgBuilder l(b, op->getLoc(), {parts.getType()});
+  auto type = plainTensor(op->getResult(0).getType());
+  Value total = l.sum(shapeOf(parts), {0}, {l.whole(parts)},
+                      [](Scalars &, ValueRange x) { return x[0]; });
+  return l.reshape(l.rounded(total, type.getElementType()), type.getShape());
 }

@@ -52,6 +52,8 @@ inline constexpr int64_t mostPrograms[] = {2'147'483'647, 65'535, 65'535};
 /// The names of a kernel's attributes.
 inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";
 inline constexpr llvm::StringLiteral gridName = "tile.grid";
+/// Of a math.exp in a loop: it rounds as it does outside of loops.
+inline constexpr llvm::StringLiteral exactName = "tile.exact";
 
 /// The schedule of a kernel (a gpu.func), the default one where it has none.
 ScheduleAttr getSchedule(mlir::Operation *kernel);

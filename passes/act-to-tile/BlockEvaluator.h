@@ -109,6 +109,16 @@ public:
   mlir::LogicalResult addInTurns(mlir::linalg::GenericOp op, Place loops,
                                  llvm::ArrayRef<unsigned> swept,
                                  mlir::Value memory, Turns turns);
+  /// What `op` sums up, at these coordinates of all its loops: zeros where a
+  /// loop is at its end.
+  mlir::FailureOr<BlockValue> addend(mlir::linalg::GenericOp op,
+                                     const Place &loops);
+  /// `carried` after body(number, carried) for the numbers from `from` to `to`.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  loop(mlir::Value from, mlir::Value to, mlir::ValueRange carried,
+       llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+           mlir::Value, mlir::ValueRange)>
+           body);
   /// outer * count + inner.
   mlir::Value counted(mlir::Value outer, int64_t count, mlir::Value inner) {
     return sum(scaled<mlir::arith::MulIOp>(outer, count), inner);
@@ -162,6 +172,9 @@ private:
         llvm::function_ref<mlir::FailureOr<mlir::Value>(const Place &,
                                                         mlir::Value)>
             body);
+  /// What the body of the reduction `op` combines with what it has so far.
+  mlir::FailureOr<BlockValue> combined(mlir::linalg::GenericOp op,
+                                       const Place &loops);
   /// `block` with `neutral` where the axis of `s` is past its extent.
   BlockValue masked(BlockValue block, const Sweep &s, const Place &loops,
                     mlir::Value neutral);

@@ -15,7 +15,7 @@ namespace {
 /// A product inside of another is one step up to here.
 constexpr int64_t innerDepth = 256;
 /// Elements of a block that is reduced at once, and of one step of a loop.
-constexpr int64_t wholeBlock = 8192, stepBlock = 4096;
+constexpr int64_t wholeBlock = 16384, stepBlock = 4096;
 /// Elements of such a block that a thread may hold.
 constexpr int64_t mostHeld = 256;
 
@@ -181,6 +181,53 @@ Place BlockEvaluator::placeOfInit(linalg::GenericOp op, unsigned result,
   return at;
 }
 
+FailureOr<BlockValue> BlockEvaluator::combined(linalg::GenericOp op,
+                                               const Place &loops) {
+  auto body = bodyOf(op, loops);
+  if (failed(body))
+    return failure();
+  Operation *last =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (&inner != last && failed(bodyOp(&inner, body->values, loops)))
+      return failure();
+  return body->of(combinerOf(op)->added, *this);
+}
+
+FailureOr<BlockValue> BlockEvaluator::addend(linalg::GenericOp op,
+                                             const Place &loops) {
+  auto combiner = combinerOf(op);
+  if (!combiner || combiner->kind != CombineKind::Add)
+    return op.emitOpError("is no sum");
+  auto own = combined(op, loops);
+  if (failed(own))
+    return failure();
+  BlockValue all = *own;
+  Type element = getElementTypeOrSelf(all.value.getType());
+  Value zero = arith::ConstantOp::create(
+      b, loc, neutralOf(CombineKind::Add, element));
+  for (auto [d, range] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (int axis = loops[d].axis; axis >= 0)
+      all = masked(all, {unsigned(d), range, axes[axis].extent}, loops, zero);
+  SmallVector<int> along = axesOf(loops);
+  return BlockValue{spread(all, along), along};
+}
+
+FailureOr<SmallVector<Value>> BlockEvaluator::loop(
+    Value from, Value to, ValueRange carried,
+    function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, constant(1), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  nest.push_back(loop);
+  auto next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  nest.pop_back();
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(b, loc, *next);
+  return SmallVector<Value>(loop.getResults());
+}
+
 FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
                                              ArrayRef<unsigned> dims) {
   auto combiner = combinerOf(op);
@@ -248,16 +295,14 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
     return both[last->getResult(0)];
   };
   auto step = [&](const Place &at, Value acc) -> FailureOr<Value> {
-    auto body = bodyOf(op, at);
-    if (failed(body))
+    auto own = combined(op, at);
+    if (failed(own))
       return failure();
-    for (Operation &inner : op.getBody()->without_terminator())
-      if (&inner != last && failed(bodyOp(&inner, body->values, at)))
-        return failure();
-    BlockValue all = body->of(combiner->added, *this);
+    BlockValue all = *own;
     for (const Sweep &s : sweeps)
       all = masked(all, s, at, neutral);
-    all = {spread(all, body->axes), body->axes};
+    SmallVector<int> along = axesOf(at);
+    all = {spread(all, along), along};
     for (const Sweep &s : llvm::reverse(sweeps)) {
       int axis = at[s.dim].axis;
       if (axis < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
 #include "passes/act-to-tile/FoldTransposes.h"
@@ -80,9 +81,14 @@ public:
         llvm::to_vector(f.getBody().front().getTerminator()->getOperands());
     readArguments();
     makeKernel();
-    numberPrograms();
-    if (failed(placeResults()) || failed(storeResults()))
-      return failure();
+    if (!parts.empty()) {
+      if (failed(goOverRows()))
+        return failure();
+    } else {
+      numberPrograms(countPrograms());
+      if (failed(placeResults()) || failed(storeResults()))
+        return failure();
+    }
     gpu::ReturnOp::create(b, loc);
     return success();
   }
@@ -104,10 +110,12 @@ private:
     unsigned sum, turns, ticket;
   };
   std::map<unsigned, Summed> summed;
+  std::map<unsigned, unsigned> parts; // sums over rows, and their arguments
 
   gpu::GPUFuncOp kernel;
   KernelGrid grid;
   std::optional<BlockEvaluator> blocks;
+  Value zero;
   Place place;                // along the grid's dimensions
   SmallVector<Value> numbers; // of the block along each; null: there is one
   std::vector<ResultPlace> places;
@@ -125,12 +133,17 @@ private:
   }
   void readArguments();
   void makeKernel();
-  void numberPrograms();
+  void numberPrograms(Value rest);
   Value countPrograms();
   LogicalResult placeResults();
   LogicalResult storeResults();
   Value isFirst(const ResultPlace &p);
   LogicalResult addUp(Value result, const Summed &to);
+  LogicalResult goOverRows();
+  FailureOr<BlockValue> addendOf(Value sum);
+  bool isStored(unsigned result) const {
+    return !summed.count(result) && !parts.count(result);
+  }
 };
 
 void KernelOfFunction::readArguments() {
@@ -148,8 +161,14 @@ void KernelOfFunction::readArguments() {
       summed[r.getInt()].turns = i;
     if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.ticket"))
       summed[r.getInt()].ticket = i;
+    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, partsName))
+      parts[r.getInt()] = i;
   }
   for (auto [r, v] : llvm::enumerate(results)) {
+    if (auto it = parts.find(r); it != parts.end()) {
+      where.push_back(it->second);
+      continue;
+    }
     if (auto it = summed.find(r); it != summed.end()) {
       where.push_back(it->second.sum);
       continue;
@@ -168,20 +187,31 @@ void KernelOfFunction::makeKernel() {
   // Results that a program has blocks of, and those that it adds to.
   SmallVector<Value> stored, added;
   for (auto [r, v] : llvm::enumerate(results))
-    (summed.count(r) ? added : stored).push_back(v);
-  grid = planGrid(stored, added, tightness);
+    if (summed.count(r))
+      added.push_back(v);
+    else if (isStored(r))
+      stored.push_back(v);
+  int64_t programs =
+      parts.empty()
+          ? 0
+          : cast<RankedTensorType>(f.getArgumentTypes()[parts.begin()->second])
+                .getDimSize(0);
+  grid = planGrid(stored, added, tightness, programs);
   kernel = gpu::GPUFuncOp::create(b, loc, f.getName(),
                                   FunctionType::get(b.getContext(), types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(b.getContext(), grid.warps, grid.stages));
-  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({grid.programs(), 1, 1}));
+  kernel->setAttr(
+      gridName, b.getDenseI64ArrayAttr(
+                    {programs ? programs : grid.programs(), 1, 1}));
   for (auto [r, at] : summed)
     for (unsigned i : {at.sum, at.turns, at.ticket})
       kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         b.getUnitAttr());
   Block &entry = kernel.getBody().front();
   b.setInsertionPointToStart(&entry);
+  zero = constant(0);
   blocks.emplace(b, loc, entry, precision, grid.step);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
@@ -202,12 +232,11 @@ Value KernelOfFunction::countPrograms() {
   return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
 }
 
-// One number counts all programs; the last dimension fastest.
-void KernelOfFunction::numberPrograms() {
+// `rest` counts all blocks; the last dimension fastest.
+void KernelOfFunction::numberPrograms(Value rest) {
   size_t rank = grid.blocks.size();
-  place.resize(rank);
-  numbers.resize(rank);
-  Value rest = countPrograms();
+  place.assign(rank, {});
+  numbers.assign(rank, {});
   for (size_t d = rank; d-- > 0;) {
     int64_t count = grid.countOf(d);
     if (count > 1) {
@@ -228,7 +257,7 @@ void KernelOfFunction::numberPrograms() {
     }
     Value base = numbers[d] ? Value(arith::MulIOp::create(
                                   b, loc, numbers[d], constant(grid.blocks[d])))
-                            : constant(0);
+                            : zero;
     place[d].axis = blocks->addAxis(base, grid.blocks[d]);
   }
 }
@@ -236,7 +265,7 @@ void KernelOfFunction::numberPrograms() {
 LogicalResult KernelOfFunction::placeResults() {
   places.clear();
   for (auto [r, v] : llvm::enumerate(results)) {
-    if (summed.count(r)) {
+    if (!isStored(r)) {
       places.emplace_back();
       continue;
     }
@@ -268,7 +297,7 @@ LogicalResult KernelOfFunction::storeResults() {
   SmallVector<unsigned> order;
   for (bool repeated : {true, false})
     for (unsigned r = 0; r < results.size(); ++r)
-      if (!summed.count(r) && places[r].repeated == repeated)
+      if (isStored(r) && places[r].repeated == repeated)
         order.push_back(r);
   SmallVector<Store> stores;
   int64_t turns =
@@ -359,6 +388,81 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
                   : numbers[g];
   return blocks->addInTurns(sum, loops, swept, argument(to.sum),
                             {turn ? argument(to.turns) : Value(), turn});
+}
+
+/// What this program's block of rows adds to a sum over rows.
+FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
+  auto op = sum.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return emitError(sum.getLoc(), "has parts, and is no sum");
+  Place loops;
+  for (int d : loopsAlong(op, grid)) {
+    if (d < 0)
+      return op.emitOpError("is no sum over rows of the grid");
+    loops.push_back(place[d]);
+  }
+  return blocks->addend(op, loops);
+}
+
+/// As many programs as sums have parts: each goes over some blocks of rows,
+/// stores what is made of them, and keeps its parts until the end.
+LogicalResult KernelOfFunction::goOverRows() {
+  if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
+      grid.countOf(grid.blocks.size() - 1) > 1)
+    return f.emitError("sums up rows that no program has whole");
+  int64_t all = grid.programs(),
+          programs =
+              kernel->getAttrOfType<DenseI64ArrayAttr>(gridName).asArrayRef()[0],
+          each = llvm::divideCeil(all, programs);
+  Value program = ProgramIdOp::create(b, loc, GridAxis::X);
+  Value from = arith::MulIOp::create(b, loc, program, constant(each));
+  Value to = arith::MinSIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, from, constant(each)),
+      constant(all));
+  SmallVector<int64_t> extents;
+  for (int64_t n : grid.blocks)
+    if (n > 1)
+      extents.push_back(n);
+  SmallVector<Value> nothing;
+  for (auto [r, argument] : parts) {
+    auto type = RankedTensorType::get(
+        extents, getElementTypeOrSelf(results[r].getType()));
+    nothing.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+  }
+  auto block = [&](Value number,
+                   ValueRange sums) -> FailureOr<SmallVector<Value>> {
+    numberPrograms(number);
+    if (failed(placeResults()) || failed(storeResults()))
+      return failure();
+    SmallVector<Value> next;
+    for (auto [part, sum] : llvm::zip_equal(parts, sums)) {
+      auto own = addendOf(results[part.first]);
+      if (failed(own))
+        return failure();
+      next.push_back(arith::AddFOp::create(b, loc, sum, own->value));
+    }
+    return next;
+  };
+  auto sums = blocks->loop(from, to, nothing, block);
+  if (failed(sums))
+    return failure();
+  // A block is what it would be in a program of its own.
+  kernel.walk([&](Operation *op) {
+    if (isa<math::ExpOp, math::Exp2Op>(op))
+      op->setAttr(exactName, b.getUnitAttr());
+  });
+  // The columns are whole, so their axis is that of any block.
+  Place at{{program, 0, -1}, place.back()};
+  for (auto [part, sum] : llvm::zip_equal(parts, *sums)) {
+    Value total = sum;
+    for (size_t rows = extents.size() - 1; rows-- > 0;)
+      total = ReduceOp::create(b, loc, CombineKind::Add, total, 0).getResult(0);
+    auto type = cast<RankedTensorType>(f.getArgumentTypes()[part.second]);
+    if (failed(blocks->store({total, {place.back().axis}}, type,
+                             argument(part.second), at)))
+      return failure();
+  }
+  return success();
 }
 
 struct ConvertLinalgToTile

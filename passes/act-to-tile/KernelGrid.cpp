@@ -16,7 +16,7 @@ constexpr int64_t blockElements = 4096;
 /// 16 bytes of bf16, some threads may hold copies, which they read as well.
 constexpr int64_t threads = 4 * 32;
 /// The longest row that a program has whole.
-constexpr int64_t wholeRow = 8192;
+constexpr int64_t wholeRow = 16384;
 
 ArrayRef<int64_t> shapeOf(Value v) {
   return cast<RankedTensorType>(v.getType()).getShape();
@@ -428,6 +428,22 @@ void addRows(KernelGrid &grid, RowSums sums) {
   }
 }
 
+/// Blocks of a kernel in which so many programs go over rows: twice as large,
+/// for few programs have more to do at once, but not fewer than programs.
+void planRows(KernelGrid &grid, int64_t parts) {
+  size_t last = grid.blocks.size() - 1;
+  if (last == 0)
+    return;
+  int64_t &rows = grid.blocks[last - 1], width = grid.blocks[last];
+  grid.warps = width > 2 * blockElements ? 16 : 8;
+  if (rows * 2 * width <= 2 * blockElements &&
+      rows * 2 <= shapeOf(grid.root)[last - 1])
+    rows *= 2;
+  while (rows > 1 && rows * width > blockElements / 2 &&
+         grid.programs() < parts)
+    rows /= 2;
+}
+
 } // namespace
 
 int64_t KernelGrid::countOf(size_t dim) const {
@@ -484,7 +500,7 @@ int64_t act::tile::rowExtent(int64_t width) {
 }
 
 KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
-                               int64_t tightness) {
+                               int64_t tightness, int64_t parts) {
   KernelGrid grid;
   // The largest; among equals the one with most dimensions, whose numbers make
   // those of the others.
@@ -520,6 +536,10 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
       whole || shape[last] <= most ? rowExtent(shape[last]) : most;
   if (last > 0 && sums != RowSums::Beside)
     addRows(grid, sums);
+  if (grid.blocks[last] > 2 * blockElements)
+    grid.warps = 8;
+  if (parts)
+    planRows(grid, parts);
   return grid;
 }
 
@@ -540,8 +560,15 @@ FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
   }
   SmallVector<Value> results(
       function.getBody().front().getTerminator()->getOperands());
+  int64_t parts = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto r = function.getArgAttrOfType<IntegerAttr>(i, partsName)) {
+      parts = shapeOf(function.getArgument(i))[0];
+      results[r.getInt()] = Value();
+    }
+  llvm::erase(results, Value());
   KernelKind kind;
-  kind.warps = planGrid(results).warps;
+  kind.warps = planGrid(results, {}, 0, parts).warps;
   function.walk(
       [&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
   return kind;

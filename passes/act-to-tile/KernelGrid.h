@@ -44,8 +44,13 @@ int64_t rowExtent(int64_t width);
 /// The last tightness: of an option of --convert-linalg-to-tile.
 constexpr int64_t tightest = 6;
 /// `summed`: results that programs add to, which have no part in the grid.
+/// `parts`: as many programs go over all blocks, or 0: each has one block.
 KernelGrid planGrid(mlir::ValueRange results, mlir::ValueRange summed = {},
-                    int64_t tightness = 0);
+                    int64_t tightness = 0, int64_t parts = 0);
+
+/// An argument whose rows are parts of a sum over rows, the result with this
+/// number: as many programs go over the grid's blocks.
+constexpr llvm::StringLiteral partsName = "act.parts";
 
 /// What a kernel of `function` is like, before there is one.
 struct KernelKind {

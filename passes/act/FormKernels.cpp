@@ -69,6 +69,41 @@ bool onlyRopeReads(RopeOp rope) {
   return v.hasOneUse();
 }
 
+/// Past reshapes, which kernels read through.
+Value unshaped(Value v) {
+  while (auto reshape = v.getDefiningOp<ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
+
+/// Is `op` a sum over the rows that `root`, a norm's gradient, reads: the
+/// gradient of the norm's weight or bias?
+bool sumsRowsOf(Operation *root, Operation *op) {
+  if (!isa<RmsNormGradOp, LayerNormGradOp>(root))
+    return false;
+  Value grad = root->getOperand(0), input = root->getOperand(1);
+  auto rows = cast<RankedTensorType>(input.getType());
+  int64_t width = rows.getShape().back();
+  if (rows.getRank() < 2 || width < 8 || width > widestSummedRow)
+    return false;
+  if (auto weight = dyn_cast<NormWeightGradOp>(op))
+    return weight.getGrad() == grad && weight.getInput() == input &&
+           weight.getRstd() == root->getOperands().back();
+  auto bias = dyn_cast<SumToOp>(op);
+  return bias && unshaped(bias.getInput()) == unshaped(grad) &&
+         bias.getInput().getType().getShape().back() == width &&
+         bias.getResult().getType().getShape().back() == width &&
+         elementCount(bias.getResult().getType()) == width;
+}
+
+/// The parts of the sum over rows that `op` is.
+RankedTensorType partsOfRows(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  type = dropFront(type, type.getRank() - 1);
+  return prepend(withElement(type, computeType(type.getElementType())),
+                 rowParts, std::to_string(rowParts));
+}
+
 /// A kernel in the making: ops in order, the first is the root.
 struct Kernel {
   SmallVector<Operation *> ops;
@@ -148,7 +183,29 @@ private:
     return first;
   }
 
+  static bool sumsRows(const Kernel &k) {
+    return llvm::any_of(
+        k.ops, [&](Operation *op) { return sumsRowsOf(k.ops.front(), op); });
+  }
+
+  /// The kernel of a norm's gradient that goes over the rows `op` sums up.
+  bool joinsRows(Operation *op) {
+    if (!isa<NormWeightGradOp, SumToOp>(op))
+      return false;
+    for (size_t i = kernels.size(); i-- > 0;) {
+      Operation *root = kernels[i].ops.front();
+      if (!sumsRowsOf(root, op) || phaseOf[root] != phaseOf[op])
+        continue;
+      kernels[i].ops.push_back(op);
+      kernelOf[op] = i;
+      return true;
+    }
+    return false;
+  }
+
   bool joins(Operation *op) {
+    if (joinsRows(op))
+      return true;
     bool accumulate = isa<AccumulateOp>(op);
     auto rope = dyn_cast<RopeOp>(op);
     if (!accumulate && !isElementwise(op) && !(rope && onlyRopeReads(rope)))
@@ -164,14 +221,16 @@ private:
         continue;
       Kernel &k = kernels[it->second];
       Operation *root = k.ops.front();
+      bool ofRows = sumsRowsOf(root, def);
       if (rope         ? !takesRope(root, rope)
-          : accumulate ? !takesAccumulate(root)
-                       : !takesEpilogue(root))
+          : accumulate ? !takesAccumulate(ofRows ? def : root)
+                       : ofRows || !takesEpilogue(root))
         continue;
       // What is recomputed in backward must not become part of forward again.
       if (phaseOf[root] != phaseOf[op])
         continue;
-      if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>))
+      if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>) &&
+          !sumsRows(k))
         continue;
       if (!accumulate && !rope && cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
                              cast<RankedTensorType>(root->getResult(0).getType()).getShape())
@@ -197,7 +256,9 @@ private:
         return false;
     }
     if (ready >= best->position) {
-      if (firstUse(*best, op) <= index[op])
+      // Gradients are added to in the order of the ops.
+      if (llvm::any_of(best->ops, llvm::IsaPred<AccumulateOp>) ||
+          firstUse(*best, op) <= index[op])
         return false;
       best->position = index[op];
     }
@@ -390,6 +451,9 @@ void KernelFormer::emit() {
         llvm::append_range(workspace, lowerable.getWorkspaceTypes());
     if (auto rope = dyn_cast<RopeOp>(k->ops.back()); rope && k->ops.size() > 1)
       workspace.push_back(beforeRope(rope).getType());
+    for (Operation *op : k->ops)
+      if (sumsRowsOf(k->ops.front(), op))
+        workspace.push_back(partsOfRows(op));
     auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
                                  b.getStringAttr(nameOf(*k)), operands,
                                  b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
@@ -447,6 +511,19 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 
 } // namespace
 
+SmallVector<Operation *> act::sumsOfRows(GroupOp group) {
+  SmallVector<Operation *> sums;
+  Block &body = group.getBody().front();
+  Operation *root = nullptr;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<RmsNormGradOp, LayerNormGradOp>(op))
+      root = &op;
+    else if (root && sumsRowsOf(root, &op))
+      sums.push_back(&op);
+  }
+  return sums;
+}
+
 RopeOp act::ropeOfProduct(GroupOp group) {
   for (auto rope : group.getBody().front().getOps<RopeOp>()) {
     Operation *made = beforeRope(rope).getDefiningOp();
@@ -455,12 +532,7 @@ RopeOp act::ropeOfProduct(GroupOp group) {
   return nullptr;
 }
 
-Value act::beforeRope(RopeOp rope) {
-  Value v = rope.getInput();
-  while (auto reshape = v.getDefiningOp<ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
+Value act::beforeRope(RopeOp rope) { return unshaped(rope.getInput()); }
 
 bool act::kernelsFormed(ModuleOp module) {
   return module.walk([](GroupOp) { return WalkResult::interrupt(); }).wasInterrupted();

@@ -14,5 +14,14 @@ bool kernelsFormed(mlir::ModuleOp module);
 /// the second, in the group's workspace.
 RopeOp ropeOfProduct(GroupOp group);
 mlir::Value beforeRope(RopeOp rope);
+
+/// The sums over the rows that a norm's gradient in the group goes over: the
+/// gradients of its weight and bias. For a GPU the norm's kernel makes them too,
+/// `rowParts` parts of each in a workspace, which a second kernel adds up. The
+/// host has a kernel for each and needs no workspace.
+llvm::SmallVector<mlir::Operation *> sumsOfRows(GroupOp group);
+constexpr int64_t rowParts = 128;
+/// Of rows that a GPU's program has whole.
+constexpr int64_t widestSummedRow = 16384;
 } // namespace act
 #endif

@@ -2,6 +2,7 @@
 #include "passes/emit/LowerGroup.h"
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/NormLowering.h"
 #include "dialects/act/OptimizerLowering.h"
 #include "passes/act/FormKernels.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,10 +25,15 @@ public:
 private:
   /// The gradient of attention is as many kernels as there are orders to sum in.
   /// On blocks keys come first, between what begins and what ends their sums.
-  /// On the host the rotary embedding of a product is a kernel of its own.
-  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias, Product, Rope };
-  FailureOr<LoweredKernel> lower(Part part);
+  /// On the host the rotary embedding of a product is a kernel of its own, and
+  /// so is each sum over a norm's rows; on blocks such sums are made in parts
+  /// beside the rows, and added up at last.
+  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias, Product, Rope, Rows, Sums };
+  /// `sum`: the one of the sums over rows that is made; null: all.
+  FailureOr<LoweredKernel> lower(Part part, Operation *sum = nullptr);
   LogicalResult body(Part part);
+  bool leaves(Part part, Operation &op);
+  LogicalResult sumOfRows(Part part, Operation *op);
   LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult effect(Operation *op, unsigned number);
@@ -59,6 +65,8 @@ private:
   ModuleOp kernels;
   LinalgForm form;
   OpBuilder b;
+  const SmallVector<Operation *> sums = sumsOfRows(group);
+  DenseSet<Operation *> ofSums; // those that this part makes or leaves, and what needs them
   func::FuncOp function;
   LoweredKernel made;
   SmallVector<Value> results;
@@ -219,6 +227,44 @@ LogicalResult GroupLowering::lowerOp(Operation &op) {
   return success();
 }
 
+/// Whether another part does `op`.
+bool GroupLowering::leaves(Part part, Operation &op) {
+  switch (part) {
+  case Part::Product:
+    return isa<RopeOp>(op);
+  case Part::Rope:
+    return !isa<RopeOp>(op) && !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+  case Part::Rows:
+    return ofSums.contains(&op) && !llvm::is_contained(sums, &op);
+  case Part::Sums:
+    return !ofSums.contains(&op) && !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+  default:
+    return false;
+  }
+}
+
+LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
+  unsigned number = llvm::find(sums, op) - sums.begin();
+  if (form == LinalgForm::Tiles)
+    return part == Part::Sums ? lowerOp(*op) : success();
+  if (part == Part::Sums) {
+    lowered[op->getResult(0)] = lowerSumOfParts(b, op, workspace(number, false));
+    return success();
+  }
+  SmallVector<Value> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(lowered[v]);
+  Value parts = workspace(number, true);
+  marks.push_back({cast<BlockArgument>(parts).getArgNumber(), "act.parts",
+                   unsigned(results.size())});
+  Operation *norm = nullptr;
+  for (Operation &other : group.getBody().front())
+    if (isa<RmsNormGradOp, LayerNormGradOp>(other))
+      norm = &other;
+  results.push_back(lowerSumOfRows(b, op, operands, lowered[norm->getOperand(0)]));
+  return success();
+}
+
 LogicalResult GroupLowering::body(Part part) {
   unsigned effects = 0;
   RopeOp rope = ropeOfProduct(group);
@@ -226,11 +272,18 @@ LogicalResult GroupLowering::body(Part part) {
   if (part == Part::Rope)
     lowered[handed] = workspace(0, false);
   for (Operation &op : group.getBody().front().without_terminator()) {
-    bool turns = isa<RopeOp>(op) || (isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
-    if ((part == Part::Product && isa<RopeOp>(op)) || (part == Part::Rope && !turns))
+    bool hasEffect = isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op);
+    unsigned number = effects;
+    effects += hasEffect;
+    if (leaves(part, op))
       continue;
-    if (isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op)) {
-      if (failed(effect(&op, effects++)))
+    if (hasEffect) {
+      if (failed(effect(&op, number)))
+        return failure();
+      continue;
+    }
+    if (llvm::is_contained(sums, &op)) {
+      if (failed(sumOfRows(part, &op)))
         return failure();
       continue;
     }
@@ -250,8 +303,15 @@ LogicalResult GroupLowering::body(Part part) {
   return success();
 }
 
-FailureOr<LoweredKernel> GroupLowering::lower(Part part) {
+FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
   made = LoweredKernel();
+  ofSums.clear();
+  SmallVector<Operation *> work(sum ? SmallVector<Operation *>{sum} : sums);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (ofSums.insert(op).second)
+      work.append(op->user_begin(), op->user_end());
+  }
   results.clear();
   outputs.clear();
   lowered.clear();
@@ -304,11 +364,22 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     parts = {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries};
   else if (form == LinalgForm::Tiles && ropeOfProduct(group))
     parts = {Part::Product, Part::Rope};
+  else if (!sums.empty())
+    parts = {Part::Rows, Part::Sums};
+  SmallVector<std::pair<Part, Operation *>> all;
   for (Part part : parts) {
-    auto made = lower(part);
+    if (part == Part::Sums && form == LinalgForm::Tiles)
+      for (Operation *sum : sums)
+        all.push_back({part, sum});
+    else
+      all.push_back({part, nullptr});
+  }
+  for (auto [part, sum] : all) {
+    auto made = lower(part, sum);
     if (failed(made))
       return failure();
-    made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product;
+    made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product ||
+                   part == Part::Rows;
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else

@@ -44,7 +44,8 @@ enum class LinalgForm {
 /// with the number `act.inplace` replaces the argument; what programs make of
 /// the one with the number `act.summed` is added to it, in the order that the
 /// arguments with `act.turns` and `act.ticket` keep, i32 numbers that begin as
-/// zeros. `inPlace[r]` is the operand whose
+/// zeros; of the one with the number `act.parts`, a sum over rows, the argument
+/// gets as many parts as it has rows. `inPlace[r]` is the operand whose
 /// memory result r has in this launch, or -1.
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
 lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels,

@@ -343,14 +343,19 @@ LogicalResult Assignment::seedDots() {
 
 LogicalResult Assignment::seedMemory() {
   // Loads first: what is computed from them is in their layout, and stores
-  // follow.
+  // follow. A row that all rows of a block share is in the block's.
+  SmallVector<LoadOp> loads;
   kernel.walk([&](LoadOp load) {
-    if (isBlock(load.getResult())) {
-      give(load.getResult(),
-           defaultFor(cast<RankedTensorType>(load.getType())));
-      spread();
-    }
+    if (isBlock(load.getResult()))
+      loads.push_back(load);
   });
+  llvm::stable_sort(loads, [](LoadOp x, LoadOp y) {
+    return blockType(x).getRank() > blockType(y).getRank();
+  });
+  for (LoadOp load : loads) {
+    give(load.getResult(), defaultFor(blockType(load)));
+    spread();
+  }
   kernel.walk([&](Operation *op) {
     if (isa<StoreOp, AtomicAddOp>(op) && isBlock(op->getOperand(0))) {
       give(op->getOperand(0), defaultFor(blockType(op->getOperand(0))));

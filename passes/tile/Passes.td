@@ -94,6 +94,8 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
       are taken to be finite: once `tile-split-masked-loops` has taken a mask away,
       the select that keeps hidden rows from NaN goes, too.
 
+    What has the attribute `tile.exact` stays as it is.
+
     A weight differs from the exact one by up to 2^-23 |m| of itself, by the same
     part in the whole row, where `math.exp` rounds it to the last bit; with m
     beyond 2.3e38 it is lost.

@@ -172,7 +172,7 @@ public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
     kernel.walk([&](Operation *op) {
       if (isa<math::ExpOp, math::Exp2Op>(op) && isInLoop(op) &&
-          isF32(op->getResult(0)))
+          isF32(op->getResult(0)) && !op->hasAttr(exactName))
         all.push_back(op);
     });
   }

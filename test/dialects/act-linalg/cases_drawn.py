@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels other than attention's, drawn at random: products with what follows them in
-one kernel, projections that are rotated, norms, rope, gated and other elementwise ops, embeddings, losses, softmax,
+one kernel, projections that are rotated, norms and all their gradients, rope, gated and other elementwise ops, embeddings, losses, softmax,
 sums and updates, of shapes that are multiples of nothing."""
 import numpy as np
 
@@ -222,6 +222,33 @@ def norm(pick):
     return one_of(pick, cases_norm.norms([(*leading(pick, 60000 // width + 1), width)]))
 
 
+def normed(pick):
+    """The gradients of a norm's input, weight and bias, of one pass over its rows."""
+    width = pick.choice([n for n in SIZES if n >= 8] + [576, 768, 1000, 1024, 2048, 3072, 5000, 9000, 16384])
+    shape, d = (*leading(pick, 300000 // width + 1), width), pick.choice(["f32", "bf16", "f16"])
+    g = Group()
+    dy, x, w = g.input(shape, d), g.input(shape, d), g.input(shape[-1:], d)
+    axes, layer = tuple(range(len(shape) - 1)), pick.random() < 0.5
+    mean = x.numbers.mean(-1).astype(np.float32) * layer
+    centred = x.numbers - wide(mean)[..., None]
+    rstd = (1 / np.sqrt((centred ** 2).mean(-1) + 1e-5)).astype(np.float32)
+    kind = tensor(shape[:-1], "f32")
+    statistics = [g.give(s, kind) for s in ([mean, rstd] if layer else [rstd])]
+    normal, dn = centred * wide(rstd)[..., None], dy.numbers * w.numbers
+    want = dn - normal * (dn * normal).mean(-1, keepdims=True) - dn.mean(-1, keepdims=True) * layer
+    dx = g.op(f"act.{'layer' if layer else 'rms'}_norm_grad {dy.name}, {x.name}, {w.name}, {', '.join(statistics)} : "
+              f"({dy.type}, {x.type}, {w.type}, {', '.join([kind] * len(statistics))}) -> RESULT",
+              wide(rstd)[..., None] * want, d)
+    by_name = f"mean({statistics[0]}) rstd({statistics[1]})" if layer else f"rstd({statistics[0]})"
+    sums = [g.op(f"act.norm_weight_grad {dy.name}, {x.name} {by_name} : "
+                 f"({dy.type}, {x.type}, {', '.join([kind] * len(statistics))}) -> RESULT", (dy.numbers * normal).sum(axes), d)]
+    if layer:
+        sums.append(g.op(f"act.sum_to {dy.name} : {dy.type} -> RESULT",
+                         dy.numbers.sum(axes, keepdims=True), d))
+    after = follow(g, dx, pick, 2) if pick.random() < 0.7 else dx
+    return g.case(*([dx, *sums] if after is dx else [*sums, after]))
+
+
 def rope(pick):
     return one_of(pick, cases_primitives.rotations(pick.choice([1, 2, 3]), pick.choice(SIZES[:-4]),
                                                    pick.choice([1, 2, 3, 5]), 2 * pick.choice([1, 3, 8, 20, 32, 40, 64])))
@@ -251,7 +278,7 @@ def update(pick):
     return one_of(pick, cases_optimizer.updates((pick.choice(SIZES), pick.choice(SIZES))))
 
 
-FAMILIES = [product, product, product, rotated, elementwise, norm, norm, rope, embedding, loss, softmax, total, update]
+FAMILIES = [product, product, product, rotated, elementwise, norm, normed, rope, embedding, loss, softmax, total, update]
 
 
 def draw(pick, number):

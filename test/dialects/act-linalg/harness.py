@@ -244,7 +244,8 @@ class BlockKernels:
 
     def call(self, case):
         # What lowerGroup makes several kernels of is run as these.
-        if "act.attention_grad" in case.text and len(case.results) > 1:
+        if len(case.results) > 1 and (has(case, "attention_grad") or has(case, "rms_norm_grad", "layer_norm_grad")
+                                      and has(case, "norm_weight_grad")):
             return self.group(case)
         error = self.kernel(case, "--sums")[0]
         if "unlike shapes" in error and len(case.results) > 1:

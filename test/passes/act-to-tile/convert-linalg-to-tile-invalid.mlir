@@ -27,3 +27,28 @@ func.func @window(%x: tensor<65xf32>) -> tensor<64xf32> {
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// -----
+
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+// expected-error @below {{sums up rows that no program has whole}}
+func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.parts = 0}) -> (tensor<20000xf32>, tensor<8x20000xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<20000xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<20000xf32>) -> tensor<20000xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x20000xf32>) outs(%z : tensor<20000xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.addf %o, %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<20000xf32>
+  %f = tensor.empty() : tensor<8x20000xf32>
+  %y = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x20000xf32>) outs(%f : tensor<8x20000xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.negf %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x20000xf32>
+  return %s, %y : tensor<20000xf32>, tensor<8x20000xf32>
+}

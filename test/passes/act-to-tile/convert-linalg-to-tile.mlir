@@ -169,3 +169,46 @@ func.func @heads(%x: tensor<2x4x70x16xbf16>, %w: tensor<48x64xbf16>) -> tensor<2
   %y = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 70, 48] : tensor<140x48xf32> into tensor<2x70x48xf32>
   return %y : tensor<2x70x48xf32>
 }
+
+// -----
+
+// A sum over rows has parts where the argument is marked: as many programs as there
+// are parts go over the blocks of rows, 2 each of the 256, store what is made of each,
+// and at last their part of the sum.
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: gpu.func @parts(
+// CHECK-SAME: %[[X:[^ ]+]]: !tile.ptr<f32>, %[[P:[^ ]+]]: !tile.ptr<f32>, %[[Y:[^ ]+]]: !tile.ptr<f32>)
+// CHECK-SAME: tile.grid = array<i64: 128, 1, 1>
+// CHECK-SAME: warps = 8
+// CHECK: %[[PV:.*]] = tile.view %[[P]] sizes [128, 1024]
+// CHECK: %[[ID:.*]] = tile.program_id x
+// CHECK: %[[FROM:.*]] = arith.muli %[[ID]], %{{.*}} : index
+// CHECK: %[[TO:.*]] = arith.minsi
+// CHECK: %[[S:.*]] = scf.for %[[N:.*]] = %[[FROM]] to %[[TO]] {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (tensor<8x1024xf32>)
+// CHECK: %[[B:.*]] = tile.load
+// CHECK: %[[E:.*]] = math.exp %{{.*}} {tile.exact}
+// CHECK: tile.store %[[E]]
+// CHECK: %[[NEXT:.*]] = arith.addf %[[ACC]], %[[B]]
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: %[[R:.*]] = tile.reduce add %[[S]] axis 0
+// CHECK: tile.store %[[R]], %[[PV]][%[[ID]], %{{.*}} : 1024]
+func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts = 0}) -> (tensor<1024xf32>, tensor<2048x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<2048x1024xf32>) outs(%z : tensor<1024xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.addf %o, %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024xf32>
+  %f = tensor.empty() : tensor<2048x1024xf32>
+  %y = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2048x1024xf32>) outs(%f : tensor<2048x1024xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = math.exp %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<2048x1024xf32>
+  return %s, %y : tensor<1024xf32>, tensor<2048x1024xf32>
+}
