@@ -10,7 +10,7 @@ written out; attention fused; fused, one checkpoint per layer, samples packed.
   formula   the closed form of the report, evaluated here at the model's letters
   planned   the bytes of the compiled step's plan
   measured  what a run took: the highest byte written in an arena that was poisoned
-            before. A toy model is run; for the large one there are two columns.
+            before, or of a workspace that only GPUs need. A toy model is run; for the large one there are two columns.
 
 Retained and peak are counts over lifetimes, not bytes that one can find in memory
 afterwards, so what is measured is the arena, which holds them. Places in it are

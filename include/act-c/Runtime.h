@@ -328,7 +328,8 @@ typedef struct actrt_step_statistics {
   size_t struct_size;
   uint64_t parameter_bytes, gradient_bytes, optimizer_bytes; /* allocated */
   uint64_t arena_bytes;      /* as planned for this function */
-  uint64_t arena_high_water; /* ACTRT_MEASURE: highest byte written, plus 1 */
+  uint64_t arena_high_water; /* ACTRT_MEASURE: highest byte written, or of a
+                                workspace that only other devices need, plus 1 */
   uint64_t scratch_bytes_per_thread, scratch_bytes;
   uint64_t runs;
   uint64_t scratch_high_water; /* ACTRT_MEASURE: likewise, of any thread */

@@ -428,20 +428,29 @@ void addRows(KernelGrid &grid, RowSums sums) {
   }
 }
 
-/// Blocks of a kernel in which so many programs go over rows: twice as large,
-/// for few programs have more to do at once, but not fewer than programs.
+/// Blocks of a kernel in which so many programs go over rows: with twice as many
+/// rows, for few programs have more to do at once, but not fewer blocks than
+/// programs. No thread gets copies by that.
 void planRows(KernelGrid &grid, int64_t parts) {
   size_t last = grid.blocks.size() - 1;
   if (last == 0)
     return;
   int64_t &rows = grid.blocks[last - 1], width = grid.blocks[last];
-  grid.warps = width > 2 * blockElements ? 16 : 8;
-  if (rows * 2 * width <= 2 * blockElements &&
+  auto shared = [&](int64_t n, int64_t warps) {
+    return n * width % (8 * 32 * warps) == 0;
+  };
+  if (width > 2 * blockElements) {
+    grid.warps = 16;
+    return;
+  }
+  if (rows * 2 * width <= 2 * blockElements && shared(rows * 2, 8) &&
       rows * 2 <= shapeOf(grid.root)[last - 1])
     rows *= 2;
   while (rows > 1 && rows * width > blockElements / 2 &&
-         grid.programs() < parts)
+         grid.programs() < parts && shared(rows / 2, 4))
     rows /= 2;
+  if (shared(rows, 8))
+    grid.warps = 8;
 }
 
 } // namespace

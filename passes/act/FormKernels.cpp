@@ -84,7 +84,7 @@ bool sumsRowsOf(Operation *root, Operation *op) {
   Value grad = root->getOperand(0), input = root->getOperand(1);
   auto rows = cast<RankedTensorType>(input.getType());
   int64_t width = rows.getShape().back();
-  if (rows.getRank() < 2 || width < 8 || width > widestSummedRow)
+  if (rows.getRank() < 2 || width < 64 || width > widestSummedRow)
     return false;
   if (auto weight = dyn_cast<NormWeightGradOp>(op))
     return weight.getGrad() == grad && weight.getInput() == input &&

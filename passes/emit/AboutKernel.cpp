@@ -45,11 +45,12 @@ llvm::json::Object act::aboutKernel(GroupOp group,
   llvm::SmallDenseSet<int64_t> inPlace;
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
     auto replaced = function.getArgAttrOfType<IntegerAttr>(i, "act.inplace"),
-         summed = function.getArgAttrOfType<IntegerAttr>(i, "act.summed");
+         summed = function.getArgAttrOfType<IntegerAttr>(i, "act.summed"),
+         parts = function.getArgAttrOfType<IntegerAttr>(i, "act.parts");
     bool read = summed || !function.getArgument(i).use_empty();
-    bool written = replaced || summed;
+    bool written = replaced || summed || parts;
     if (written)
-      inPlace.insert((replaced ? replaced : summed).getInt());
+      inPlace.insert((replaced ? replaced : summed ? summed : parts).getInt());
     shapes.push_back(shapeOf(t)); // of every parameter, read or not
     const KernelOperand &operand = kernel.operands[i];
     int64_t whole = bytesOf(t);

@@ -327,19 +327,43 @@ Status LoadedStep::run(size_t function) {
   if (auto s = stream->synchronize(); !s)
     return s;
   if (options.measure)
-    if (auto s = measure(p); !s)
+    if (auto s = measure(f, p); !s)
       return s;
   ++p.runs;
   return ok();
 }
 
-Status LoadedStep::measure(Prepared &p) {
+static bool endsIn(const std::string &text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Where the last of the workspaces ends that kernels of other devices need, and
+/// none of these launches touches.
+static uint64_t endOfOthersWorkspaces(const Function &f) {
+  uint64_t end = 0;
+  for (const Buffer &b : f.plan) {
+    uint64_t bufferEnd = b.offset + b.bytes;
+    if (b.onHost || bufferEnd <= end || !endsIn(b.name, "workspace"))
+      continue;
+    bool touched = false;
+    for (uint32_t i = b.first; i <= b.last && !touched; ++i)
+      for (const Operand &o : f.launches[i].args)
+        touched |= o.space == Space::Arena && o.offset < bufferEnd &&
+                   b.offset < o.offset + o.bytes;
+    if (!touched)
+      end = bufferEnd;
+  }
+  return end;
+}
+
+Status LoadedStep::measure(const Function &f, Prepared &p) {
   HostView after(direct, *stream, arena, arenaSize);
   if (auto s = after.fetch(); !s)
     return s;
   p.highWater = std::max(
-      p.highWater,
-      highestChange(static_cast<const uint8_t *>(after.data()), arenaSize));
+      {p.highWater, endOfOthersWorkspaces(f),
+       highestChange(static_cast<const uint8_t *>(after.data()), arenaSize)});
   if (hostArenaSize)
     p.hostHighWater =
         std::max(p.hostHighWater, highestChange(hostArena, hostArenaSize));

@@ -21,8 +21,8 @@
 //   run, and each buffer of the plan at its death. A value that is read after
 //   its lifetime, or before it was written, turns the results into NaN.
 // - measure: the arena is filled with a pattern before a run, and afterwards
-//   the highest byte that differs from it is reported; the scratch of each
-//   thread likewise.
+//   the highest byte that differs from it is reported, or that of a workspace
+//   that only kernels of other devices need; the scratch of each thread likewise.
 #ifndef ACT_RUNTIME_STEP_LOADEDSTEP_H
 #define ACT_RUNTIME_STEP_LOADEDSTEP_H
 #include "act/Artifact/Step.h"
@@ -40,7 +40,7 @@ struct StepStatistics {
   /// As allocated when the step was loaded.
   uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0;
   uint64_t arenaBytes = 0;     // of the function asked about
-  uint64_t arenaHighWater = 0; // measure mode: highest byte written + 1
+  uint64_t arenaHighWater = 0; // measure mode: highest byte used + 1
   uint64_t hostArenaBytes = 0, hostArenaHighWater = 0; // of the second arena
   uint64_t scratchBytesPerThread = 0;
   uint64_t scratchBytes = 0;     // all threads
@@ -103,7 +103,7 @@ private:
   HostView view(void *address, const artifact::TensorType &type);
   Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);
   Status poison();
-  Status measure(Prepared &p);
+  Status measure(const artifact::Function &f, Prepared &p);
   Status copyBetweenArenas(const Launch &launch, const Prepared &p);
   Status enqueue(const artifact::Function &f, const Prepared &p);
   Status enqueueAsGraph(const artifact::Function &f, Prepared &p);

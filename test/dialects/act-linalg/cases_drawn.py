@@ -224,7 +224,7 @@ def norm(pick):
 
 def normed(pick):
     """The gradients of a norm's input, weight and bias, of one pass over its rows."""
-    width = pick.choice([n for n in SIZES if n >= 8] + [576, 768, 1000, 1024, 2048, 3072, 5000, 9000, 16384])
+    width = pick.choice([n for n in SIZES if n >= 64] + [80, 72, 88, 136, 576, 768, 1000, 1024, 2048, 3072, 5000, 9000, 16384])
     shape, d = (*leading(pick, 300000 // width + 1), width), pick.choice(["f32", "bf16", "f16"])
     g = Group()
     dy, x, w = g.input(shape, d), g.input(shape, d), g.input(shape[-1:], d)

@@ -99,23 +99,23 @@ func.func @accumulate(%x: tensor<2x4xf32>, %dy: tensor<2x4xf32>) {
 // The gradients of a norm's weight and bias go over the rows that the gradient of
 // its input goes over. What comes after that is in the kernel, too; what needs one
 // of the sums is not.
-act.parameter @g "g" : tensor<8xf32>
-act.parameter @b "b" : tensor<8xf32>
+act.parameter @g "g" : tensor<64xf32>
+act.parameter @b "b" : tensor<64xf32>
 // CHECK-LABEL: func.func @norm_gradients
-func.func @norm_gradients(%dy: tensor<2x4x8xf32>, %x: tensor<2x4x8xf32>, %m: tensor<2x4xf32>, %r: tensor<2x4xf32>, %d: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
-  %g = act.param @g : tensor<8xf32>
-  %0 = act.layer_norm_grad %dy, %x, %g, %m, %r : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<8xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4x8xf32>
-  %1 = act.norm_weight_grad %dy, %x mean(%m) rstd(%r) : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<8xf32>
-  %rows = act.reshape %dy : tensor<2x4x8xf32> -> tensor<8x8xf32>
-  %2 = act.sum_to %rows : tensor<8x8xf32> -> tensor<1x8xf32>
-  %3 = act.reshape %2 : tensor<1x8xf32> -> tensor<8xf32>
-  act.accumulate @g, %1 : tensor<8xf32>
-  act.accumulate @b, %3 : tensor<8xf32>
-  %4 = act.add %0, %d : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  %5 = act.mul %4, %3 : (tensor<2x4x8xf32>, tensor<8xf32>) -> tensor<2x4x8xf32>
-  return %4, %5 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+func.func @norm_gradients(%dy: tensor<2x4x64xf32>, %x: tensor<2x4x64xf32>, %m: tensor<2x4xf32>, %r: tensor<2x4xf32>, %d: tensor<2x4x64xf32>) -> (tensor<2x4x64xf32>, tensor<2x4x64xf32>) {
+  %g = act.param @g : tensor<64xf32>
+  %0 = act.layer_norm_grad %dy, %x, %g, %m, %r : (tensor<2x4x64xf32>, tensor<2x4x64xf32>, tensor<64xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4x64xf32>
+  %1 = act.norm_weight_grad %dy, %x mean(%m) rstd(%r) : (tensor<2x4x64xf32>, tensor<2x4x64xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<64xf32>
+  %rows = act.reshape %dy : tensor<2x4x64xf32> -> tensor<8x64xf32>
+  %2 = act.sum_to %rows : tensor<8x64xf32> -> tensor<1x64xf32>
+  %3 = act.reshape %2 : tensor<1x64xf32> -> tensor<64xf32>
+  act.accumulate @g, %1 : tensor<64xf32>
+  act.accumulate @b, %3 : tensor<64xf32>
+  %4 = act.add %0, %d : (tensor<2x4x64xf32>, tensor<2x4x64xf32>) -> tensor<2x4x64xf32>
+  %5 = act.mul %4, %3 : (tensor<2x4x64xf32>, tensor<64xf32>) -> tensor<2x4x64xf32>
+  return %4, %5 : tensor<2x4x64xf32>, tensor<2x4x64xf32>
 }
-// CHECK: %[[G:.+]]:2 = act.group "layer_norm_grad.b" ({{.*}}) workspace(tensor<128x8xf32>, tensor<128x8xf32>)
+// CHECK: %[[G:.+]]:2 = act.group "layer_norm_grad.b" ({{.*}}) workspace(tensor<64x64xf32>, tensor<64x64xf32>)
 // CHECK: act.layer_norm_grad
 // CHECK-NEXT: %[[W:.+]] = act.norm_weight_grad
 // CHECK: %[[S:.+]] = act.sum_to
@@ -130,10 +130,10 @@ func.func @norm_gradients(%dy: tensor<2x4x8xf32>, %x: tensor<2x4x8xf32>, %m: ten
 // Of other rows, or in rows that no program of a GPU has whole, they are kernels of
 // their own.
 // CHECK-LABEL: func.func @other_rows
-func.func @other_rows(%dy: tensor<2x8xf32>, %x: tensor<2x8xf32>, %g: tensor<8xf32>, %r: tensor<2xf32>, %dz: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>) {
-  %0 = act.rms_norm_grad %dy, %x, %g, %r : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<8xf32>, tensor<2xf32>) -> tensor<2x8xf32>
-  %1 = act.norm_weight_grad %dz, %x rstd(%r) : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>) -> tensor<8xf32>
-  return %0, %1 : tensor<2x8xf32>, tensor<8xf32>
+func.func @other_rows(%dy: tensor<2x64xf32>, %x: tensor<2x64xf32>, %g: tensor<64xf32>, %r: tensor<2xf32>, %dz: tensor<2x64xf32>) -> (tensor<2x64xf32>, tensor<64xf32>) {
+  %0 = act.rms_norm_grad %dy, %x, %g, %r : (tensor<2x64xf32>, tensor<2x64xf32>, tensor<64xf32>, tensor<2xf32>) -> tensor<2x64xf32>
+  %1 = act.norm_weight_grad %dz, %x rstd(%r) : (tensor<2x64xf32>, tensor<2x64xf32>, tensor<2xf32>) -> tensor<64xf32>
+  return %0, %1 : tensor<2x64xf32>, tensor<64xf32>
 }
 // CHECK: act.group "rms_norm_grad"
 // CHECK: act.group "norm_weight_grad"
