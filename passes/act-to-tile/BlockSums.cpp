@@ -14,8 +14,9 @@ namespace {
 
 /// A product inside of another is one step up to here.
 constexpr int64_t innerDepth = 256;
-/// Elements of a block that is reduced at once, and of one step of a loop.
-constexpr int64_t wholeBlock = 16384, stepBlock = 4096;
+/// Elements of a block that is reduced at once, of one row that is, and of one
+/// step of a loop.
+constexpr int64_t wholeBlock = 8192, wholeRow = 16384, stepBlock = 4096;
 /// Elements of such a block that a thread may hold.
 constexpr int64_t mostHeld = 256;
 
@@ -247,8 +248,9 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   int64_t elements = elementsOf(loops);
   for (unsigned d : order)
     elements *= d == order.back() ? rowExtent(ranges[d]) : ranges[d];
-  bool atOnce =
-      elements <= wholeBlock && elements / shares(elements) <= mostHeld;
+  bool isRow = elementsOf(loops) == 1 && order.size() == 1;
+  bool atOnce = elements <= (isRow ? wholeRow : wholeBlock) &&
+                elements / shares(elements) <= mostHeld;
   SmallVector<Sweep> sweeps;
   // Warps share rows, 64 of which are enough.
   bool hasRows =
