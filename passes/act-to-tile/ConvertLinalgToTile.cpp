@@ -232,14 +232,16 @@ Value KernelOfFunction::countPrograms() {
   return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
 }
 
-// `rest` counts all blocks; the last dimension fastest.
+// `rest` counts all blocks; the last dimension fastest. A loop's only block has a
+// number, too: what it reads is read in the loop, by the program that has it.
 void KernelOfFunction::numberPrograms(Value rest) {
   size_t rank = grid.blocks.size();
   place.assign(rank, {});
   numbers.assign(rank, {});
   for (size_t d = rank; d-- > 0;) {
     int64_t count = grid.countOf(d);
-    if (count > 1) {
+    bool isOnly = d == 0 && !parts.empty() && grid.programs() == 1;
+    if (count > 1 || isOnly) {
       bool outermost =
           llvm::all_of(llvm::seq<size_t>(0, d), [&](size_t before) {
             return grid.countOf(before) == 1;

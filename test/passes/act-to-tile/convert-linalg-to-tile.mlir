@@ -212,3 +212,33 @@ func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts 
   } -> tensor<2048x1024xf32>
   return %s, %y : tensor<1024xf32>, tensor<2048x1024xf32>
 }
+
+// -----
+
+// Of a single block the one program that has it reads: the others' loops are empty.
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: gpu.func @one_block(
+// CHECK-NOT: tile.load
+// CHECK: scf.for %[[N:.*]] =
+// CHECK: tile.load %{{.*}}[%[[N]], %{{.*}} : 1024]
+// CHECK: tile.store %{{.*}}[%[[N]], %{{.*}} : 1024]
+func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x1024xf32> {act.parts = 0}) -> (tensor<1024xf32>, tensor<1x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<1x1024xf32>) outs(%z : tensor<1024xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.addf %o, %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024xf32>
+  %f = tensor.empty() : tensor<1x1024xf32>
+  %y = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1x1024xf32>) outs(%f : tensor<1x1024xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.negf %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x1024xf32>
+  return %s, %y : tensor<1024xf32>, tensor<1x1024xf32>
+}
