@@ -216,8 +216,6 @@ func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts 
 // -----
 
 // Of a single block the one program that has it reads: the others' loops are empty.
-#rows = affine_map<(d0, d1) -> (d0, d1)>
-#columns = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: gpu.func @one_block(
 // CHECK-NOT: tile.load
 // CHECK: scf.for %[[N:.*]] =
