@@ -218,7 +218,7 @@ func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts 
 // Of a single block the one program that has it reads: the others' loops are empty.
 // CHECK-LABEL: gpu.func @one_block(
 // CHECK-NOT: tile.load
-// CHECK: scf.for %[[N:.*]] =
+// CHECK: scf.for %[[N:[^ ]+]] =
 // CHECK: tile.load %{{.*}}[%[[N]], %{{.*}} : 1024]
 // CHECK: tile.store %{{.*}}[%[[N]], %{{.*}} : 1024]
 func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x1024xf32> {act.parts = 0}) -> (tensor<1024xf32>, tensor<1x1024xf32>) {
