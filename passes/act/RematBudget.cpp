@@ -353,6 +353,8 @@ FailureOr<std::vector<Planner::Choice>> Planner::fixedChoices() {
     out = equalLayers();
     llvm::append_range(out, equalSegments());
     out.push_back(smallest());
+    for (const RematPlan &plan : options.plans)
+      out.emplace_back().plan = plan;
     for (Choice &choice : out) {
       auto whole = meter.whole(choice.plan);
       if (failed(whole))

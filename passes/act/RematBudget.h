@@ -48,6 +48,8 @@ struct BudgetOptions {
   int64_t states = 4000; // remat::compose
   /// With one, policy.totalBytes bounds what it reserves.
   std::optional<AllocatorChoice> allocator;
+  /// With an allocator these are tried, too.
+  std::vector<RematPlan> plans;
 };
 
 struct BudgetAnswer {

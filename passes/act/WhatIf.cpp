@@ -245,25 +245,33 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
     if (!larger)
       break;
     auto least = leastMemory(*larger, options);
-    if (failed(least))
-      return failure();
-    if (!fits(next = least->bytes, question))
-      break;
-    size += fit.step;
-    if (failed(applyPlan(*larger, least->plan)))
+    if (failed(least) || failed(applyPlan(*larger, least->plan)))
       return failure();
     auto further = [&](int64_t steps) {
       int64_t there = size + steps * fit.step;
       return there <= most &&
              fits(measured(*larger, fit.letter, there, question), question);
     };
+    if (!fits(next = least->bytes, question)) {
+      // What is reserved is uneven: more may fit where less does not.
+      int64_t stride = std::max<int64_t>(1, size / 32 / fit.step), far = 8;
+      while (far > 0 && !(question.allocator && further(far * stride)))
+        --far;
+      if (far == 0)
+        break;
+      options.plans = {least->plan};
+      size += far * stride * fit.step;
+      continue;
+    }
+    size += fit.step;
+    options.plans = {least->plan};
     int64_t steps = 1;
     while (further(steps))
       steps *= 2;
     size += lastThat(0, steps, further) * fit.step;
   }
-  // What is said to fit is what the policy comes to there. What an allocator
-  // reserves is uneven, so a choice that went this far may not be found here.
+  // What is said to fit is what the policy comes to there, with the choice that
+  // went this far among those that are tried.
   while (size) {
     OwningOpRef<ModuleOp> found = resized(module, fit.letter, size);
     ScopedDiagnosticHandler quiet(module.getContext(),
