@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradients of a norm's weight and bias as kernels that go over rows once:
-// a part of the sum for some rows, beside the gradient of these rows' input, and
-// what adds up the parts.
+// a part of the sum for some rows, beside the gradient of these rows' input,
+// and what adds up the parts.
 #ifndef ACT_DIALECTS_ACT_NORMLOWERING_H
 #define ACT_DIALECTS_ACT_NORMLOWERING_H
 #include "dialects/act/Dialect.h"

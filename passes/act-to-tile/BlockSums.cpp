@@ -205,8 +205,8 @@ FailureOr<BlockValue> BlockEvaluator::addend(linalg::GenericOp op,
     return failure();
   BlockValue all = *own;
   Type element = getElementTypeOrSelf(all.value.getType());
-  Value zero = arith::ConstantOp::create(
-      b, loc, neutralOf(CombineKind::Add, element));
+  Value zero =
+      arith::ConstantOp::create(b, loc, neutralOf(CombineKind::Add, element));
   for (auto [d, range] : llvm::enumerate(op.getStaticLoopRanges()))
     if (int axis = loops[d].axis; axis >= 0)
       all = masked(all, {unsigned(d), range, axes[axis].extent}, loops, zero);

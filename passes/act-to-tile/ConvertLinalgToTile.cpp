@@ -202,9 +202,8 @@ void KernelOfFunction::makeKernel() {
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(b.getContext(), grid.warps, grid.stages));
-  kernel->setAttr(
-      gridName, b.getDenseI64ArrayAttr(
-                    {programs ? programs : grid.programs(), 1, 1}));
+  kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
+                                {programs ? programs : grid.programs(), 1, 1}));
   for (auto [r, at] : summed)
     for (unsigned i : {at.sum, at.turns, at.ticket})
       kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
@@ -232,8 +231,8 @@ Value KernelOfFunction::countPrograms() {
   return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
 }
 
-// `rest` counts all blocks; the last dimension fastest. A loop's only block has a
-// number, too: what it reads is read in the loop, by the program that has it.
+// `rest` counts all blocks; the last dimension fastest. A loop's only block has
+// a number, too: what it reads is read in the loop, by the program that has it.
 void KernelOfFunction::numberPrograms(Value rest) {
   size_t rank = grid.blocks.size();
   place.assign(rank, {});
@@ -413,8 +412,8 @@ LogicalResult KernelOfFunction::goOverRows() {
       grid.countOf(grid.blocks.size() - 1) > 1)
     return f.emitError("sums up rows that no program has whole");
   int64_t all = grid.programs(),
-          programs =
-              kernel->getAttrOfType<DenseI64ArrayAttr>(gridName).asArrayRef()[0],
+          programs = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName)
+                         .asArrayRef()[0],
           each = llvm::divideCeil(all, programs);
   Value program = ProgramIdOp::create(b, loc, GridAxis::X);
   Value from = arith::MulIOp::create(b, loc, program, constant(each));

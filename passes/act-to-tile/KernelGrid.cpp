@@ -428,9 +428,9 @@ void addRows(KernelGrid &grid, RowSums sums) {
   }
 }
 
-/// Blocks of a kernel in which so many programs go over rows: with twice as many
-/// rows, for few programs have more to do at once, but not fewer blocks than
-/// programs. No thread gets copies by that.
+/// Blocks of a kernel in which so many programs go over rows: with twice as
+/// many rows, for few programs have more to do at once, but not fewer blocks
+/// than programs. No thread gets copies by that.
 void planRows(KernelGrid &grid, int64_t parts) {
   size_t last = grid.blocks.size() - 1;
   if (last == 0)
