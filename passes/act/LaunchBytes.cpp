@@ -62,7 +62,7 @@ int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
 int64_t act::kernelCount(const FlatLaunch &launch) {
   for (Operation &op : launch.group.getBody().front())
     if (auto grad = dyn_cast<AttentionGradOp>(op))
-      return 3 + (grad.getDsinks() ? 1 : 0) + (grad.getDbias() ? 1 : 0);
+      return grad.getDbias() ? 3 : 2;
   return (ropeOfProduct(launch.group) ? 2 : 1) +
          sumsOfRows(launch.group).size();
 }

@@ -13,8 +13,8 @@ int64_t leastBytes(const Program &program, const FlatLaunch &launch);
 /// Of operand `input` of the group, which has `whole` bytes, what it reads at
 /// least: of a table of embeddings no more than the rows that it gives.
 int64_t readBytes(GroupOp group, unsigned input, int64_t whole);
-/// How many kernels the group is on a GPU: the gradient of attention is three
-/// or more, which begin the sums, make them, and end that of the queries.
+/// How many kernels the group is on the host: the gradient of attention is that
+/// of keys and values, that of queries and sinks, and that of the bias.
 int64_t kernelCount(const FlatLaunch &launch);
 } // namespace act
 #endif
