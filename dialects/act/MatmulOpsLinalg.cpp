@@ -1,62 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contractions: one generic that accumulates in f32 (f64 for f64), with the
-// transposes in its maps, then one that rounds (and adds the bias).
+// transposes in its maps, then one that rounds (and adds the bias). For GPUs, a
+// product of few blocks in parts.
 #include "act/Nf4/Nf4.h"
 #include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/MatmulLowering.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace act;
 
-// sum over k of lhs[lhsLoops] * rhs[rhsLoops], in the computation type.
-static Value contract(LinalgBuilder &l, ArrayRef<int64_t> ranges,
-                      ArrayRef<int64_t> reduced, LinalgBuilder::Input lhs,
-                      LinalgBuilder::Input rhs) {
-  return l.sum(ranges, reduced, {lhs, rhs},
+namespace {
+
+/// sum over k, the last of the loops, of lhs[left] * rhs[right].
+struct Product {
+  Value lhs, rhs;
+  SmallVector<int64_t> ranges, left, right;
+
+  int64_t k() const { return ranges.size() - 1; }
+  void cut(LinalgBuilder &l, int64_t parts);
+  Value sum(LinalgBuilder &l) const;
+};
+
+} // namespace
+
+// Loop k becomes a first loop over the parts and a last one over the rest.
+void Product::cut(LinalgBuilder &l, int64_t parts) {
+  int64_t rest = ranges.back() / parts, last = k();
+  auto cutOperand = [&](Value &v, SmallVector<int64_t> &loops) {
+    SmallVector<int64_t> shape, moved;
+    for (auto [loop, size] : llvm::zip(loops, shapeOf(v))) {
+      if (loop == last) {
+        shape.push_back(parts);
+        moved.push_back(0);
+      }
+      shape.push_back(loop == last ? rest : size);
+      moved.push_back(loop + 1);
+    }
+    v = l.reshape(v, shape);
+    loops = moved;
+  };
+  cutOperand(lhs, left);
+  cutOperand(rhs, right);
+  ranges.back() = rest;
+  ranges.insert(ranges.begin(), parts);
+}
+
+// In the computation type.
+Value Product::sum(LinalgBuilder &l) const {
+  return l.sum(ranges, {k()}, {l.at(lhs, left), l.at(rhs, right)},
                [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
 }
 
 // lhs [..., m, k] (or [..., k, m]) times a matrix that all of lhs shares; the
-// result, in the computation type, has lhs's leading dimensions collapsed into
-// the rows when lhs is not transposed.
-static Value timesMatrix(LinalgBuilder &l, Value lhs, Value rhs, bool rhsIsNK) {
+// result has lhs's leading dimensions collapsed into the rows.
+static Product timesMatrix(LinalgBuilder &l, Value lhs, Value rhs,
+                           bool rhsIsNK) {
   ArrayRef<int64_t> shape = shapeOf(lhs);
   int64_t k = shape.back(), m = 1, n = shapeOf(rhs)[rhsIsNK ? 0 : 1];
   for (int64_t size : shape.drop_back())
     m *= size;
-  SmallVector<int64_t> rhsLoops =
-      rhsIsNK ? SmallVector<int64_t>{1, 2} : SmallVector<int64_t>{2, 1};
-  return contract(l, {m, n, k}, {2}, l.at(l.reshape(lhs, {m, k}), {0, 2}),
-                  l.at(rhs, rhsLoops));
+  SmallVector<int64_t> right{1, 2};
+  if (!rhsIsNK)
+    right = {2, 1};
+  return {l.reshape(lhs, {m, k}), rhs, {m, n, k}, {0, 2}, right};
+}
+
+static Product productOf(LinalgBuilder &l, MatmulOp op, Value lhs, Value rhs) {
+  int64_t rank = shapeOf(lhs).size(), rhsRank = shapeOf(rhs).size();
+  if (rhsRank == 2 && !op.getTransposeLhs())
+    return timesMatrix(l, lhs, rhs, op.getTransposeRhs());
+  // Loops: the leading dimensions, m, n, k.
+  int64_t lead = rank - 2, m = lead, n = lead + 1, k = lead + 2;
+  Product p{lhs, rhs, {}, {}, {}};
+  llvm::append_range(p.ranges, op.getResult().getType().getShape());
+  p.ranges.push_back(shapeOf(lhs)[op.getTransposeLhs() ? rank - 2 : rank - 1]);
+  for (int64_t i = 0; i < lead; ++i) {
+    p.left.push_back(i);
+    if (rhsRank > 2)
+      p.right.push_back(i);
+  }
+  p.left.append({op.getTransposeLhs() ? k : m, op.getTransposeLhs() ? m : k});
+  p.right.append({op.getTransposeRhs() ? n : k, op.getTransposeRhs() ? k : n});
+  return p;
 }
 
 LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                       SmallVectorImpl<Value> &results) {
-  Value lhs = operands[0], rhs = operands[1];
   auto type = plainTensor(getResult().getType());
-  LinalgBuilder l(b, getLoc(), {lhs.getType(), rhs.getType(), type});
-  int64_t rank = shapeOf(lhs).size(), rhsRank = shapeOf(rhs).size();
-  Value product;
-  if (rhsRank == 2 && !getTransposeLhs()) {
-    product = timesMatrix(l, lhs, rhs, getTransposeRhs());
-  } else {
-    // Loops: the leading dimensions, m, n, k.
-    int64_t lead = rank - 2, m = lead, n = lead + 1, k = lead + 2;
-    SmallVector<int64_t> ranges(type.getShape());
-    ranges.push_back(shapeOf(lhs)[getTransposeLhs() ? rank - 2 : rank - 1]);
-    SmallVector<int64_t> left, right;
-    for (int64_t i = 0; i < lead; ++i) {
-      left.push_back(i);
-      if (rhsRank > 2)
-        right.push_back(i);
-    }
-    left.append({getTransposeLhs() ? k : m, getTransposeLhs() ? m : k});
-    right.append({getTransposeRhs() ? n : k, getTransposeRhs() ? k : n});
-    product = contract(l, ranges, {k}, l.at(lhs, left), l.at(rhs, right));
-  }
+  LinalgBuilder l(b, getLoc(),
+                  {operands[0].getType(), operands[1].getType(), type});
+  Value product = productOf(l, *this, operands[0], operands[1]).sum(l);
   product = l.rounded(product, type.getElementType());
   results.push_back(l.reshape(product, type.getShape()));
   return success();
+}
+
+int64_t act::partsOfProduct(Operation *op) {
+  // Blocks of 64x64 keep about as many multiprocessors busy as there are, and a
+  // part is long enough that its operands are most of what it moves.
+  constexpr int64_t block = 64, fewBlocks = 32, busy = 128, shortest = 512,
+                    most = 16;
+  int64_t k, others = 1;
+  bool shared = true;
+  if (auto linear = dyn_cast<LinearOp>(op)) {
+    if (linear.getLoraA() ||
+        isa<NF4Type>(linear.getWeight().getType().getElementType()))
+      return 1;
+    k = linear.getInput().getType().getShape().back();
+  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    ArrayRef<int64_t> lhs = matmul.getLhs().getType().getShape();
+    k = lhs.end()[matmul.getTransposeLhs() ? -2 : -1];
+    shared =
+        matmul.getRhs().getType().getRank() == 2 && !matmul.getTransposeLhs();
+  } else {
+    return 1;
+  }
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type.hasStaticShape() || ShapedType::isDynamic(k) ||
+      type.getRank() < 2 || type.getNumElements() == 0)
+    return 1;
+  int64_t columns = type.getShape().back(), rows = type.getShape().end()[-2];
+  for (int64_t size : type.getShape().drop_back(2))
+    (shared ? rows : others) *= size;
+  int64_t blocks =
+      others * llvm::divideCeil(rows, block) * llvm::divideCeil(columns, block);
+  int64_t parts = 1;
+  while (blocks <= fewBlocks && parts < most && 2 * parts * blocks <= busy &&
+         k % (2 * parts * block) == 0 && k / (2 * parts) >= shortest)
+    parts *= 2;
+  return parts;
+}
+
+RankedTensorType act::partsOfProductType(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t parts = partsOfProduct(op);
+  return prepend(withElement(type, computeType(type.getElementType())), parts,
+                 std::to_string(parts));
+}
+
+Value act::lowerPartsOfProduct(OpBuilder &b, Operation *op,
+                               ValueRange operands) {
+  LinalgBuilder l(b, op->getLoc(), operands.getTypes());
+  auto linear = dyn_cast<LinearOp>(op);
+  Product p = linear
+                  ? timesMatrix(l, operands[0], operands[1], !linear.getInOut())
+                  : productOf(l, cast<MatmulOp>(op), operands[0], operands[1]);
+  p.cut(l, partsOfProduct(op));
+  return l.reshape(p.sum(l), partsOfProductType(op).getShape());
+}
+
+Value act::lowerProductOfParts(OpBuilder &b, Operation *op, ValueRange operands,
+                               Value parts) {
+  auto type = plainTensor(op->getResult(0).getType());
+  LinalgBuilder l(b, op->getLoc(), {parts.getType()});
+  SmallVector<LinalgBuilder::Input> inputs;
+  for (int64_t i = 0, n = shapeOf(parts)[0]; i < n; ++i)
+    inputs.push_back(
+        l.whole(l.reshape(l.slice(parts, 0, i, 1), type.getShape())));
+  auto linear = dyn_cast<LinearOp>(op);
+  if (linear && linear.getBias())
+    inputs.push_back(l.at(LinearOp::Adaptor(operands, linear).getBias(),
+                          {type.getRank() - 1}));
+  return l.map(type.getShape(), inputs, type.getElementType(),
+               [](Scalars &s, ValueRange x) {
+                 Value sum = x[0];
+                 for (Value next : x.drop_front())
+                   sum = s.add(sum, next);
+                 return sum;
+               });
 }
 
 // absmax of every block, f32, from the bytes behind the codes.
@@ -238,7 +350,7 @@ static Value lowerLinear(LinearOp op, OpBuilder &b, LinearOp::Adaptor in,
   if (nf4)
     weight = dequantize(l, weight, nf4, op.getWeight().getType().getShape(),
                         elementOf(input), inRows);
-  Value product = timesMatrix(l, input, weight, !op.getInOut());
+  Value product = timesMatrix(l, input, weight, !op.getInOut()).sum(l);
   SmallVector<int64_t> rows(shapeOf(product));
   Value out;
   if (in.getBias())
@@ -247,9 +359,10 @@ static Value lowerLinear(LinearOp op, OpBuilder &b, LinearOp::Adaptor in,
   else
     out = l.rounded(product, element);
   if (in.getLoraA()) {
-    Value low =
-        l.rounded(timesMatrix(l, input, in.getLoraA(), true), elementOf(input));
-    Value up = l.rounded(timesMatrix(l, low, in.getLoraB(), true), element);
+    Value low = l.rounded(timesMatrix(l, input, in.getLoraA(), true).sum(l),
+                          elementOf(input));
+    Value up =
+        l.rounded(timesMatrix(l, low, in.getLoraB(), true).sum(l), element);
     double scale = op.getLoraScale()->convertToDouble();
     out = l.map(rows, {l.whole(out), l.whole(up)}, element,
                 [&](Scalars &s, ValueRange x) {

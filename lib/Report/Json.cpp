@@ -205,6 +205,7 @@ Json figuresJson(const MemoryReport &r) {
           {"least_bytes", r.leastBytes},
           {"target", r.target.empty() ? Json(nullptr) : Json(r.target)},
           {"block_bytes", orNull(r.blockBytes)},
+          {"scratch_bytes", orNull(r.scratchBytes)},
           {"formulas",
            {{"retained", toJson(r.retained)},
             {"peak", toJson(r.peak)},

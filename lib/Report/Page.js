@@ -104,7 +104,9 @@ function drawHead() {
       el("div", {class: "value"}, exact(data.launches)),
       el("div", {class: "exact"}, `at least ${bytes(data.least_bytes)} moved`),
       data.target ? el("div", {class: "exact"}, `${movedText(data)} by blocks for ` +
-        data.target) : null));
+        data.target) : null,
+      data.scratch_bytes ? el("div", {class: "exact"},
+        `${bytes(data.scratch_bytes)} behind the arena for parts of small products`) : null));
   $("notes").append(...data.notes.map(n => el("p", {}, n)));
   if (!data.notes.length) $("notes").remove();
 }

@@ -125,7 +125,11 @@ std::string launches(const MemoryReport &r) {
                       moved(r.blockBytes, r.leastBytes));
   if (most)
     text += "; of a layer " + moved(most->blockBytes, most->leastBytes);
-  return text + "\n";
+  text += "\n";
+  if (r.scratchBytes.value_or(0))
+    text += fmt::format("  parts of small products need {} ({} bytes) behind the arena\n",
+                        humanBytes(*r.scratchBytes), exact(*r.scratchBytes));
+  return text;
 }
 
 std::string totals(const MemoryReport &r) {

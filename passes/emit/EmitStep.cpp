@@ -12,6 +12,7 @@
 #include "passes/emit/GpuKernels.h"
 #include "passes/emit/InputRange.h"
 #include "passes/emit/JoinLaunches.h"
+#include "passes/emit/ScratchRing.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/PtxText.h"
 #include "llvm/ADT/StringExtras.h"
@@ -348,6 +349,11 @@ LogicalResult Emitter::placeFunction(const std::string &as,
     f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
   f.arenaBytes = at.arenaBytes;
   f.hostArenaBytes = at.hostArenaBytes;
+  std::optional<ScratchRing> scratch; // of a GPU
+  if (!options.target.empty()) {
+    scratch.emplace(program, at.arenaBytes);
+    f.arenaBytes = scratch->arenaBytes();
+  }
   // A group may be several launches: where its own begin and end.
   std::vector<uint32_t> begin, end;
   for (const FlatLaunch &launch : program.launches) {
@@ -362,6 +368,13 @@ LogicalResult Emitter::placeFunction(const std::string &as,
       f.launches.push_back(std::move(out));
     } else {
       const Lowered &group = loweredOf(launch, program);
+      artifact::Operand own;
+      if (scratch)
+        own = scratch->next(launch);
+      if (own.bytes)
+        f.plan.push_back(
+            {launch.name + ".parts", own.offset, own.bytes, begin.back(),
+             begin.back() + uint32_t(group.parts.size()) - 1, false});
       for (auto [kernel, part] : llvm::zip_equal(group.kernel, group.parts)) {
         artifact::Launch out;
         out.kernel = kernel;
@@ -374,6 +387,8 @@ LogicalResult Emitter::placeFunction(const std::string &as,
             o = place(launch.results[k.index], at, program);
           else if (k.kind == KernelOperand::Workspace)
             o = place(launch.workspaces[k.index], at, program);
+          else if (k.kind == KernelOperand::Scratch)
+            o = own;
           else
             o = persistent(k, program.parameters[launch.effects[k.index]]);
           o.written = k.written;
@@ -621,6 +636,7 @@ LogicalResult Emitter::compileForGpu() {
 void Emitter::countLaunches(const Placed &f,
                             report::MemoryReport &report) const {
   report.target = options.target;
+  report.scratchBytes = f.function.arenaBytes - f.plan.arenaBytes;
   report.blockBytes = 0;
   report.launches = 0;
   std::map<int, report::Layer *> layers;

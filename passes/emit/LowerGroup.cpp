@@ -2,6 +2,7 @@
 #include "passes/emit/LowerGroup.h"
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/MatmulLowering.h"
 #include "dialects/act/NormLowering.h"
 #include "dialects/act/OptimizerLowering.h"
 #include "passes/act/FormKernels.h"
@@ -11,6 +12,19 @@ using namespace mlir;
 using namespace act;
 
 namespace {
+
+/// The product of which a GPU makes parts, and adds them up in a second kernel;
+/// what is several kernels anyhow has none.
+Operation *productInParts(GroupOp group) {
+  Operation *product = nullptr;
+  for (Operation &op : group.getBody().front()) {
+    if (isa<AttentionGradOp, RmsNormGradOp, LayerNormGradOp>(op))
+      return nullptr;
+    if (!product && partsOfProduct(&op) > 1)
+      product = &op;
+  }
+  return product;
+}
 
 class GroupLowering {
 public:
@@ -27,13 +41,28 @@ private:
   /// On blocks keys come first, between what begins and what ends their sums.
   /// On the host the rotary embedding of a product is a kernel of its own, and
   /// so is each sum over a norm's rows; on blocks such sums are made in parts
-  /// beside the rows, and added up at last.
-  enum class Part { Whole, Begin, Keys, Queries, Sinks, Bias, Product, Rope, Rows, Sums };
+  /// beside the rows, and added up at last. A small product is made in parts on
+  /// blocks, which another kernel adds up for what follows.
+  enum class Part {
+    Whole,
+    Begin,
+    Keys,
+    Queries,
+    Sinks,
+    Bias,
+    Product,
+    Rope,
+    Rows,
+    Sums,
+    PartsOfProduct,
+    ProductOfParts
+  };
   /// `sum`: the one of the sums over rows that is made; null: all.
   FailureOr<LoweredKernel> lower(Part part, Operation *sum = nullptr);
   LogicalResult body(Part part);
   bool leaves(Part part, Operation &op);
   LogicalResult sumOfRows(Part part, Operation *op);
+  void productInTurn(Part part);
   LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands, Part part);
   LogicalResult effect(Operation *op, unsigned number);
@@ -66,6 +95,7 @@ private:
   LinalgForm form;
   OpBuilder b;
   const SmallVector<Operation *> sums = sumsOfRows(group);
+  Operation *const inParts = form == LinalgForm::Sums ? productInParts(group) : nullptr;
   DenseSet<Operation *> ofSums; // those that this part makes or leaves, and what needs them
   func::FuncOp function;
   LoweredKernel made;
@@ -238,6 +268,8 @@ bool GroupLowering::leaves(Part part, Operation &op) {
     return ofSums.contains(&op) && !llvm::is_contained(sums, &op);
   case Part::Sums:
     return !ofSums.contains(&op) && !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+  case Part::PartsOfProduct:
+    return inParts->isBeforeInBlock(&op);
   default:
     return false;
   }
@@ -265,6 +297,17 @@ LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
   return success();
 }
 
+void GroupLowering::productInTurn(Part part) {
+  SmallVector<Value> operands;
+  for (Value v : inParts->getOperands())
+    operands.push_back(lowered[v]);
+  if (part == Part::PartsOfProduct)
+    produce(lowerPartsOfProduct(b, inParts, operands), {KernelOperand::Scratch, 0, true});
+  else
+    lowered[inParts->getResult(0)] = lowerProductOfParts(
+        b, inParts, operands, argument(scratchType(group), {KernelOperand::Scratch, 0, false}));
+}
+
 LogicalResult GroupLowering::body(Part part) {
   unsigned effects = 0;
   RopeOp rope = ropeOfProduct(group);
@@ -280,6 +323,10 @@ LogicalResult GroupLowering::body(Part part) {
     if (hasEffect) {
       if (failed(effect(&op, number)))
         return failure();
+      continue;
+    }
+    if (&op == inParts) {
+      productInTurn(part);
       continue;
     }
     if (llvm::is_contained(sums, &op)) {
@@ -366,6 +413,8 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     parts = {Part::Product, Part::Rope};
   else if (!sums.empty())
     parts = {Part::Rows, Part::Sums};
+  else if (inParts)
+    parts = {Part::PartsOfProduct, Part::ProductOfParts};
   SmallVector<std::pair<Part, Operation *>> all;
   for (Part part : parts) {
     if (part == Part::Sums && form == LinalgForm::Tiles)
@@ -379,7 +428,7 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     if (failed(made))
       return failure();
     made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product ||
-                   part == Part::Rows;
+                   part == Part::Rows || part == Part::PartsOfProduct;
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else
@@ -389,6 +438,11 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
 }
 
 } // namespace
+
+RankedTensorType act::scratchType(GroupOp group) {
+  Operation *product = productInParts(group);
+  return product ? plainTensor(partsOfProductType(product)) : RankedTensorType();
+}
 
 FailureOr<SmallVector<LoweredKernel>> act::lowerGroup(GroupOp group, ArrayRef<int64_t> inPlace,
                                                       ModuleOp kernels, LinalgForm form) {

@@ -14,6 +14,7 @@ struct KernelOperand {
     Input,     ///< operand `index` of the group
     Result,    ///< result `index` of the group
     Workspace, ///< workspace `index` of the group
+    Scratch,   ///< memory that only this form needs, of scratchType(group)
     Parameter, ///< the parameter of effect `index`, or what belongs to it:
     Gradient,
     Master,
@@ -50,6 +51,10 @@ enum class LinalgForm {
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
 lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels,
            LinalgForm form = LinalgForm::Tiles);
+
+/// What is in the scratch of a group: the parts of a small product on GPUs
+/// (MatmulLowering.h); null where there is none.
+mlir::RankedTensorType scratchType(GroupOp group);
 
 } // namespace act
 #endif

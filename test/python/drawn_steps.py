@@ -27,7 +27,7 @@ def draw(pick):
     heads = pick.randrange(1, 5)
     width = pick.choice([8, 16, 20, 24, 32, 40, 48, 64, 80])
     kv = pick.choice([n for n in range(1, heads + 1) if heads % n == 0])
-    hidden = heads * width if family == "gpt2" or pick.random() < 0.6 else pick.choice([24, 33, 40, 56, 96, 130])
+    hidden = heads * width if family == "gpt2" or pick.random() < 0.6 else pick.choice([24, 33, 40, 56, 96, 130, 1024])
     inner = pick.choice([24, 37, 48, 65, 100, 128, 160, 200])
     if nf4:  # rows of whole blocks
         heads, width, kv, hidden, inner = pick.choice([(2, 32, 2, 64, 128), (1, 64, 1, 128, 64), (4, 16, 4, 64, 192)])
@@ -52,6 +52,8 @@ def draw(pick):
     if nf4:
         options.append("--quantize=" + pick.choice(["nf4", "nf4-nested"]))
     batch, seq = pick.choice([1, 1, 2, 3]), pick.choice([1, 2, 5, 16, 17, 31, 48, 63, 70])
+    if pick.random() < 0.1:  # gradients of weights are made in parts
+        batch, seq = 16, 64
     if family != "gpt2" and not config.get("sliding_window") and batch * seq >= 4 and pick.random() < 0.2:
         options.append(f"--packed={pick.choice([2, 4])}")
     if pick.random() < 0.2:
@@ -62,7 +64,8 @@ def draw(pick):
         flags.append("--optimizer=sgd")
     if dtype != "float32" and pick.random() < 0.3:
         flags += ["--grad-dtype=f32"] + ["--master=f32"] * (pick.random() < 0.5)
-    model = dict(config=config, options=options, flags=flags, steps=3, fuse=pick.random() < 0.85, batch=batch, seq=seq)
+    model = dict(config=config, options=options, flags=flags, steps=3, fuse=pick.random() < 0.85, batch=batch, seq=seq,
+                 rate="3e-4" if hidden == 1024 else gpu_steps.RATE)
     return model, pick.sample(POLICIES, 2)
 
 

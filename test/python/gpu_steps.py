@@ -34,11 +34,13 @@ QWEN2 = {**LLAMA, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
 LORA = ["--lora-rank=4", "--lora-alpha=8", "--lora-targets=q,v"]
 # A row of 4-bit numbers is whole blocks of 64.
 QLORA = {**LLAMA, "hidden_size": 64, "intermediate_size": 128}
+# Sums of 1024 terms are made in parts.
+LONG = {**LLAMA, "hidden_size": 1024, "head_dim": 16, "num_attention_heads": 4}
 UPDATE = ["--micro-batches=2", "--clip=1.0", "--grad-dtype=f32", "--master=f32"]
 
 
-def entry(config, *options, flags=(), steps=20, policies=POLICIES, fuse=True):
-    return dict(config=config, options=options, flags=flags, steps=steps, policies=policies, fuse=fuse)
+def entry(config, *options, flags=(), steps=20, policies=POLICIES, fuse=True, rate=RATE):
+    return dict(config=config, options=options, flags=flags, steps=steps, policies=policies, fuse=fuse, rate=rate)
 
 
 MODELS = {
@@ -50,6 +52,7 @@ MODELS = {
     "qwen2": entry(QWEN2, steps=4, policies=["layer"]),
     "lora": entry(LLAMA, *LORA, steps=4, policies=["none"]),
     "qlora": entry(QLORA, *LORA, "--quantize=nf4-nested", steps=4, policies=["none", "layer"]),
+    "long": entry(LONG, steps=4, policies=["none", "layer", "selective"], rate="3e-4"),
     "update": entry(LLAMA, flags=UPDATE, steps=4, policies=["none", "layer"]),
     "sgd": entry(LLAMA, flags=["--optimizer=sgd"], steps=4, policies=["none"]),
     "f16": entry(LLAMA, "--dtype=f16", steps=4, policies=["none"]),
@@ -71,8 +74,8 @@ class Run:
 
 
 class Model:
-    def __init__(self, bin, folder, config, options, flags, steps, fuse, batch=2, seq=24):
-        self.bin, self.folder, self.flags, self.steps = bin, folder, flags, steps
+    def __init__(self, bin, folder, config, options, flags, steps, fuse, batch=2, seq=24, rate=RATE):
+        self.bin, self.folder, self.flags, self.steps, self.rate = bin, folder, flags, steps, rate
         self.fuse = ["--fuse-attention"] if fuse else []
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config))
@@ -98,7 +101,7 @@ class Model:
         log, gradients = self.folder / "log", self.folder / "gradients"
         log.unlink(missing_ok=True)
         self.call("act-run", "train", model, "--device", device, "--data", "text", "--steps",
-                  self.steps, "--lr", RATE, "--seed", 7, "--eval-every", self.steps // 2,
+                  self.steps, "--lr", self.rate, "--seed", 7, "--eval-every", self.steps // 2,
                   "--log", log, "--dump-gradients", gradients, *options)
         return Run(log.read_bytes(), gradients.read_bytes())
 
@@ -113,8 +116,8 @@ def close(name, got, wanted):
     return worst <= TOLERANCE
 
 
-def check(bin, folder, name, config, options, flags, steps, policies, fuse):
-    model = Model(bin, folder / name, config, options, flags, steps, fuse)
+def check(bin, folder, name, config, options, flags, steps, policies, fuse, rate):
+    model = Model(bin, folder / name, config, options, flags, steps, fuse, rate=rate)
     good, first = True, None
     host = model.train(model.module("none"), "host")
     if not host.losses[-1] < host.losses[0] * (0.98 if steps > 10 else 1):
@@ -142,7 +145,7 @@ def check(bin, folder, name, config, options, flags, steps, policies, fuse):
             good = False
     if any("drop" in key for key in config):
         other = {key: 0.0 if "drop" in key else value for key, value in config.items()}
-        without = Model(bin, folder / f"{name}-plain", other, options, flags, steps, fuse)
+        without = Model(bin, folder / f"{name}-plain", other, options, flags, steps, fuse, rate=rate)
         plain = without.train(without.module("none"), "host")
         if plain.losses[0] == host.losses[0]:
             print(f"{name}: dropout changes nothing")

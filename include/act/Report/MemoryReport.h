@@ -203,8 +203,10 @@ struct MemoryReport {
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
-  std::string target; ///< the GPU that `blockBytes` are for, or empty
+  std::string target; ///< the GPU that what follows is for, or empty
   std::optional<int64_t> blockBytes;
+  /// Behind the arena, for products that are made in parts.
+  std::optional<int64_t> scratchBytes;
   Formula retained, peak;
   std::optional<Offload> offload;
   /// What aligning every buffer adds to the peak at most, whatever the sizes.

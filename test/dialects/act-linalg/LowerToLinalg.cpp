@@ -132,9 +132,11 @@ static LogicalResult lower(func::FuncOp func, bool sums) {
 static std::string nameOf(const KernelOperand &operand, GroupOp group) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (operand.kind == KernelOperand::Workspace) {
-    auto type = cast<RankedTensorType>(
-        *std::next(group.getWorkspaceTypes().begin(), operand.index));
+  bool scratch = operand.kind == KernelOperand::Scratch;
+  if (scratch || operand.kind == KernelOperand::Workspace) {
+    auto type = scratch ? scratchType(group)
+                        : cast<RankedTensorType>(*std::next(
+                              group.getWorkspaceTypes().begin(), operand.index));
     os << "workspace " << operand.index << " of " << type.getElementType()
        << "[" << type.getNumElements() << "]";
   } else {

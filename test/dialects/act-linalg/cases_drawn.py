@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels other than attention's, drawn at random: products with what follows them in
-one kernel, projections that are rotated, norms and all their gradients, rope, gated and other elementwise ops, embeddings, losses, softmax,
-sums and updates, of shapes that are multiples of nothing."""
+one kernel, products in parts, projections that are rotated, norms and all their
+gradients, rope, gated and other elementwise ops, embeddings, losses, softmax, sums and
+updates, of shapes that are multiples of nothing."""
+import dataclasses
+
 import numpy as np
 
 import cases_elementwise
@@ -15,6 +18,7 @@ from harness import DTYPES, TOLERANCE, Case, tensor
 
 MODULES = (cases_elementwise, cases_loss, cases_norm, cases_optimizer, cases_primitives, cases_shape)
 SIZES = [1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 100, 127, 128, 129, 160, 200]
+LONG = [1024, 1536, 2048, 2560, 3072, 4096, 5120, 8192]
 wide = lambda x: np.asarray(x).astype(np.float64)
 
 
@@ -105,15 +109,16 @@ def follow(g, x, pick, most=3):
     return x
 
 
-def linear(pick, d):
-    g = Group()
+def linear(pick, d, ks=SIZES):
+    """`ks`: of how many terms sums may be; of none but SIZES of 4-bit numbers, of heads beside each other, or LoRA's."""
+    g, plain = Group(), ks is not SIZES
     rows = tuple(pick.choice(SIZES) for _ in range(pick.choice([1, 1, 2])))
     rows = rows if np.prod(rows) <= 400 else rows[:1]
-    n, k = pick.choice(SIZES), pick.choice(SIZES)
-    in_out, nf4 = pick.random() < 0.4, pick.random() < 0.25
+    n, k = pick.choice(SIZES), pick.choice(ks)
+    in_out, nf4 = pick.random() < 0.4, pick.random() < 0.25 and not plain
     if nf4:  # a row of the weight is whole blocks
         n, k = (64 * pick.choice([1, 2, 3]), k) if in_out else (n, 64 * pick.choice([1, 2, 3]))
-    if pick.random() < 0.25:
+    if pick.random() < 0.25 and not plain:
         # Heads beside each other, as the output of unfused attention has them.
         b, s, heads = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice([1, 2, 4, 8])
         width = pick.choice([16, 32, 48, 64, 80, 96, 112, 128] if nf4 else SIZES)
@@ -141,7 +146,7 @@ def linear(pick, d):
         operands += f" bias({bias.name})"
         types.append(bias.type)
         product = product + bias.numbers
-    if not in_out and pick.random() < 0.25:
+    if not in_out and pick.random() < 0.25 and not plain:
         rank = pick.choice([1, 4, 16, 20])
         a, b = g.input((rank, k), d, k**-0.5), g.input((n, rank), d)
         operands += f" lora({a.name}, {b.name}, 5.0e-01)"
@@ -152,10 +157,10 @@ def linear(pick, d):
     return g, g.op(f"act.linear {operands}{' in_out' * in_out} : ({', '.join(types)}) -> RESULT", product, d)
 
 
-def matmul(pick, d):
+def matmul(pick, d, ks=SIZES):
     g = Group()
     lead = tuple(pick.choice([1, 2, 3]) for _ in range(pick.choice([0, 0, 1, 2])))
-    m, n, k = (pick.choice(SIZES) for _ in range(3))
+    m, n, k = (pick.choice(c) for c in (SIZES, SIZES, ks))
     tl, tr, shared = pick.random() < 0.4, pick.random() < 0.5, bool(lead) and pick.random() < 0.4
     x = g.input((*lead, k, m) if tl else (*lead, m, k), d, k**-0.5)
     own = () if shared else lead
@@ -168,6 +173,13 @@ def matmul(pick, d):
 def product(pick):
     g, x = pick.choice([linear, matmul])(pick, pick.choice(["bf16", "bf16", "f16", "f32"]))
     return g.case(follow(g, x, pick))
+
+
+def cut(pick):
+    """Long sums of few blocks, which are made in parts."""
+    g, x = pick.choice([linear, matmul])(pick, pick.choice(["bf16", "bf16", "f16", "f32"]),
+                                         LONG)
+    return dataclasses.replace(g.case(follow(g, x, pick)), as_group=True)
 
 
 def elementwise(pick):
@@ -198,7 +210,7 @@ def rotated(pick):
     """A projection to heads that turn with their positions."""
     d = pick.choice(["f32", "bf16", "f16"])
     g = Group()
-    b, s, k = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice(SIZES)
+    b, s, k = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice(SIZES * 2 + LONG)
     heads, width = pick.choice([1, 2, 3, 5, 8]), 16 * pick.choice([1, 2, 3, 4, 5, 6, 7, 8, 16])
     x, w = g.input((b, s, k), d, k**-0.5), g.input((heads * width, k), d)
     x = g.op(f"act.linear {x.name}, {w.name} : ({x.type}, {w.type}) -> RESULT", x.numbers @ w.numbers.T, d)
@@ -214,7 +226,7 @@ def rotated(pick):
     u, v = x.numbers[..., :width // 2], x.numbers[..., width // 2:]
     x = g.op(f"act.rope {x.name}, {', '.join(names)}{' inverse' * inverse} : {x.type}, {kind}",
              np.concatenate([u * c - v * s, v * c + u * s], -1), d)
-    return g.case(x)
+    return dataclasses.replace(g.case(x), as_group=k in LONG)
 
 
 def norm(pick):
@@ -278,7 +290,7 @@ def update(pick):
     return one_of(pick, cases_optimizer.updates((pick.choice(SIZES), pick.choice(SIZES))))
 
 
-FAMILIES = [product, product, product, rotated, elementwise, norm, normed, rope, embedding, loss, softmax, total, update]
+FAMILIES = [product, product, product, cut, rotated, elementwise, norm, normed, rope, embedding, loss, softmax, total, update]
 
 
 def draw(pick, number):

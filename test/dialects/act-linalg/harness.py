@@ -59,6 +59,7 @@ class Case:
     preamble: str = ""   # module-level text
     exact: bool = False
     plain_only: bool = False  # not for host kernels
+    as_group: bool = False    # on GPUs as the kernels that its group is
 
     def function(self):
         args = ", ".join(f"%{i}: {t}" for i, t in enumerate(self.types))
@@ -244,8 +245,8 @@ class BlockKernels:
 
     def call(self, case):
         # What lowerGroup makes several kernels of is run as these.
-        if len(case.results) > 1 and (has(case, "attention_grad") or has(case, "rms_norm_grad", "layer_norm_grad")
-                                      and has(case, "norm_weight_grad")):
+        norm = has(case, "rms_norm_grad", "layer_norm_grad") and has(case, "norm_weight_grad")
+        if case.as_group or len(case.results) > 1 and (has(case, "attention_grad") or norm):
             return self.group(case)
         error = self.kernel(case, "--sums")[0]
         if "unlike shapes" in error and len(case.results) > 1:
