@@ -10,8 +10,8 @@
 namespace act {
 
 /// Into how many parts the sum of `op` is cut on a GPU; 1: it is not, or `op`
-/// is no product. Of the op's own sizes alone, so that the same product has the
-/// same bits wherever it is made.
+/// is no product. Of the op's sizes and of the views that it reads, not of what
+/// follows it: the same product has the same bits, whatever is kept or fused.
 int64_t partsOfProduct(mlir::Operation *op);
 
 /// [parts, result's dimensions] in the computation type.

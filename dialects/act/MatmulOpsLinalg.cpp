@@ -5,6 +5,7 @@
 #include "act/Nf4/Nf4.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/MatmulLowering.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,20 +25,50 @@ struct Product {
 
 } // namespace
 
+// Dimension `dim` of `v` as two, of which the first has `parts`. What is made
+// by collapsing is made so anew, that who turns it around still sees its parts.
+static Value cutDimension(LinalgBuilder &l, Value v, int64_t dim,
+                          int64_t parts) {
+  SmallVector<int64_t> shape(shapeOf(v));
+  int64_t rest = shape[dim] / parts;
+  shape[dim] = parts;
+  shape.insert(shape.begin() + dim + 1, rest);
+  Value source = v;
+  SmallVector<ReassociationIndices> groups;
+  while (auto collapse = source.getDefiningOp<tensor::CollapseShapeOp>()) {
+    SmallVector<ReassociationIndices> own = collapse.getReassociationIndices();
+    if (!groups.empty())
+      own = *composeReassociationIndices(own, groups, l.b.getContext());
+    groups = own;
+    source = collapse.getSrc();
+  }
+  if (groups.empty() || isa<BlockArgument>(source))
+    return l.reshape(v, shape);
+  SmallVector<int64_t> wide(shapeOf(source));
+  int64_t first =
+      *llvm::find_if(groups[dim], [&](int64_t d) { return wide[d] > 1; });
+  SmallVector<ReassociationIndices> expanded(wide.size());
+  for (int64_t d = 0, at = 0, n = wide.size(); d < n; ++d)
+    for (int64_t i = 0; i < (d == first ? 2 : 1); ++i)
+      expanded[d].push_back(at++);
+  wide[first] /= parts;
+  wide.insert(wide.begin() + first, parts);
+  auto type = RankedTensorType::get(wide, elementOf(v));
+  source = tensor::ExpandShapeOp::create(l.b, l.loc, type, source, expanded);
+  return l.reshape(source, shape);
+}
+
 // Loop k becomes a first loop over the parts and a last one over the rest.
 void Product::cut(LinalgBuilder &l, int64_t parts) {
   int64_t rest = ranges.back() / parts, last = k();
   auto cutOperand = [&](Value &v, SmallVector<int64_t> &loops) {
-    SmallVector<int64_t> shape, moved;
-    for (auto [loop, size] : llvm::zip(loops, shapeOf(v))) {
-      if (loop == last) {
-        shape.push_back(parts);
+    v = cutDimension(l, v, llvm::find(loops, last) - loops.begin(), parts);
+    SmallVector<int64_t> moved;
+    for (int64_t loop : loops) {
+      if (loop == last)
         moved.push_back(0);
-      }
-      shape.push_back(loop == last ? rest : size);
       moved.push_back(loop + 1);
     }
-    v = l.reshape(v, shape);
     loops = moved;
   };
   cutOperand(lhs, left);
@@ -96,27 +127,51 @@ LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+// Into how many parts dimension `dim` of `v` can be cut: what a view puts in
+// another order is cut along the first of the dimensions that it is, or not.
+static int64_t cutsOf(Value v, int64_t dim) {
+  ArrayRef<int64_t> shape = shapeOf(v);
+  Value source = v;
+  while (auto reshape = source.getDefiningOp<ReshapeOp>())
+    source = reshape.getInput();
+  if (!source.getDefiningOp<TransposeOp>() || source == v)
+    return shape[dim];
+  int64_t before = 1, at = 1;
+  for (int64_t size : shape.take_front(dim))
+    before *= size;
+  for (int64_t size : shapeOf(source)) {
+    if (at == before && size > 1)
+      return size;
+    at *= size;
+  }
+  return 1;
+}
+
 int64_t act::partsOfProduct(Operation *op) {
   // Blocks of 64x64 keep about as many multiprocessors busy as there are, and a
   // part is long enough that its operands are most of what it moves.
   constexpr int64_t block = 64, fewBlocks = 32, busy = 128, shortest = 512,
                     most = 16;
-  int64_t k, others = 1;
+  int64_t others = 1, dims[2]; // of k
   bool shared = true;
   if (auto linear = dyn_cast<LinearOp>(op)) {
     if (linear.getLoraA() ||
         isa<NF4Type>(linear.getWeight().getType().getElementType()))
       return 1;
-    k = linear.getInput().getType().getShape().back();
+    dims[0] = linear.getInput().getType().getRank() - 1;
+    dims[1] = linear.getInOut() ? 0 : 1;
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    ArrayRef<int64_t> lhs = matmul.getLhs().getType().getShape();
-    k = lhs.end()[matmul.getTransposeLhs() ? -2 : -1];
+    dims[0] = matmul.getLhs().getType().getRank() -
+              (matmul.getTransposeLhs() ? 2 : 1);
+    dims[1] = matmul.getRhs().getType().getRank() -
+              (matmul.getTransposeRhs() ? 1 : 2);
     shared =
         matmul.getRhs().getType().getRank() == 2 && !matmul.getTransposeLhs();
   } else {
     return 1;
   }
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t k = shapeOf(op->getOperand(0))[dims[0]];
   if (!type.hasStaticShape() || ShapedType::isDynamic(k) ||
       type.getRank() < 2 || type.getNumElements() == 0)
     return 1;
@@ -125,9 +180,14 @@ int64_t act::partsOfProduct(Operation *op) {
     (shared ? rows : others) *= size;
   int64_t blocks =
       others * llvm::divideCeil(rows, block) * llvm::divideCeil(columns, block);
+  auto canBeCut = [&](int64_t n) {
+    return k % (n * block) == 0 &&
+           cutsOf(op->getOperand(0), dims[0]) % n == 0 &&
+           cutsOf(op->getOperand(1), dims[1]) % n == 0;
+  };
   int64_t parts = 1;
   while (blocks <= fewBlocks && parts < most && 2 * parts * blocks <= busy &&
-         k % (2 * parts * block) == 0 && k / (2 * parts) >= shortest)
+         k / (2 * parts) >= shortest && canBeCut(2 * parts))
     parts *= 2;
   return parts;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act-to-tile/FoldTransposes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -92,6 +94,9 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   RewritePatternSet patterns(context);
   linalg::populateFoldReshapeOpsByExpansionPatterns(
       patterns, [](OpOperand *operand) {
+        // What is cut into parts is cut where it lies.
+        if (isa<tensor::ExpandShapeOp>(operand->getOwner()))
+          return transposed(operand->get()).has_value();
         auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
         llvm::SmallPtrSet<Operation *, 8> seen;
         return collapse && isa<linalg::GenericOp>(operand->getOwner()) &&
@@ -103,6 +108,16 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
+  // Numbers of elements, of which some dimensions are two now.
+  function.walk([](affine::AffineApplyOp op) {
+    OpBuilder b(op);
+    auto numbers = affine::expandAffineMap(b, op.getLoc(), op.getAffineMap(),
+                                           op.getMapOperands());
+    if (!numbers)
+      return;
+    op.replaceAllUsesWith(numbers->front());
+    op.erase();
+  });
   function.walk([&](linalg::GenericOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     for (OpOperand *input : op.getDpsInputOperands())

@@ -6,9 +6,9 @@
 // encodings; everything else stays. run.py compiles what this prints and
 // compares values. With --groups, the function's ops are one group, and what is
 // printed are the kernels that a GPU has for it, in order; test.operands says
-// what is bound to each: input 0, result 1, workspace 2 of i32[96]. With
-// --host, the functions are compiled as host kernels instead, and their names,
-// grids and scratch are printed.
+// what is bound to each: input 0 (of the function), result 1, workspace 2 of
+// i32[96]. With --host, the functions are compiled as host kernels instead, and
+// their names, grids and scratch are printed.
 //
 // The update ops act on buffers that belong to a parameter. Here they take them
 // from the function's first arguments, in the order of OptimizerLowering.h, and
@@ -139,9 +139,11 @@ static std::string nameOf(const KernelOperand &operand, GroupOp group) {
                               group.getWorkspaceTypes().begin(), operand.index));
     os << "workspace " << operand.index << " of " << type.getElementType()
        << "[" << type.getNumElements() << "]";
+  } else if (operand.kind == KernelOperand::Input) {
+    auto input = cast<BlockArgument>(group.getInputs()[operand.index]);
+    os << "input " << input.getArgNumber();
   } else {
-    os << (operand.kind == KernelOperand::Input ? "input " : "result ")
-       << operand.index;
+    os << "result " << operand.index;
   }
   if (operand.written)
     os << ", written";

@@ -175,10 +175,30 @@ def product(pick):
     return g.case(follow(g, x, pick))
 
 
+def of_heads(pick, d):
+    """The projection of heads that lie before tokens, and the gradient of its weight."""
+    g = Group()
+    gradient = pick.random() < 0.5
+    b, s, heads, width = pick.choice([(16, 64, 3, 20), (4, 384, 2, 80), (3, 1024, 3, 24), (1, 2048, 3, 16), (32, 36, 2, 40)]
+                                     if gradient else [(2, 37, 16, 64), (1, 65, 12, 128), (3, 20, 26, 80), (1, 9, 9, 128)])
+    x = g.input((b, heads, s, width), d, (b * s if gradient else heads * width)**-0.5)
+    x = g.op(f"act.transpose {x.name} [0, 2, 1, 3] : {x.type} -> RESULT", x.numbers.swapaxes(1, 2), d)
+    x = g.op(f"act.reshape {x.name} : {x.type} -> RESULT", x.numbers.reshape(b, s, -1), d)
+    n = pick.choice(SIZES)
+    if not gradient:
+        w = g.input((n, heads * width), d)
+        return g, g.op(f"act.linear {x.name}, {w.name} : ({x.type}, {w.type}) -> RESULT", x.numbers @ w.numbers.T, d)
+    x = g.op(f"act.reshape {x.name} : {x.type} -> RESULT", x.numbers.reshape(b * s, -1), d)
+    dy = g.input((b * s, n), d)
+    sides = [(dy, x), (x, dy)][pick.randrange(2)]
+    return g, g.op(f"act.matmul {sides[0].name}, {sides[1].name} transpose_lhs : ({sides[0].type}, {sides[1].type}) -> RESULT",
+                   sides[0].numbers.T @ sides[1].numbers, d)
+
+
 def cut(pick):
     """Long sums of few blocks, which are made in parts."""
-    g, x = pick.choice([linear, matmul])(pick, pick.choice(["bf16", "bf16", "f16", "f32"]),
-                                         LONG)
+    d = pick.choice(["bf16", "bf16", "f16", "f32"])
+    g, x = of_heads(pick, d) if pick.random() < 0.3 else pick.choice([linear, matmul])(pick, d, LONG)
     return dataclasses.replace(g.case(follow(g, x, pick)), as_group=True)
 
 
