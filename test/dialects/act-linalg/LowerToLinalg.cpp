@@ -134,9 +134,10 @@ static std::string nameOf(const KernelOperand &operand, GroupOp group) {
   llvm::raw_string_ostream os(text);
   bool scratch = operand.kind == KernelOperand::Scratch;
   if (scratch || operand.kind == KernelOperand::Workspace) {
-    auto type = scratch ? scratchType(group)
-                        : cast<RankedTensorType>(*std::next(
-                              group.getWorkspaceTypes().begin(), operand.index));
+    auto type = scratch
+                    ? scratchType(group)
+                    : cast<RankedTensorType>(*std::next(
+                          group.getWorkspaceTypes().begin(), operand.index));
     os << "workspace " << operand.index << " of " << type.getElementType()
        << "[" << type.getNumElements() << "]";
   } else if (operand.kind == KernelOperand::Input) {
