@@ -69,6 +69,21 @@ def draw(pick):
     return model, pick.sample(POLICIES, 2)
 
 
+def close(got, wanted, tolerance=gpu_steps.TOLERANCE):
+    return len(got) == len(wanted) and all(abs(a - b) <= tolerance * abs(b) for a, b in zip(got, wanted))
+
+
+def is_rounding(arguments, bin, folder, target, policy, got, host):
+    """Of few tokens AdamW's first steps are signs of gradients, which 16 bits turn around: losses may be as far from
+    each other as the host's are from its own in f32, if both agree in f32."""
+    config = {**arguments["config"], "torch_dtype": "float32"}
+    flags = [f for f in arguments["flags"] if not f.startswith(("--grad-dtype", "--master"))]
+    model = Model(bin, folder / "f32", **{**arguments, "config": config, "flags": flags})
+    exact, own = (model.train(model.module(p), d).losses for p, d in (("none", "host"), (policy, f"sim:{target}")))
+    return close(own, exact, 1e-5) and len(got) == len(host) and all(
+        abs(a - b) <= gpu_steps.TOLERANCE * abs(b) + 2 * abs(b - e) for a, b, e in zip(got, host, exact))
+
+
 def check(bin, folder, seed, number, target):
     """Problems, and what was run."""
     arguments, policies = draw(random.Random(f"{seed} {number}"))
@@ -83,8 +98,8 @@ def check(bin, folder, seed, number, target):
         first = None
         for policy in policies:
             got = model.train(model.module(policy), f"sim:{target}")
-            worst = max(abs(a - b) / abs(b) for a, b in zip(got.losses, host.losses))
-            if len(got.losses) != len(host.losses) or not worst <= gpu_steps.TOLERANCE:
+            if not close(got.losses, host.losses) and not (
+                    first or is_rounding(arguments, bin, folder, target, policy, got.losses, host.losses)):
                 problems.append(f"losses {got.losses} with {policy}, on the host {host.losses}")
             if first and (got.log != first.log or got.gradients != first.gradients):
                 problems.append(f"other bytes with {policy} than with {policies[0]}")
