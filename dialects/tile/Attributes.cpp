@@ -18,6 +18,7 @@ LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2;
+  SmallVector<int64_t> raster;
   auto parseKey = [&]() -> ParseResult {
     SMLoc keyLoc = p.getCurrentLocation();
     StringRef key;
@@ -27,24 +28,39 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
       return p.parseInteger(warps);
     if (key == "stages")
       return p.parseInteger(stages);
-    return p.emitError(keyLoc) << "expected warps or stages, got " << key;
+    if (key == "raster")
+      return p.parseDimensionList(raster, /*allowDynamic=*/false,
+                                  /*withTrailingX=*/false);
+    return p.emitError(keyLoc)
+           << "expected warps, stages or raster, got " << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
-  return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages);
+  return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
+                                    ArrayRef<int64_t>(raster));
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
-  p << "<warps = " << getWarps() << ", stages = " << getStages() << '>';
+  p << "<warps = " << getWarps() << ", stages = " << getStages();
+  if (!getRaster().empty()) {
+    p << ", raster = ";
+    llvm::interleave(getRaster(), p, "x");
+  }
+  p << '>';
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
-                                   int64_t warps, int64_t stages) {
+                                   int64_t warps, int64_t stages,
+                                   ArrayRef<int64_t> raster) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (stages < 1 || stages > 16)
     return error() << "a schedule has " << stages
                    << " stages, expected 1 to 16";
+  auto isCount = [](int64_t n) { return n >= 1 && n <= mostPrograms[0]; };
+  if (!raster.empty() && (raster.size() != 2 || !llvm::all_of(raster, isCount)))
+    return error() << "a schedule has a raster of " << shapeText(raster)
+                   << ", expected rows x programs in a row, 1 or more of each";
   return success();
 }
 

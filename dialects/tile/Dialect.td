@@ -166,12 +166,24 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     are issued `stages` iterations ahead, less one. The attribute `tile.schedule`
     of a kernel; without it, the defaults hold.
 
-    Example: `#tile.schedule<warps = 4, stages = 3>`
+    A GPU begins programs in the order of their numbers, x fastest, and those
+    that run at once share a cache. `raster = 8x32` changes which program has
+    which number, and nothing that a program can ask: with rows of 32 programs,
+    8 rows begin together, the first program of each, then the second of each,
+    and so on. Of a product, the programs that run at once then need the rows of
+    8 blocks and a few columns, in place of those of one block and many columns.
+    Rows are of the numbers along x and y together; the last rows may be fewer.
+
+    Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
-                        DefaultValuedParameter<"int64_t", "2">:$stages);
+                        DefaultValuedParameter<"int64_t", "2">:$stages,
+                        OptionalArrayRefParameter<"int64_t">:$raster);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages), [{
+    return $_get($_ctxt, warps, stages, ::llvm::ArrayRef<int64_t>());
+  }]>];
 }
 
 def Tile_DigitAttr : Tile_Attr<"Digit", "digit"> {

@@ -39,9 +39,10 @@ void KernelBuilder::setGrid(int64_t x, int64_t y, int64_t z) {
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr({x, y, z}));
 }
 
-void KernelBuilder::setSchedule(int64_t warps, int64_t stages) {
+void KernelBuilder::setSchedule(int64_t warps, int64_t stages,
+                                ArrayRef<int64_t> raster) {
   kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(b.getContext(), warps, stages));
+                  ScheduleAttr::get(b.getContext(), warps, stages, raster));
 }
 
 Value KernelBuilder::argument(Type type) {

@@ -50,7 +50,9 @@ public:
   mlir::gpu::GPUFuncOp finish();
 
   void setGrid(int64_t x, int64_t y = 1, int64_t z = 1);
-  void setSchedule(int64_t warps, int64_t stages);
+  /// `raster`: nothing, or rows that begin together and programs in a row.
+  void setSchedule(int64_t warps, int64_t stages,
+                   llvm::ArrayRef<int64_t> raster = {});
 
   // Arguments, in the order of the calls.
   Value view(llvm::ArrayRef<int64_t> shape, Type element);

@@ -108,6 +108,7 @@ static LogicalResult verifyWarps(gpu::GPUFuncOp kernel, int64_t warps) {
 
 // Verifies that
 // - it stands on a kernel, and is a schedule;
+// - with a raster, the grid is known and is whole rows;
 // - a launch can pass the kernel's arguments;
 // - blocks in the kernel are spread over as many warps as the schedule has.
 static LogicalResult verifySchedule(Operation *op, Attribute value) {
@@ -120,6 +121,16 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
   if (!kernel)
     return success();
+  ArrayRef<int64_t> raster = schedule.getRaster(), grid = getGrid(op);
+  if (!raster.empty() && grid.size() != 3)
+    return op->emitOpError()
+           << "has a raster in its schedule and no " << gridName
+           << ", which says how many rows there are";
+  if (!raster.empty() && grid[0] * grid[1] % raster[1])
+    return op->emitOpError()
+           << "has rows of " << raster[1]
+           << " programs in its schedule's raster, and a grid of " << grid[0]
+           << "x" << grid[1];
   return failure(failed(verifyArguments(kernel)) ||
                  failed(verifyWarps(kernel, schedule.getWarps())));
 }
@@ -136,8 +147,8 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
   for (int i = 0; i < 3; ++i)
     if (grid[i] < 1 || grid[i] > mostPrograms[i])
       return op->emitOpError()
-             << gridName << " is " << grid[i] << " along " << "xyz"[i]
-             << ", expected 1 to " << mostPrograms[i];
+             << gridName << " is " << grid[i] << " along "
+             << "xyz"[i] << ", expected 1 to " << mostPrograms[i];
   return success();
 }
 

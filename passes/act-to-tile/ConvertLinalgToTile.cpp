@@ -200,8 +200,13 @@ void KernelOfFunction::makeKernel() {
   kernel = gpu::GPUFuncOp::create(b, loc, f.getName(),
                                   FunctionType::get(b.getContext(), types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(b.getContext(), grid.warps, grid.stages));
+  SmallVector<int64_t> raster;
+  if (grid.rowsTogether > 1)
+    if (int64_t columns = grid.countOf(grid.blocks.size() - 1);
+        columns > 1 && columns < grid.programs())
+      raster = {grid.rowsTogether, columns};
+  kernel->setAttr(scheduleName, ScheduleAttr::get(b.getContext(), grid.warps,
+                                                  grid.stages, raster));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   for (auto [r, at] : summed)

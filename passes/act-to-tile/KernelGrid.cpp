@@ -324,6 +324,11 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
   grid.blocks[p.rows] = block(rows, most, 64);
   grid.blocks[p.columns] = block(columns, most, 16);
   grid.warps = large ? 8 : 4;
+  // 128 programs that run at once in one row read blocks of 1 row and of 128
+  // columns; in 8 rows those of 8 and of 16, a fifth of it.
+  constexpr int64_t together = 8, atOnce = 128;
+  if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
+    grid.rowsTogether = together;
 }
 
 /// Whether a block of `v`, with these extents, is made of blocks: of several

@@ -24,6 +24,8 @@ struct KernelGrid {
   /// A dimension whose numbers a program has all, one after the other, or -1:
   /// what is made of parts of a product's rows, of which it has the rows.
   int inTurn = -1;
+  /// Rows of programs that begin together: of a product, if there are many.
+  int64_t rowsTogether = 1;
 
   int64_t countOf(size_t dim) const;
   int64_t programs() const;

@@ -44,9 +44,13 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object[word.getName().getValue()] = jsonOf(word.getValue());
     return object;
   }
-  if (auto schedule = dyn_cast<tile::ScheduleAttr>(attribute))
-    return llvm::json::Object{{"stages", schedule.getStages()},
+  if (auto schedule = dyn_cast<tile::ScheduleAttr>(attribute)) {
+    llvm::json::Object object{{"stages", schedule.getStages()},
                               {"warps", schedule.getWarps()}};
+    if (!schedule.getRaster().empty())
+      object["raster"] = numbers(schedule.getRaster());
+    return object;
+  }
   return printed(attribute);
 }
 

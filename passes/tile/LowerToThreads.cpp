@@ -57,16 +57,21 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     auto dimension = [](GridAxis axis) {
       return static_cast<gpu::Dimension>(axis);
     };
-    if (auto id = dyn_cast<ProgramIdOp>(op))
-      t.scalars.map(id.getResult(),
-                    gpu::BlockIdOp::create(t.b, t.loc, dimension(id.getAxis()))
-                        .getResult());
-    else
+    if (auto id = dyn_cast<ProgramIdOp>(op)) {
+      int axis = int(id.getAxis());
+      Value known = axis < 2 ? t.program[axis] : Value();
+      t.scalars.map(
+          id.getResult(),
+          known ? known
+                : gpu::BlockIdOp::create(t.b, t.loc, dimension(id.getAxis()))
+                      .getResult());
+    } else {
       t.scalars.map(
           op->getResult(0),
           gpu::GridDimOp::create(t.b, t.loc,
                                  dimension(cast<NumProgramsOp>(op).getAxis()))
               .getResult());
+    }
     return success();
   }
   if (touchesBlocks(op))
@@ -138,6 +143,66 @@ LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
   return failure(walked.wasInterrupted());
 }
 
+/// Which program the machine's next one is, as the raster has it: of so many
+/// rows that begin together the machine goes along the columns.
+void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
+  ScheduleAttr schedule = getSchedule(kernel);
+  if (schedule.getRaster().empty())
+    return;
+  OpBuilder &b = t.b;
+  int64_t together = schedule.getRaster()[0], columns = schedule.getRaster()[1];
+  ArrayRef<int64_t> grid = getGrid(kernel);
+  auto constant = [&](int64_t n) -> Value {
+    return arith::ConstantIndexOp::create(b, t.loc, n);
+  };
+  auto div = [&](Value x, Value y) -> Value {
+    return arith::DivUIOp::create(b, t.loc, x, y);
+  };
+  auto rem = [&](Value x, Value y) -> Value {
+    return arith::RemUIOp::create(b, t.loc, x, y);
+  };
+  auto counted = [&](Value outer, int64_t count, Value inner) -> Value {
+    Value all = arith::MulIOp::create(b, t.loc, outer, constant(count));
+    return arith::AddIOp::create(b, t.loc, all, inner);
+  };
+  Value x = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::x),
+        y = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::y);
+  Value number = counted(y, grid[0], x);
+  Value group = constant(together * columns), within = rem(number, group);
+  Value first = counted(div(number, group), together, constant(0));
+  Value rows = arith::SubIOp::create(
+      b, t.loc, constant(grid[0] * grid[1] / columns), first);
+  rows = arith::MinUIOp::create(b, t.loc, rows, constant(together));
+  Value row = arith::AddIOp::create(b, t.loc, first, rem(within, rows));
+  number = counted(row, columns, div(within, rows));
+  t.program[0] = rem(number, constant(grid[0]));
+  t.program[1] = div(number, constant(grid[0]));
+  // Done: who joins kernels counts their programs as the machine does.
+  kernel->setAttr(scheduleName,
+                  ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
+                                    schedule.getStages()));
+}
+
+/// What a loop carries is in registers, all of it at once: a warning where that
+/// is more than a thread has. Of 64K registers (of 32 bits) each of the
+/// program's threads gets its part, and 255 at most.
+void warnOfSpills(gpu::GPUFuncOp kernel) {
+  int64_t warps = getSchedule(kernel).getWarps();
+  int64_t most = std::min<int64_t>(255, 65536 / (32 * warps));
+  kernel.walk([&](scf::ForOp loop) {
+    int64_t bits = 0;
+    for (Value carried : loop.getRegionIterArgs())
+      if (auto block = dyn_cast<RankedTensorType>(carried.getType()))
+        if (auto layout = dyn_cast_or_null<LayoutAttr>(block.getEncoding()))
+          bits += layout.getNumRegisters() *
+                  std::max(8u, block.getElementTypeBitWidth());
+    if (bits > 32 * most)
+      loop.emitWarning("carries blocks of which each thread of ")
+          << warps << " warps holds " << bits / 32 << " registers, of " << most
+          << ": some go to memory and back; more warps hold fewer each";
+  });
+}
+
 LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   Region &body = kernel.getBody();
   if (!body.hasOneBlock())
@@ -145,6 +210,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
         "has several blocks; a kernel's control flow is scf's");
   if (failed(checkRegisters(kernel)))
     return failure();
+  warnOfSpills(kernel);
   DataFlowSolver ranges;
   if (failed(findRanges(ranges, kernel)))
     return failure();
@@ -174,6 +240,8 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
     t.scalars.map(from, v);
   }
   b.setInsertionPointToEnd(fresh);
+  t.loc = kernel.getLoc();
+  numberPrograms(t, kernel);
   for (Operation &op : old.without_terminator())
     if (failed(lowerOp(&op, t)))
       return failure();

@@ -58,6 +58,10 @@ public:
     return layoutOf(block).registerCount();
   }
 
+  /// The program's numbers along x and y where the schedule has a raster; null:
+  /// those of the machine.
+  mlir::Value program[2];
+
   // Threads. All i32.
   mlir::Value thread, lane, warp;
   int64_t warps;

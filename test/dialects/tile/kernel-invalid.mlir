@@ -13,8 +13,39 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps or stages, got lanes}}
+// expected-error@+1 {{expected warps, stages or raster, got lanes}}
 #s = #tile.schedule<lanes = 32>
+
+// -----
+
+// a raster of one number, and of no rows
+// expected-error@+1 {{a schedule has a raster of [8], expected rows x programs in a row, 1 or more of each}}
+#s = #tile.schedule<raster = 8>
+
+// -----
+
+// expected-error@+1 {{a schedule has a raster of [0, 4], expected rows x programs in a row, 1 or more of each}}
+#s = #tile.schedule<raster = 0x4>
+
+// -----
+
+// a raster of nobody knows how many rows
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op has a raster in its schedule and no tile.grid, which says how many rows there are}}
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<raster = 8x4>} {
+    gpu.return
+  }
+}
+
+// -----
+
+// a grid of no whole rows
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op has rows of 8 programs in its schedule's raster, and a grid of 7x5}}
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<raster = 2x8>, tile.grid = array<i64: 7, 5, 1>} {
+    gpu.return
+  }
+}
 
 // -----
 

@@ -3,9 +3,13 @@
 
 // A kernel with all that it may take, and what it says of its launch.
 // CHECK: gpu.func @arguments(%{{.+}}: !tile.view<8x4xf32>, %{{.+}}: !tile.ptr<bf16>, %{{.+}}: i64, %{{.+}}: i8, %{{.+}}: f32, %{{.+}}: index) kernel attributes {tile.grid = array<i64: 8, 1, 65535>, tile.schedule = #tile.schedule<warps = 8, stages = 3>}
+// CHECK: gpu.func @raster() kernel attributes {tile.grid = array<i64: 7, 5, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 2x7>}
 // CHECK: gpu.func @defaults() kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 2>}
 gpu.module @kernels {
   gpu.func @arguments(%a: !tile.view<8x4xf32>, %b: !tile.ptr<bf16>, %c: i64, %d: i8, %e: f32, %f: index) kernel attributes {tile.schedule = #tile.schedule<stages = 3, warps = 8>, tile.grid = array<i64: 8, 1, 65535>} {
+    gpu.return
+  }
+  gpu.func @raster() kernel attributes {tile.schedule = #tile.schedule<raster = 2x7>, tile.grid = array<i64: 7, 5, 1>} {
     gpu.return
   }
   gpu.func @defaults() kernel attributes {tile.schedule = #tile.schedule<>} {

@@ -240,3 +240,23 @@ func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x102
   } -> tensor<1x1024xf32>
   return %s, %y : tensor<1024xf32>, tensor<1x1024xf32>
 }
+
+// Of many programs 8 rows begin together: those that run at once need few columns.
+// CHECK-LABEL: gpu.func @many
+// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.schedule = #tile.schedule<warps = 8, stages = 2, raster = 8x13>
+func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<2112x1600xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<2112x1600xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<2112x1600xf32>) -> tensor<2112x1600xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<2112x64xbf16>, tensor<64x1600xbf16>) outs(%0 : tensor<2112x1600xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %s: f32):
+    %2 = arith.extf %x : bf16 to f32
+    %3 = arith.extf %y : bf16 to f32
+    %4 = arith.mulf %2, %3 : f32
+    %5 = arith.addf %s, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<2112x1600xf32>
+  return %1 : tensor<2112x1600xf32>
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts,tile-lower-to-threads))' --split-input-file --verify-diagnostics -o /dev/null
+
+// 256x128 numbers of f32 are 256 for each of 128 threads.
+gpu.module @kernels {
+  gpu.func @many(%x: !tile.view<256x64xbf16>, %y: !tile.view<64x128xbf16>, %z: !tile.view<256x128xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<256x128xf32>
+    // expected-warning@+1 {{carries blocks of which each thread of 4 warps holds 256 registers, of 255: some go to memory and back; more warps hold fewer each}}
+    %sum = scf.for %k = %c0 to %c64 step %c16 iter_args(%acc = %zero) -> tensor<256x128xf32> {
+      %a = tile.load %x[%c0 : 256, %k : 16] : !tile.view<256x64xbf16>
+      %b = tile.load %y[%k : 16, %c0 : 128] : !tile.view<64x128xbf16>
+      %next = tile.dot %a, %b, %acc : tensor<256x16xbf16>, tensor<16x128xbf16> -> tensor<256x128xf32>
+      scf.yield %next : tensor<256x128xf32>
+    }
+    tile.store %sum, %z[%c0 : 256, %c0 : 128] : !tile.view<256x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// 128 for each of 256 threads.
+gpu.module @kernels {
+  gpu.func @few(%x: !tile.view<256x64xbf16>, %y: !tile.view<64x128xbf16>, %z: !tile.view<256x128xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 8>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<256x128xf32>
+    %sum = scf.for %k = %c0 to %c64 step %c16 iter_args(%acc = %zero) -> tensor<256x128xf32> {
+      %a = tile.load %x[%c0 : 256, %k : 16] : !tile.view<256x64xbf16>
+      %b = tile.load %y[%k : 16, %c0 : 128] : !tile.view<64x128xbf16>
+      %next = tile.dot %a, %b, %acc : tensor<256x16xbf16>, tensor<16x128xbf16> -> tensor<256x128xf32>
+      scf.yield %next : tensor<256x128xf32>
+    }
+    tile.store %sum, %z[%c0 : 256, %c0 : 128] : !tile.view<256x128xf32>
+    gpu.return
+  }
+}
