@@ -95,7 +95,7 @@ def of_act(build, target, d, causal, folder):
             kind = "forward"
         elif name == "attention_grad" and entry["useful_flops"]:
             kind = "backward"
-        elif name == "linear_q_proj":
+        elif name == "linear_gate_proj":
             kind = "product"
         else:
             continue

@@ -51,8 +51,6 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   pm.addPass(createExpandGpuMathPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
   // From here on upstream's conversions only.
   pm.addPass(createSCFToControlFlowPass());
   // Before the next one, which knows libdevice only.

@@ -26,9 +26,8 @@
 namespace act::tile {
 
 struct PtxOptions {
-  std::string chip = "sm_80";     ///< one of ptxChips()
-  unsigned optimizationLevel = 3; ///< LLVM's, 0 to 3
-  unsigned registers = 0;         ///< the most a thread may have; 0: no cap
+  std::string chip = "sm_80"; ///< one of ptxChips()
+  unsigned registers = 0;     ///< the most a thread may have; 0: no cap
   /// Loops may keep the address of every access and step it. Without, they
   /// compute addresses from the counter, with fewer registers.
   bool steppedAddresses = true;

@@ -248,6 +248,20 @@ void callIntrinsics(Operation *root) {
   });
 }
 
+/// Threads' code is long, and little of it is a pattern's affair: functions,
+/// and arithmetic on other than integers and single numbers of f32.
+bool mayExpand(Operation *op) {
+  if (isa<math::MathDialect>(op->getDialect()))
+    return true;
+  if (!isa<arith::ArithDialect>(op->getDialect()))
+    return false;
+  auto isPlain = [](Type t) { return t.isIntOrIndex() || t.isF32(); };
+  return isa<arith::DivFOp, arith::RemFOp, arith::MulSIExtendedOp,
+             arith::MulUIExtendedOp>(op) ||
+         !llvm::all_of(op->getOperandTypes(), isPlain) ||
+         !llvm::all_of(op->getResultTypes(), isPlain);
+}
+
 struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -257,7 +271,14 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
                  ExpandLongProduct<arith::MulSIExtendedOp>,
                  ExpandLongProduct<arith::MulUIExtendedOp>, UnrollFunction,
                  ExpandFunction>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (mayExpand(op))
+        ops.push_back(op);
+    });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       return signalPassFailure();
     WalkResult left = getOperation().walk([](Operation *op) -> WalkResult {
       if (computesFloat8(op))

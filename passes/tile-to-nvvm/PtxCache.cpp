@@ -77,8 +77,7 @@ std::string PtxCache::key(StringRef source, const PtxOptions &options) const {
   llvm::raw_string_ostream os(text);
   os << magic << ACT_VERSION << "\n"
      << build << "\n"
-     << options.chip << " " << options.optimizationLevel << " "
-     << options.registers << "\n"
+     << options.chip << " " << options.registers << "\n"
      << source;
   return digest(text);
 }

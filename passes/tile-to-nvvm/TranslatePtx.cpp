@@ -59,42 +59,39 @@ createMachine(const tile::PtxOptions &options, StringRef version,
   llvm::TargetOptions flags;
   // The numeric contract: an fma is written as one.
   flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  auto level = llvm::CodeGenOpt::getLevel(int(options.optimizationLevel));
   // Pointers to shared memory keep 64 bits. With 32 (nvptx-short-ptr) ptxas
   // makes worse of the same kernel: attention D128, 8 warps, has 967 instead of
   // 931 SASS instructions per MFLOP, as uniform registers are used less.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, options.chip, version, flags, std::nullopt, std::nullopt,
-      level.value_or(llvm::CodeGenOptLevel::Aggressive)));
+      llvm::CodeGenOptLevel::Default));
 }
 
-llvm::OptimizationLevel levelOf(unsigned n) {
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  return levels[std::min(n, 3u)];
-}
+/// Kernels are one function without calls, whose loops are as they should be:
+/// the passes of -O3 that change such code, once. ptxas optimises again, and
+/// makes the same of it: without ipsccp, which knows of what range numbers are,
+/// the gradient of attention has a twentieth more instructions. What lies beside
+/// each other becomes one access afterwards, if it is known to be aligned.
+constexpr char kPasses[] = "always-inline,globaldce,ipsccp,"
+                           "function(sroa,early-cse<memssa>,instcombine<no-"
+                           "verify-fixpoint>,simplifycfg,"
+                           "loop-mssa(loop-rotate,licm),loop(indvars),early-"
+                           "cse<memssa>,adce,simplifycfg,infer-alignment)";
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-              unsigned level) {
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  // What is worth unrolling has been unrolled where layouts were known; a hot
-  // loop is thousands of instructions.
-  tuning.LoopUnrolling = false;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(levelOf(level)).run(module, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, kPasses));
+  passes.run(module, modules);
 }
 
 /// Keeps loop strength reduction from holding an address per access of a loop
@@ -218,7 +215,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
     translated = true;
     code->setTargetTriple(machine->getTargetTriple());
     code->setDataLayout(machine->createDataLayout());
-    optimize(*code, *machine, options.optimizationLevel);
+    optimize(*code, *machine);
     if (!options.steppedAddresses)
       hideCounters(*code);
     llvm::raw_svector_ostream stream(*text);
