@@ -9,8 +9,10 @@ using namespace act;
 #define NORM_COST(OP, VALUE, PER_ELEMENT, CLASS)                               \
   int64_t OP::getFlops() { return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())}); } \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
-NORM_COST(RmsNormOp, getInput, 4, Statistic)
-NORM_COST(LayerNormOp, getInput, 7, Statistic)
+// Of a norm's flops the last are its result's, which may be another op's.
+NORM_COST(RmsNormOp, getInput, getResult().use_empty() ? 2 : 4, Statistic)
+NORM_COST(LayerNormOp, getInput, getResult().use_empty() ? 3 : 7, Statistic)
+NORM_COST(NormalizeOp, getInput, getMean() ? 4 : 2, Cheap)
 NORM_COST(RmsNormGradOp, getInput, 7, Cheap)
 NORM_COST(LayerNormGradOp, getInput, 10, Cheap)
 NORM_COST(NormWeightGradOp, getInput, 4, Cheap)

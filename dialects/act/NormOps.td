@@ -8,6 +8,7 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
     rstd = 1 / sqrt(mean(input^2) + eps) in f32, result = weight * (input * rstd)
     (Zhang and Sennrich 2019). The second result, rstd (f32, the input's shape
     less its last dimension), is there when the gradient needs it.
+    Where nobody reads the first result only the others are computed.
 
     Example:
     ```mlir
@@ -70,6 +71,30 @@ def Act_LayerNormGradOp : Act_Op<"layer_norm_grad", [Pure, Costed, LowerableToLi
                        Act_FloatTensor:$mean, Act_FloatTensor:$rstd);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = "$grad `,` $input `,` $weight `,` $mean `,` $rstd attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed, LowerableToLinalg]> {
+  let summary = "what a norm makes of its input, given its statistics";
+  let description = [{
+    result = weight * (input * rstd), and with a mean and a bias
+    weight * ((input - mean) * rstd) + bias: the first result of `act.rms_norm`
+    and `act.layer_norm`, bit by bit, whose other results rstd and mean are.
+    `--fuse-prologues` writes it in kernels that read a norm's result.
+
+    Example:
+    ```mlir
+    %0 = act.normalize %x, %g rstd(%rstd) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight,
+                       Optional<Act_FloatTensor>:$mean, Act_FloatTensor:$rstd,
+                       Optional<Act_FloatTensor>:$bias);
+  let results = (outs Act_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`mean` `(` $mean^ `)`)? `rstd` `(` $rstd `)` (`bias` `(` $bias^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

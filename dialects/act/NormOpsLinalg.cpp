@@ -31,6 +31,33 @@ static Value reciprocalDeviation(LinalgBuilder &l, Rows &r, Value squares,
                });
 }
 
+/// weight * (input - mean) * rstd + bias; of a root-mean-square norm without mean
+/// and bias, which are null.
+static Value normalize(LinalgBuilder &l, Rows &r, Value input, Value weight,
+                       Value mean, Value rstd, Value bias, Type element) {
+  SmallVector<LinalgBuilder::Input> in{
+      l.whole(input), l.at(rstd, r.lead), l.at(weight, {r.last})};
+  if (mean)
+    in.append({l.at(mean, r.lead), l.at(bias, {r.last})});
+  return l.map(r.shape, in, element, [](Scalars &s, ValueRange x) {
+    bool centred = x.size() > 3;
+    Value value = centred ? s.sub(x[0], x[3]) : x[0];
+    value = s.mul(x[2], s.mul(value, x[1]));
+    return centred ? s.add(value, x[4]) : value;
+  });
+}
+
+LogicalResult NormalizeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                         SmallVectorImpl<Value> &results) {
+  Adaptor in(operands, *this);
+  Rows r(in.getInput());
+  LinalgBuilder l(b, getLoc(), operands.getTypes());
+  results.push_back(normalize(l, r, in.getInput(), in.getWeight(), in.getMean(),
+                              in.getRstd(), in.getBias(),
+                              getResult().getType().getElementType()));
+  return success();
+}
+
 LogicalResult RmsNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                        SmallVectorImpl<Value> &results) {
   Value input = operands[0], weight = operands[1];
@@ -40,10 +67,8 @@ LogicalResult RmsNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
       l.sum(r.shape, {r.last}, {l.whole(input)},
             [](Scalars &s, ValueRange x) { return s.mul(x[0], x[0]); });
   Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
-  results.push_back(l.map(
-      r.shape, {l.whole(input), l.at(rstd, r.lead), l.at(weight, {r.last})},
-      getResult().getType().getElementType(),
-      [](Scalars &s, ValueRange x) { return s.mul(x[2], s.mul(x[0], x[1])); }));
+  results.push_back(normalize(l, r, input, weight, Value(), rstd, Value(),
+                              getResult().getType().getElementType()));
   if (getRstd())
     results.push_back(l.rounded(rstd, elementOf(getRstd())));
   return success();
@@ -89,14 +114,8 @@ LogicalResult LayerNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                           return s.mul(centred, centred);
                         });
   Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
-  results.push_back(l.map(
-      r.shape,
-      {l.whole(input), l.at(mean, r.lead), l.at(rstd, r.lead),
-       l.at(weight, {r.last}), l.at(bias, {r.last})},
-      getResult().getType().getElementType(), [](Scalars &s, ValueRange x) {
-        Value normal = s.mul(s.sub(x[0], x[1]), x[2]);
-        return s.add(s.mul(x[3], normal), x[4]);
-      }));
+  results.push_back(normalize(l, r, input, weight, mean, rstd, bias,
+                              getResult().getType().getElementType()));
   if (getMean())
     results.push_back(l.rounded(mean, elementOf(getMean())));
   if (getRstd())

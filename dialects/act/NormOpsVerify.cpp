@@ -99,6 +99,24 @@ LogicalResult LayerNormGradOp::verify() {
 }
 
 // Verifies that
+// - weight and bias have one element per column of the input;
+// - the result is like the input;
+// - mean and rstd have one element per row;
+// - mean and bias are both there, or neither.
+LogicalResult NormalizeOp::verify() {
+  if (getNumOperands() == 4)
+    return emitOpError("has a mean or a bias, expected both or neither");
+  RankedTensorType input = getInput().getType();
+  if (failed(checkColumns(*this, "weight", getWeight().getType(), input)) ||
+      failed(checkLike(*this, "result", getType(), "input", input)) ||
+      (getMean() &&
+       (failed(checkRows(*this, "mean", getMean().getType(), input)) ||
+        failed(checkColumns(*this, "bias", getBias().getType(), input)))))
+    return failure();
+  return checkRows(*this, "rstd", getRstd().getType(), input);
+}
+
+// Verifies that
 // - grad is like the input;
 // - mean and rstd have one element per row, the result one per column, in the
 //   input's type or that of the sum.

@@ -39,6 +39,31 @@ bool isOfTransposed(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
          });
 }
 
+/// Does a sum read `v`, in this shape or another one?
+bool isSummed(Value v) {
+  return llvm::any_of(v.getUsers(), [](Operation *user) {
+    if (auto op = dyn_cast<linalg::GenericOp>(user))
+      return op.getNumReductionLoops() > 0;
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+           isSummed(user->getResult(0));
+  });
+}
+
+/// Is `v` computed element by element from arguments, which are not transposed?
+bool isOfArguments(Value v) {
+  if (argumentBehind(v))
+    return true;
+  auto op = v.getDefiningOp<linalg::GenericOp>();
+  return op && !transposed(v) && linalg::isElementwise(op) &&
+         llvm::all_of(op.getDpsInputs(), isOfArguments);
+}
+
+/// Is it computed so, and does a sum read it, in this shape or another one?
+bool isPrologue(Value v) {
+  return v.getDefiningOp<linalg::GenericOp>() && isOfArguments(v) &&
+         isSummed(v);
+}
+
 /// Heads' columns beside others' (queries, keys and values as one tensor) are
 /// put there as heads.
 struct InsertExpanded : OpRewritePattern<tensor::InsertSliceOp> {
@@ -96,7 +121,7 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
       patterns, [](OpOperand *operand) {
         // What is cut into parts is cut where it lies.
         if (isa<tensor::ExpandShapeOp>(operand->getOwner()))
-          return transposed(operand->get()).has_value();
+          return transposed(operand->get()) || isPrologue(operand->get());
         auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
         llvm::SmallPtrSet<Operation *, 8> seen;
         return collapse && isa<linalg::GenericOp>(operand->getOwner()) &&
@@ -107,6 +132,16 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    return failure();
+  // What is computed for a product has the product's rows before it is computed.
+  // Apart: an expansion leaves a reshape behind that would be folded back.
+  RewritePatternSet collapses(context);
+  linalg::populateFoldReshapeOpsByCollapsingPatterns(
+      collapses, [](OpOperand *operand) {
+        return isa<tensor::CollapseShapeOp>(operand->getOwner()) &&
+               isPrologue(operand->get());
+      });
+  if (failed(applyPatternsGreedily(function, std::move(collapses))))
     return failure();
   // Numbers of elements, of which some dimensions are two now.
   function.walk([](affine::AffineApplyOp op) {

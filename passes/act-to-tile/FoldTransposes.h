@@ -10,6 +10,10 @@
 // product is made one of [b, s] rows and [a, d] columns instead, and what
 // follows it as well, and then reads x by the transposed map: memory like any
 // other argument's.
+//
+// What is computed element by element for a product, a prologue, is computed in
+// the product's shape: its arguments are collapsed or expanded, and not what is
+// made of them.
 #ifndef ACT_PASSES_ACTTOTILE_FOLDTRANSPOSES_H
 #define ACT_PASSES_ACTTOTILE_FOLDTRANSPOSES_H
 #include "mlir/Dialect/Func/IR/FuncOps.h"

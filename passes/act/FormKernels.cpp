@@ -3,6 +3,7 @@
 #include "passes/act/ExpandLoss.h"
 #include "passes/act/Flatten.h"
 #include "passes/act/FormKernels.h"
+#include "passes/act/FusePrologues.h"
 #include "passes/act/Passes.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,9 +26,6 @@ bool isPlaces(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
   return split && isSlice(split);
 }
-bool isInlined(Operation *op) {
-  return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op);
-}
 bool isOutside(Operation *op) {
   return isPlaces(op) || isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) || !isa<CostOpInterface>(op);
 }
@@ -39,8 +37,8 @@ bool readsElementwise(Operation *op) { return isElementwise(op) || isa<CrossEntr
 /// May elementwise ops of the same shape follow `op` in its kernel?
 bool takesEpilogue(Operation *op) {
   return isElementwise(op) ||
-         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, RmsNormGradOp, LayerNormGradOp,
-             EmbeddingOp>(op);
+         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, NormalizeOp, RmsNormGradOp,
+             LayerNormGradOp, EmbeddingOp>(op);
 }
 /// May a gradient be accumulated in the kernel that makes it?
 bool takesAccumulate(Operation *op) {
@@ -113,13 +111,19 @@ struct Kernel {
 
 class KernelFormer {
 public:
-  KernelFormer(Block &block) : block(block) {}
+  KernelFormer(Block &block, bool fusesPrologues)
+      : block(block), fusesPrologues(fusesPrologues) {}
 
   void run() {
+    if (fusesPrologues)
+      splitNorms(block);
     number();
     for (Operation &op : block)
       if (!isOutside(&op) && !isInlined(&op))
         place(&op);
+    if (fusesPrologues)
+      for (Kernel &k : kernels)
+        dissolve(k);
     materializeViews();
     for (Kernel &k : kernels)
       if (k.alive)
@@ -129,6 +133,11 @@ public:
   }
 
 private:
+  /// Has every kernel that needs it one of its own?
+  bool isInlined(Operation *op) {
+    return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) || prologues.contains(op);
+  }
+
   void number() {
     unsigned n = 0, phase = 0;
     for (Operation &op : block) {
@@ -295,6 +304,28 @@ private:
     kernels.push_back({{op}, index[op], true});
   }
 
+  /// What is elementwise and products alone read is part of each of them.
+  void dissolve(Kernel &k) {
+    Value result;
+    for (Operation *op : k.ops) {
+      if (!isElementwise(op) && !isa<NormalizeOp>(op))
+        return;
+      for (Value r : op->getResults())
+        if (isReadOutside(r, k)) {
+          if (result)
+            return;
+          result = r;
+        }
+    }
+    if (!result || !isPrologue(k.ops, result))
+      return;
+    for (Operation *op : k.ops) {
+      prologues.insert(op);
+      kernelOf.erase(op);
+    }
+    k.alive = false;
+  }
+
   /// A view that leaves the block, or enters a repeat, needs memory of its own
   /// unless it only renames the shape.
   void materializeViews() {
@@ -335,6 +366,8 @@ private:
   std::string nameOf(const Kernel &k);
 
   Block &block;
+  bool fusesPrologues;
+  DenseSet<Operation *> prologues;
   DenseMap<Operation *, unsigned> index, kernelOf, phaseOf;
   std::deque<Kernel> kernels;
   SmallVector<Kernel *> order;
@@ -377,6 +410,20 @@ bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
   });
 }
 
+/// Those in the kernel that read `argument`, or what is made of it element by
+/// element: a prologue reads it for its product.
+SmallVector<Operation *> readers(BlockArgument argument) {
+  llvm::SetVector<Operation *> found;
+  SmallVector<Value> work{argument};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    for (Operation *user : v.getUsers())
+      if ((v == argument || !isa<YieldOp>(user)) && found.insert(user) && readsElementwise(user))
+        llvm::append_range(work, user->getResults());
+  }
+  return found.takeVector();
+}
+
 SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &block) {
   SmallVector<int64_t> choice(group.getNumResults(), -1);
   DenseSet<unsigned> taken;
@@ -391,7 +438,7 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &blo
           v.getDefiningOp<ParamOp>())
         continue;
       BlockArgument inside = group.getBody().front().getArgument(i);
-      bool elementwise = llvm::all_of(inside.getUsers(), readsElementwise);
+      bool elementwise = llvm::all_of(readers(inside), readsElementwise);
       bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
         return u->getBlock() != &block || u == group || u->isBeforeInBlock(group);
       });
@@ -548,7 +595,7 @@ LogicalResult act::formKernels(ModuleOp module) {
       continue;
     if (!f.getBody().hasOneBlock())
       return f.emitError("is not one straight block of ops; kernels cannot be formed");
-    KernelFormer(f.getBody().front()).run();
+    KernelFormer(f.getBody().front(), module->hasAttr(fuseProloguesAttr)).run();
   }
   return success();
 }

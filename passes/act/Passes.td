@@ -117,6 +117,23 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }
 
+def FuseProloguesPass : Pass<"fuse-prologues", "::mlir::ModuleOp"> {
+  let summary = "lets products compute their operands themselves";
+  let description = [{
+    Kernels are formed such that what is elementwise, and that products alone
+    read, has no memory and no kernel: each product computes the blocks that it
+    multiplies. So for activations, dropout and casts that backward makes again,
+    and for norms: of these a small kernel computes the rows' statistics, where
+    backward does not have them anyhow, and `act.normalize` is part of the
+    products. An epilogue of what makes its operand is left one.
+
+    The same numbers are computed, bit by bit. It costs time: a product computes
+    a block of its operand once for each block of its other operand's side.
+    Nothing that would keep operands in memory for longer than the result is
+    taken.
+  }];
+}
+
 def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let summary = "puts ops into groups, one group one kernel";
   let description = [{

@@ -66,7 +66,8 @@ def draw(pick):
         flags += ["--grad-dtype=f32"] + ["--master=f32"] * (pick.random() < 0.5)
     model = dict(config=config, options=options, flags=flags, steps=3, fuse=pick.random() < 0.85, batch=batch, seq=seq,
                  rate="3e-4" if hidden == 1024 else gpu_steps.RATE)
-    return model, pick.sample(POLICIES, 2)
+    policies = pick.sample(POLICIES, 2)
+    return model, [p + "+prologues" * (pick.random() < 0.3) for p in policies]
 
 
 def close(got, wanted, tolerance=gpu_steps.TOLERANCE):

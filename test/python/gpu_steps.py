@@ -92,8 +92,10 @@ class Model:
             sys.exit(f"failed ({done.returncode}): {' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def module(self, policy):
+        """Of "selective+prologues" with --fuse-prologues."""
+        name, *fused = policy.split("+")
         out = self.folder / f"{policy}.mlir"
-        self.call("act-opt", self.forward, *self.fuse, f"--remat={policy}",
+        self.call("act-opt", self.forward, *self.fuse, f"--remat={name}", *(f"--fuse-{f}" for f in fused),
                   *self.flags, "-o", out)
         return out
 

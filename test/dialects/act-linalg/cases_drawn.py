@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels other than attention's, drawn at random: products with what follows them in
-one kernel, products in parts, projections that are rotated, norms and all their
-gradients, rope, gated and other elementwise ops, embeddings, losses, softmax, sums and
-updates, of shapes that are multiples of nothing."""
+one kernel or before them, products in parts and of many blocks, projections that are rotated, norms
+and all their gradients, rope, gated and other elementwise ops, embeddings, losses,
+softmax, sums and updates, of shapes that are multiples of nothing."""
 import dataclasses
 
 import numpy as np
@@ -195,11 +195,58 @@ def of_heads(pick, d):
                    sides[0].numbers.T @ sides[1].numbers, d)
 
 
+def prologue(pick):
+    """A product, or a weight's gradient, of what its kernel computes itself: rows given their statistics, or any ops of
+    one element."""
+    g, d = Group(), pick.choice(["bf16", "bf16", "f16", "f32"])
+    b, s, k, n = pick.choice([1, 1, 2, 3]), pick.choice(SIZES), pick.choice(SIZES * 2 + LONG), pick.choice(SIZES)
+    gradient = pick.random() < 0.4
+    x = g.input((b, s, k), d, (b * s if gradient else k)**-0.5)
+    if pick.random() < 0.5:
+        w, layer = g.input((k,), d), pick.random() < 0.5
+        mean = x.numbers.mean(-1).astype(np.float32) * layer
+        centred = x.numbers - wide(mean)[..., None]
+        rstd = np.random.default_rng(pick.randrange(1000)).random((b, s)).astype(np.float32) + 0.5
+        normal, kind = centred * wide(rstd)[..., None] * w.numbers, tensor((b, s), "f32")
+        bias = g.input((k,), d, (b * s if gradient else k)**-0.5) if layer else None
+        operands = f"mean({g.give(mean, kind)}) rstd({g.give(rstd, kind)}) bias({bias.name})" if layer else f"rstd({g.give(rstd, kind)})"
+        types = [x.type, w.type, kind] + [kind, w.type] * layer
+        x = g.op(f"act.normalize {x.name}, {w.name} {operands} : ({', '.join(types)}) -> RESULT",
+                 normal + bias.numbers if layer else normal, d)
+    else:
+        x = follow(g, x, pick)
+    if not gradient:
+        w = g.input((n, k), x.dtype)
+        x = g.op(f"act.linear {x.name}, {w.name} : ({x.type}, {w.type}) -> RESULT", x.numbers @ w.numbers.T, x.dtype)
+    else:
+        x = g.op(f"act.reshape {x.name} : {x.type} -> RESULT", x.numbers.reshape(b * s, -1), x.dtype)
+        dy = g.input((b * s, n), x.dtype)
+        sides = [(dy, x), (x, dy)][pick.randrange(2)]
+        x = g.op(f"act.matmul {sides[0].name}, {sides[1].name} transpose_lhs : ({sides[0].type}, {sides[1].type}) -> RESULT",
+                 sides[0].numbers.T @ sides[1].numbers, x.dtype)
+    case = g.case(follow(g, x, pick))
+    # One group, whatever is formed of such ops.
+    given = ", ".join(f"%{i} = %{i} : {t}" for i, t in enumerate(case.types))
+    text = (f'%r = act.group "prologue" ({given}) -> {case.results[0]} {{\n{case.text}\n'
+            f"act.yield {case.returns} : {case.results[0]}\n}}")
+    return dataclasses.replace(case, text=text, returns="%r", as_group=True)
+
+
 def cut(pick):
     """Long sums of few blocks, which are made in parts."""
     d = pick.choice(["bf16", "bf16", "f16", "f32"])
     g, x = of_heads(pick, d) if pick.random() < 0.3 else pick.choice([linear, matmul])(pick, d, LONG)
     return dataclasses.replace(g.case(follow(g, x, pick)), as_group=True)
+
+
+def many(pick):
+    """Products of so many blocks that programs are numbered by groups of rows, the last of which may be fewer."""
+    d, g = pick.choice(["bf16", "f16"]), Group()
+    *lead, m, n, k = pick.choice([(2112, 1600, 48), (3, 900, 1100, 32), (1410, 2500, 16), (2, 130, 9000, 24), (1030, 2200, 64)])
+    x, y = g.input((*lead, m, k), d, k**-0.5), g.input((*lead, n, k), d)
+    x = g.op(f"act.matmul {x.name}, {y.name} transpose_rhs : ({x.type}, {y.type}) -> RESULT",
+             x.numbers @ y.numbers.swapaxes(-1, -2), d)
+    return g.case(follow(g, x, pick, 1))
 
 
 def elementwise(pick):
@@ -310,7 +357,7 @@ def update(pick):
     return one_of(pick, cases_optimizer.updates((pick.choice(SIZES), pick.choice(SIZES))))
 
 
-FAMILIES = [product, product, product, cut, rotated, elementwise, norm, normed, rope, embedding, loss, softmax, total, update]
+FAMILIES = [product, product, product, prologue, cut, many, rotated, elementwise, norm, normed, rope, embedding, loss, softmax, total, update]
 
 
 def draw(pick, number):

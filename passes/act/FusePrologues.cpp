@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/FusePrologues.h"
+#include "dialects/act/Types.h"
+#include "passes/act/EraseDead.h"
+#include "passes/act/FormKernels.h"
+#include "passes/act/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace act {
+#define GEN_PASS_DEF_FUSEPROLOGUESPASS
+#include "passes/act/Passes.h.inc"
+} // namespace act
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+/// Collects those that read `v`, behind views; false where one is no product.
+bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
+  for (OpOperand &use : v.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<ReshapeOp, TransposeOp>(user)) {
+      if (!collectProducts(user->getResult(0), products))
+        return false;
+      continue;
+    }
+    auto linear = dyn_cast<LinearOp>(user);
+    if (!isa<MatmulOp>(user) &&
+        !(linear && use.getOperandNumber() == 0 && !linear.getLoraA()))
+      return false;
+    products.push_back(user);
+  }
+  return true;
+}
+
+/// Does anything but `ops` read `v` at `last` or later?
+bool isReadFrom(Value v, Operation *last, ArrayRef<Operation *> ops) {
+  return llvm::any_of(v.getUsers(), [&](Operation *user) {
+    if (llvm::is_contained(ops, user))
+      return false;
+    if (isa<ReshapeOp, TransposeOp>(user))
+      return isReadFrom(user->getResult(0), last, ops);
+    return user == last || last->isBeforeInBlock(user);
+  });
+}
+
+/// Is `v` computed before `op`?
+bool isThere(Value v, Operation *op) {
+  Operation *def = v.getDefiningOp();
+  return !def || def->isBeforeInBlock(op);
+}
+
+/// Mean, or null, and rstd of the rows of `norm`'s input, as its gradient has
+/// them: kept, where the norm itself is computed again.
+template <typename Grad> std::pair<Value, Value> keptStatistics(Operation *norm) {
+  for (Operation *user : norm->getOperand(0).getUsers())
+    if (auto grad = dyn_cast<Grad>(user);
+        grad && grad.getInput() == norm->getOperand(0) &&
+        grad->getBlock() == norm->getBlock() &&
+        grad.getRstd().getDefiningOp() != norm &&
+        isThere(grad.getRstd(), norm)) {
+      Value mean;
+      if constexpr (std::is_same_v<Grad, LayerNormGradOp>)
+        mean = grad.getMean();
+      return {mean, grad.getRstd()};
+    }
+  return {};
+}
+
+/// The result of a norm, whose statistics have these types, from its statistics.
+template <typename Norm, typename Grad> void split(Norm norm) {
+  OpBuilder b(norm);
+  auto [mean, rstd] = keptStatistics<Grad>(norm);
+  if (!rstd) {
+    Operation *full = norm.withStatistics(b);
+    if (full != norm) {
+      norm->replaceAllUsesWith(full->getResults().take_front(1));
+      norm->erase();
+      norm = cast<Norm>(full);
+    }
+    rstd = norm.getRstd();
+    if constexpr (std::is_same_v<Norm, LayerNormOp>)
+      mean = norm.getMean();
+  }
+  Value bias;
+  if constexpr (std::is_same_v<Norm, LayerNormOp>)
+    bias = norm.getBias();
+  b.setInsertionPointAfter(norm);
+  auto result = NormalizeOp::create(b, norm.getLoc(), norm.getResult().getType(),
+                                    norm.getInput(), norm.getWeight(), mean, rstd, bias);
+  result->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
+  norm.getResult().replaceAllUsesWith(result);
+  eraseDead(norm);
+}
+
+struct FusePrologues
+    : act::impl::FuseProloguesPassBase<FusePrologues> {
+  void runOnOperation() override {
+    if (kernelsFormed(getOperation())) {
+      getOperation().emitError("has kernels already; --fuse-prologues comes "
+                               "before they are formed");
+      return signalPassFailure();
+    }
+    getOperation()->setAttr(fuseProloguesAttr, UnitAttr::get(&getContext()));
+  }
+};
+
+} // namespace
+
+bool act::isPrologue(ArrayRef<Operation *> ops, Value result) {
+  SmallVector<Operation *> products;
+  if (!collectProducts(result, products) || products.empty())
+    return false;
+  Block *block = ops.front()->getBlock();
+  Operation *last = products.front();
+  for (Operation *product : products) {
+    if (product->getBlock() != block)
+      return false;
+    if (last->isBeforeInBlock(product))
+      last = product;
+  }
+  llvm::SmallSetVector<Value, 8> operands;
+  for (Operation *op : ops)
+    for (Value v : op->getOperands())
+      if (!llvm::is_contained(ops, v.getDefiningOp()))
+        operands.insert(v);
+  int64_t longer = 0;
+  for (Value v : operands)
+    if (!v.getDefiningOp<ParamOp>() && !isReadFrom(v, last, ops))
+      longer += byteSize(cast<RankedTensorType>(v.getType()));
+  return longer <= byteSize(cast<RankedTensorType>(result.getType()));
+}
+
+void act::splitNorms(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<RmsNormOp, LayerNormOp>(op) || !isPrologue(&op, op.getResult(0)))
+      continue;
+    if (auto norm = dyn_cast<RmsNormOp>(op))
+      split<RmsNormOp, RmsNormGradOp>(norm);
+    else
+      split<LayerNormOp, LayerNormGradOp>(cast<LayerNormOp>(op));
+  }
+}
