@@ -39,12 +39,15 @@ bool isOfTransposed(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
          });
 }
 
-/// Does a sum read `v`, in this shape or another one?
+/// Does a sum read `v`, or what is made of it element by element, in this shape or
+/// another one?
 bool isSummed(Value v) {
   return llvm::any_of(v.getUsers(), [](Operation *user) {
-    if (auto op = dyn_cast<linalg::GenericOp>(user))
-      return op.getNumReductionLoops() > 0;
-    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (op && op.getNumReductionLoops())
+      return true;
+    return (op ? linalg::isElementwise(op)
+               : isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) &&
            isSummed(user->getResult(0));
   });
 }
@@ -58,7 +61,7 @@ bool isOfArguments(Value v) {
          llvm::all_of(op.getDpsInputs(), isOfArguments);
 }
 
-/// Is it computed so, and does a sum read it, in this shape or another one?
+/// Is it computed so, and for a sum?
 bool isPrologue(Value v) {
   return v.getDefiningOp<linalg::GenericOp>() && isOfArguments(v) &&
          isSummed(v);

@@ -68,6 +68,13 @@ template <typename Grad> std::pair<Value, Value> keptStatistics(Operation *norm)
   return {};
 }
 
+/// What the statistics of `norm` take, in bytes.
+int64_t statisticsBytes(Operation *norm) {
+  auto input = cast<RankedTensorType>(norm->getOperand(0).getType());
+  return byteSize(dropBack(input, 1, computeType(input.getElementType()))) *
+         (isa<LayerNormOp>(norm) ? 2 : 1);
+}
+
 /// The result of a norm, whose statistics have these types, from its statistics.
 template <typename Norm, typename Grad> void split(Norm norm) {
   OpBuilder b(norm);
@@ -108,9 +115,10 @@ struct FusePrologues
 
 } // namespace
 
-bool act::isPrologue(ArrayRef<Operation *> ops, Value result) {
+bool act::isPrologue(ArrayRef<Operation *> ops, Value result, int64_t statistics) {
   SmallVector<Operation *> products;
-  if (!collectProducts(result, products) || products.empty())
+  auto type = cast<RankedTensorType>(result.getType());
+  if (!type.hasStaticShape() || !collectProducts(result, products) || products.empty())
     return false;
   Block *block = ops.front()->getBlock();
   Operation *last = products.front();
@@ -125,16 +133,17 @@ bool act::isPrologue(ArrayRef<Operation *> ops, Value result) {
     for (Value v : op->getOperands())
       if (!llvm::is_contained(ops, v.getDefiningOp()))
         operands.insert(v);
-  int64_t longer = 0;
+  int64_t longer = statistics;
   for (Value v : operands)
     if (!v.getDefiningOp<ParamOp>() && !isReadFrom(v, last, ops))
       longer += byteSize(cast<RankedTensorType>(v.getType()));
-  return longer <= byteSize(cast<RankedTensorType>(result.getType()));
+  return longer <= byteSize(type);
 }
 
 void act::splitNorms(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!isa<RmsNormOp, LayerNormOp>(op) || !isPrologue(&op, op.getResult(0)))
+    if (!isa<RmsNormOp, LayerNormOp>(op) ||
+        !isPrologue(&op, op.getResult(0), statisticsBytes(&op)))
       continue;
     if (auto norm = dyn_cast<RmsNormOp>(op))
       split<RmsNormOp, RmsNormGradOp>(norm);

@@ -44,15 +44,15 @@ def entry(config, *options, flags=(), steps=20, policies=POLICIES, fuse=True, ra
 
 
 MODELS = {
-    "llama": entry(LLAMA),
+    "llama": entry(LLAMA, policies=[*POLICIES, "selective+prologues"]),
     "packed": entry(LLAMA, "--packed=4"),
-    "gpt2": entry(GPT2),
+    "gpt2": entry(GPT2, policies=[*POLICIES, "layer+prologues"]),
     # The rest for a few steps: what else a step can be made of.
     "mistral": entry(MISTRAL, steps=4, policies=["selective"]),
     "qwen2": entry(QWEN2, steps=4, policies=["layer"]),
     "lora": entry(LLAMA, *LORA, steps=4, policies=["none"]),
     "qlora": entry(QLORA, *LORA, "--quantize=nf4-nested", steps=4, policies=["none", "layer"]),
-    "long": entry(LONG, steps=4, policies=["none", "layer", "selective"], rate="3e-4"),
+    "long": entry(LONG, steps=4, policies=["none", "layer", "selective", "none+prologues"], rate="3e-4"),
     "update": entry(LLAMA, flags=UPDATE, steps=4, policies=["none", "layer"]),
     "sgd": entry(LLAMA, flags=["--optimizer=sgd"], steps=4, policies=["none"]),
     "f16": entry(LLAMA, "--dtype=f16", steps=4, policies=["none"]),

@@ -38,6 +38,8 @@ def norms(shapes):
             yield make(f"rms_norm_stat_{n}", "rms_norm", [x, g], [d, d], [d, stat],
                        [normal * G, rstd], f"eps {eps:e}")
             r = rstd.astype(np.float64 if stat == "f64" else np.float32)
+            yield make(f"normalize_rms_{n}", "normalize", [x, g, r], [d, d, stat], [d], [X * wide(r)[..., None] * G],
+                       glue="%0, %1 rstd(%2)")
             dn = DY * G
             want = rstd[..., None] * (dn - normal * (dn * normal).mean(-1, keepdims=True))
             yield make(f"rms_norm_grad_{n}", "rms_norm_grad", [dy, x, g, r], [d, d, d, stat], [d],
@@ -53,6 +55,9 @@ def norms(shapes):
             yield make(f"layer_norm_stat_{n}", "layer_norm", [x, g, b], [d] * 3, [d, stat, stat],
                        [normal * G + B, mean, rstd], f"eps {eps:e}")
             m, r = mean.astype(r.dtype), rstd.astype(r.dtype)
+            yield make(f"normalize_layer_{n}", "normalize", [x, g, m, r, b], [d, d, stat, stat, d], [d],
+                       [(X - wide(m)[..., None]) * wide(r)[..., None] * G + B],
+                       glue="%0, %1 mean(%2) rstd(%3) bias(%4)")
             want = rstd[..., None] * (dn - dn.mean(-1, keepdims=True)
                                       - normal * (dn * normal).mean(-1, keepdims=True))
             yield make(f"layer_norm_grad_{n}", "layer_norm_grad", [dy, x, g, m, r],
