@@ -76,8 +76,8 @@ def row(name, threads, kernel, shared):
                      f"{kernel.always:.0f}", f"{kernel.total:.0f}"))
 
 
-def of_act(build, target, d, causal, folder):
-    """{kind: (index entry, Assembled)} of the kernels of a training step."""
+def of_act(build, target, d, causal, folder, *flags):
+    """{kind: (index entry, Assembled)} of the kernels of a training step that keeps everything, or with `flags`."""
     config = model(d, folder)
     module, fused, out = (folder / n for n in ("model.mlir", "fused.mlir", f"ptx-{d}-{causal}"))
     run(build / "bin/act-import", config, "--batch", 1, "--seq", 4096, "-o", module)
@@ -86,7 +86,7 @@ def of_act(build, target, d, causal, folder):
         text = fused.read_text()
         assert re.search(r"act\.attention .* causal ", text)
         fused.write_text(re.sub(r"(act\.attention .*?) causal ", r"\1 ", text))
-    run(build / "bin/act-opt", fused, "--remat=none", f"--target={target}",
+    run(build / "bin/act-opt", fused, *(flags or ["--remat=none"]), f"--target={target}",
         f"--emit-ptx=dir={out} cache-dir=none", "-o", "/dev/null")
     found = {}
     for entry in json.loads((out / "index.json").read_text()):
@@ -95,7 +95,7 @@ def of_act(build, target, d, causal, folder):
             kind = "forward"
         elif name == "attention_grad" and entry["useful_flops"]:
             kind = "backward"
-        elif name == "linear_gate_proj":
+        elif entry["ops"] in (["linear"], ["normalize", "linear"]) and entry["useful_flops"] >= 2 * 4096**3:
             kind = "product"
         else:
             continue
@@ -138,6 +138,10 @@ def main():
                         row(f"act {kind} {label}", entry["block"][0], kernel, entry["shared_bytes"])
             entry, kernel = found["product"]
             row("act product", entry["block"][0], kernel, entry["shared_bytes"])
+            found = of_act(options.build, target, d, causal, folder, "--remat=selective", "--fuse-prologues")
+            entry, kernel = found["product"]
+            assert "normalize" in entry["ops"]
+            row("act product of a norm", entry["block"][0], kernel, entry["shared_bytes"])
             for name, threads, kernel, shared in of_triton(target, folder):
                 row(f"Triton {name}", threads, kernel, shared)
         print()

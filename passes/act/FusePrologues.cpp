@@ -135,8 +135,9 @@ bool act::isPrologue(ArrayRef<Operation *> ops, Value result, int64_t statistics
         operands.insert(v);
   int64_t longer = statistics;
   for (Value v : operands)
-    if (!v.getDefiningOp<ParamOp>() && !isReadFrom(v, last, ops))
-      longer += byteSize(cast<RankedTensorType>(v.getType()));
+    if (auto operand = dyn_cast<RankedTensorType>(v.getType());
+        operand && !v.getDefiningOp<ParamOp>() && !isReadFrom(v, last, ops))
+      longer += byteSize(operand);
   return longer <= byteSize(type);
 }
 

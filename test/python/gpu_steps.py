@@ -59,7 +59,7 @@ MODELS = {
     "f32": entry(LLAMA, "--dtype=f32", steps=4, policies=["none"]),
     # Products, a softmax and transposes, as the framework has it.
     "unfused": entry(LLAMA, steps=4, policies=["none", "layer"], fuse=False),
-    "unfused-gpt2": entry(GPT2, steps=4, policies=["none", "layer"], fuse=False),
+    "unfused-gpt2": entry(GPT2, steps=4, policies=["none", "layer", "none+prologues"], fuse=False),
 }
 TEXT = "the quick brown fox jumps over a lazy dog\n" * 40
 

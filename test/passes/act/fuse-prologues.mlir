@@ -126,3 +126,17 @@ func.func @elementwise(%x: tensor<2x4x8xbf16>, %y: tensor<8x8xf32>, %z: tensor<8
   %6 = act.matmul %5, %g : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %3, %4, %6 : tensor<8x4xf32>, tensor<2x4x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Dropout, whose operands are not all tensors.
+// CHECK-LABEL: func.func @dropout
+// CHECK: act.group "matmul"
+// CHECK-NEXT: %[[D:.+]] = act.dropout
+// CHECK-NEXT: act.matmul %[[D]]
+// CHECK-NOT: act.group
+func.func @dropout(%x: tensor<8x8xf32>, %g: tensor<8x4xf32>, %seed: i64, %step: i64, %site: i64) -> tensor<8x4xf32> {
+  %0 = act.dropout %x p 1.0e-1 rng(%seed, %step, %site) : tensor<8x8xf32>
+  %1 = act.matmul %0, %g : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
