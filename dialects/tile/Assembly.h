@@ -5,7 +5,8 @@
 //   %v[%b, %i : 128, %rows : tensor<64xi32>, %k : i32 : 64]
 //
 // An index that is not of type `index` has its type behind it; then, for a
-// dimension of the block, its extent. A tensor's extent is its length.
+// dimension of the block, its extent, which may have a name (`%i : M = 128`). A
+// tensor's extent is its length.
 #ifndef ACT_DIALECTS_TILE_ASSEMBLY_H
 #define ACT_DIALECTS_TILE_ASSEMBLY_H
 #include "dialects/tile/Dialect.h"
@@ -17,6 +18,10 @@ struct BlockText {
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> indices;
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<int64_t> extents;
+  llvm::SmallVector<mlir::Attribute> names; // strings, "" where there is none
+
+  /// Adds the names, if there is one, to what is parsed.
+  void addNames(mlir::OperationState &state) const;
 };
 
 mlir::ParseResult parseBlock(mlir::OpAsmParser &p, BlockText &block);

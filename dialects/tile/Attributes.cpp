@@ -2,6 +2,7 @@
 // How the attributes are written and what is rejected.
 #include "dialects/tile/ShapeCheck.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace act;
@@ -62,6 +63,87 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
     return error() << "a schedule has a raster of " << shapeText(raster)
                    << ", expected rows x programs in a row, 1 or more of each";
   return success();
+}
+
+// 32 * 200/M, 160/N
+Attribute GridAttr::parse(AsmParser &p, Type) {
+  SMLoc loc = p.getCurrentLocation();
+  SmallVector<int64_t> numbers, axes;
+  SmallVector<StringAttr> names;
+  int64_t axis = 0;
+  auto parseFactor = [&]() -> ParseResult {
+    StringRef name;
+    if (p.parseInteger(numbers.emplace_back()) ||
+        (succeeded(p.parseOptionalSlash()) && p.parseKeyword(&name)))
+      return failure();
+    names.push_back(p.getBuilder().getStringAttr(name));
+    axes.push_back(axis);
+    return success();
+  };
+  auto parseAxis = [&]() -> ParseResult {
+    do
+      if (parseFactor())
+        return failure();
+    while (succeeded(p.parseOptionalStar()));
+    ++axis;
+    return success();
+  };
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseAxis))
+    return {};
+  return p.getChecked<GridAttr>(loc, p.getContext(), ArrayRef(numbers),
+                                ArrayRef(names), ArrayRef(axes));
+}
+
+void GridAttr::print(AsmPrinter &p) const {
+  p << '<';
+  for (auto [i, number] : llvm::enumerate(getNumbers())) {
+    if (i)
+      p << (getAxes()[i] == getAxes()[i - 1] ? " * " : ", ");
+    p << number;
+    if (!getNames()[i].empty())
+      p << '/' << getNames()[i].getValue();
+  }
+  p << '>';
+}
+
+LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> error,
+                               ArrayRef<int64_t> numbers,
+                               ArrayRef<StringAttr> names,
+                               ArrayRef<int64_t> axes) {
+  if (numbers.empty() || names.size() != numbers.size() ||
+      axes.size() != numbers.size())
+    return error() << "a grid has no axis";
+  int64_t last = 0;
+  for (auto [number, axis] : llvm::zip(numbers, axes)) {
+    if (number < 1)
+      return error() << "a grid has a factor of " << number
+                     << ", expected 1 or more";
+    if (axis < last || axis > last + 1)
+      return error() << "a grid's axes are not in order";
+    last = axis;
+  }
+  if (axes.front() != 0 || last > 2)
+    return error() << "a grid has " << last + 1 << " axes, expected 1 to 3";
+  return success();
+}
+
+SmallVector<int64_t> GridAttr::resolve(DictionaryAttr sizes) const {
+  SmallVector<int64_t> grid{1, 1, 1};
+  for (auto [number, name, axis] :
+       llvm::zip(getNumbers(), getNames(), getAxes())) {
+    int64_t blocks = number;
+    if (!name.empty()) {
+      int64_t size = blockSizeOf(sizes, name);
+      if (size < 1)
+        return {};
+      blocks = llvm::divideCeilSigned(number, size);
+    }
+    auto product = llvm::checkedMul(grid[axis], blocks);
+    if (!product)
+      return {};
+    grid[axis] = *product;
+  }
+  return grid;
 }
 
 // 4:(0, 2)

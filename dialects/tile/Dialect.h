@@ -52,14 +52,28 @@ inline constexpr int64_t mostPrograms[] = {2'147'483'647, 65'535, 65'535};
 /// The names of a kernel's attributes.
 inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";
 inline constexpr llvm::StringLiteral gridName = "tile.grid";
+inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
+/// Of an access: the names of its extents, "" where one has none.
+inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
 /// Of a math.exp in a loop: it rounds as it does outside of loops.
 inline constexpr llvm::StringLiteral exactName = "tile.exact";
 
 /// The schedule of a kernel (a gpu.func), the default one where it has none.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 
+/// The most elements that a block has, Triton's limit, too. With 32 warps a
+/// thread holds 1024 of them.
+inline constexpr int64_t mostElements = int64_t(1) << 20;
+
+/// The named block sizes of the kernel around `op`, or of `op` itself; null where
+/// it has none.
+mlir::DictionaryAttr getBlockSizes(mlir::Operation *op);
+
+/// The size of that name; 0 where there is none.
+int64_t blockSizeOf(mlir::DictionaryAttr sizes, llvm::StringRef name);
+
 /// The grid of the kernel around `op`, or of `op` itself; empty when it is
-/// given at the launch.
+/// given at the launch, or follows from block sizes.
 llvm::ArrayRef<int64_t> getGrid(mlir::Operation *op);
 
 /// Whether elements of blocks, views and shared memory may have this type.

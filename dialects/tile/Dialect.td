@@ -186,6 +186,27 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   }]>];
 }
 
+def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {
+  let summary = "a grid that follows from block sizes";
+  let description = [{
+    One to three axes, each a product of numbers. `200/M` is how many blocks of M
+    (a block size of the kernel, `tile.block_sizes`) hold 200. The attribute
+    `tile.grid` of a kernel, in place of numbers.
+
+    Example: `#tile.grid<32 * 200/M, 160/N>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$numbers,
+                        ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// x, y and z with these block sizes: numbers by name. Empty where one is
+    /// missing, or where the product is more than 64 bits hold.
+    ::llvm::SmallVector<int64_t> resolve(::mlir::DictionaryAttr sizes) const;
+  }];
+}
+
 def Tile_DigitAttr : Tile_Attr<"Digit", "digit"> {
   let summary = "one digit of a layout";
   let description = [{

@@ -5,8 +5,23 @@
 using namespace mlir;
 using namespace act::tile;
 
+void BlockText::addNames(OperationState &state) const {
+  auto isName = [](Attribute name) {
+    return !cast<StringAttr>(name).empty();
+  };
+  if (llvm::any_of(names, isName))
+    state.addAttribute(extentNamesName,
+                       ArrayAttr::get(state.getContext(), names));
+}
+
 ParseResult act::tile::parseBlock(OpAsmParser &p, BlockText &block) {
   auto parseExtent = [&]() -> ParseResult {
+    StringRef name;
+    if (succeeded(p.parseOptionalKeyword(&name))) {
+      block.names.back() = p.getBuilder().getStringAttr(name);
+      if (p.parseEqual())
+        return failure();
+    }
     SMLoc loc = p.getCurrentLocation();
     int64_t &extent = block.extents.back();
     if (p.parseInteger(extent))
@@ -19,6 +34,7 @@ ParseResult act::tile::parseBlock(OpAsmParser &p, BlockText &block) {
   auto parseIndex = [&]() -> ParseResult {
     block.types.push_back(p.getBuilder().getIndexType());
     block.extents.push_back(-1);
+    block.names.push_back(p.getBuilder().getStringAttr(""));
     if (p.parseOperand(block.indices.emplace_back()))
       return failure();
     if (failed(p.parseOptionalColon()))
@@ -41,15 +57,22 @@ ParseResult act::tile::parseBlock(OpAsmParser &p, BlockText &block) {
 }
 
 void act::tile::printBlock(OpAsmPrinter &p, BlockAccessOpInterface access) {
+  auto names = access->getAttrOfType<ArrayAttr>(extentNamesName);
   p << access.getView() << '[';
   llvm::interleaveComma(
-      llvm::zip(access.getIndices(), access.getExtents()), p, [&](auto pair) {
-        auto [index, extent] = pair;
+      llvm::enumerate(access.getIndices()), p, [&](auto item) {
+        auto [i, index] = item;
+        int64_t extent = access.getExtents()[i];
         p << index;
         if (!isa<IndexType>(index.getType()))
           p << " : " << index.getType();
-        if (extent != -1 && !isa<RankedTensorType>(index.getType()))
-          p << " : " << extent;
+        if (extent == -1 || isa<RankedTensorType>(index.getType()))
+          return;
+        p << " : ";
+        StringRef name = names ? cast<StringAttr>(names[i]).getValue() : "";
+        if (!name.empty())
+          p << name << " = ";
+        p << extent;
       });
   p << ']';
 }
@@ -137,6 +160,7 @@ ParseResult LoadOp::parse(OpAsmParser &p, OperationState &result) {
     return failure();
   auto &properties = result.getOrAddProperties<Properties>();
   properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
   if (pad) {
     properties.pad = numberOfType(pad, type.getElementType());
     if (!properties.pad)
@@ -156,7 +180,8 @@ void LoadOp::print(OpAsmPrinter &p) {
     p << " pad = ";
     printNumber(p, getPadAttr());
   }
-  p.printOptionalAttrDict((*this)->getAttrs(), {"extents", "pad"});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"extents", "pad", extentNamesName});
   p << " : " << getView().getType();
   if (getResult().getType() != blockType(getView().getType(), getExtents()))
     p << " -> " << getResult().getType();
@@ -183,6 +208,7 @@ static ParseResult parseWrite(OpAsmParser &p, OperationState &result) {
     return p.emitError(typeLoc) << "expected a view, got " << viewType;
   result.getOrAddProperties<typename Op::Properties>().extents =
       p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
   Type valueType = written ? first : blockType(type, block.extents);
   return failure(p.resolveOperand(value, valueType, result.operands) ||
                  p.resolveOperand(view, type, result.operands) ||
@@ -193,7 +219,7 @@ static ParseResult parseWrite(OpAsmParser &p, OperationState &result) {
 template <typename Op> static void printWrite(OpAsmPrinter &p, Op op) {
   p << ' ' << op.getValue() << ", ";
   printBlock(p, op);
-  p.printOptionalAttrDict(op->getAttrs(), {"extents"});
+  p.printOptionalAttrDict(op->getAttrs(), {"extents", extentNamesName});
   p << " : ";
   if (op.getValue().getType() !=
       blockType(op.getView().getType(), op.getExtents()))
@@ -225,6 +251,7 @@ ParseResult CopyAsyncOp::parse(OpAsmParser &p, OperationState &result) {
     return failure();
   auto &properties = result.getOrAddProperties<Properties>();
   properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
   properties.operandSegmentSizes = {1, int32_t(block.indices.size()), 1,
                                     int32_t(slot.size())};
   return failure(
@@ -241,7 +268,7 @@ void CopyAsyncOp::print(OpAsmPrinter &p) {
   p << " to " << getShared();
   if (!getSlot().empty())
     p << '[' << getSlot() << ']';
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {"extents", "operandSegmentSizes"});
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(), {"extents", "operandSegmentSizes", extentNamesName});
   p << " : " << getView().getType() << ", " << getShared().getType();
 }

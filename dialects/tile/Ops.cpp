@@ -179,6 +179,17 @@ static void printPhiloxTypes(OpAsmPrinter &p, Operation *, Type index, Type) {
   p << ": " << index;
 }
 
+static ParseResult parseSizeName(OpAsmParser &p, StringAttr &name) {
+  StringRef word;
+  if (p.parseKeyword(&word))
+    return failure();
+  name = p.getBuilder().getStringAttr(word);
+  return success();
+}
+static void printSizeName(OpAsmPrinter &p, Operation *, StringAttr name) {
+  p << name.getValue();
+}
+
 // `strides [64, 1]`, or nothing.
 static ParseResult
 parseViewStrides(OpAsmParser &p,
@@ -206,6 +217,10 @@ void ProgramIdOp::getAsmResultNames(OpAsmSetValueNameFn set) {
 
 void NumProgramsOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   set(getResult(), ("programs_" + stringifyGridAxis(getAxis())).str());
+}
+
+void BlockSizeOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  set(getResult(), getName());
 }
 
 void PhiloxOp::build(OpBuilder &b, OperationState &state, Value seed,

@@ -20,6 +20,18 @@ ArrayRef<int64_t> act::tile::getGrid(Operation *op) {
   return grid ? grid.asArrayRef() : ArrayRef<int64_t>();
 }
 
+DictionaryAttr act::tile::getBlockSizes(Operation *op) {
+  if (!isa<gpu::GPUFuncOp>(op))
+    op = op->getParentOfType<gpu::GPUFuncOp>();
+  return op ? op->getAttrOfType<DictionaryAttr>(blockSizesName)
+            : DictionaryAttr();
+}
+
+int64_t act::tile::blockSizeOf(DictionaryAttr sizes, StringRef name) {
+  auto size = sizes ? sizes.getAs<IntegerAttr>(name) : IntegerAttr();
+  return size ? size.getInt() : 0;
+}
+
 // How long the grid may be, as far as the kernel says.
 static ConstantIntRanges programs(Operation *op, GridAxis axis) {
   ArrayRef<int64_t> grid = getGrid(op);
@@ -37,6 +49,15 @@ void ProgramIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
 void NumProgramsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
                                       SetIntRangeFn set) {
   set(getResult(), programs(*this, getAxis()));
+}
+
+// Verifies that
+// - the kernel has a block size of that name.
+LogicalResult BlockSizeOp::verify() {
+  if (blockSizeOf(getBlockSizes(*this), getName()))
+    return success();
+  return emitOpError() << "is of " << getName() << ", which the kernel's "
+                       << blockSizesName << " do not have";
 }
 
 // Verifies that
@@ -122,6 +143,9 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
   if (!kernel)
     return success();
   ArrayRef<int64_t> raster = schedule.getRaster(), grid = getGrid(op);
+  // Rows are counted when block sizes are set.
+  if (kernel->getAttrOfType<GridAttr>(gridName))
+    raster = {};
   if (!raster.empty() && grid.size() != 3)
     return op->emitOpError()
            << "has a raster in its schedule and no " << gridName
@@ -136,12 +160,23 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is three numbers that a launch can take.
+// - it stands on a kernel, and is three numbers that a launch can take, or what
+//   becomes such numbers with the kernel's block sizes.
 static LogicalResult verifyGrid(Operation *op, Attribute value) {
   if (failed(verifyPlace(op, gridName)))
     return failure();
-  auto grid = dyn_cast<DenseI64ArrayAttr>(value);
-  if (!grid || grid.size() != 3)
+  SmallVector<int64_t> grid;
+  if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value))
+    grid = SmallVector<int64_t>(numbers.asArrayRef());
+  else if (auto blocks = dyn_cast<GridAttr>(value)) {
+    for (StringAttr name : blocks.getNames())
+      if (!name.empty() && !blockSizeOf(getBlockSizes(op), name))
+        return op->emitOpError()
+               << gridName << " has blocks of " << name.getValue()
+               << ", which " << blockSizesName << " do not have";
+    grid = blocks.resolve(getBlockSizes(op));
+  }
+  if (grid.size() != 3)
     return op->emitOpError()
            << gridName << " is " << value << ", expected array<i64: x, y, z>";
   for (int i = 0; i < 3; ++i)
@@ -149,6 +184,61 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
       return op->emitOpError()
              << gridName << " is " << grid[i] << " along "
              << "xyz"[i] << ", expected 1 to " << mostPrograms[i];
+  return success();
+}
+
+// Verifies that
+// - it stands on a kernel, and is names with the number of elements that a block
+//   may have.
+static LogicalResult verifyBlockSizes(Operation *op, Attribute value) {
+  if (failed(verifyPlace(op, blockSizesName)))
+    return failure();
+  auto sizes = dyn_cast<DictionaryAttr>(value);
+  if (!sizes)
+    return op->emitOpError() << blockSizesName << " is " << value
+                             << ", expected {NAME = number, ..}";
+  for (NamedAttribute size : sizes) {
+    auto number = dyn_cast<IntegerAttr>(size.getValue());
+    if (!number || !number.getType().isSignlessInteger(64) ||
+        number.getInt() < 1 || number.getInt() > mostElements)
+      return op->emitOpError()
+             << "block size " << size.getName().getValue() << " is "
+             << size.getValue() << ", expected 1 to " << mostElements;
+  }
+  return success();
+}
+
+// Verifies that
+// - it stands on an access of a block in a kernel, with a word for each index;
+// - what has a name is an extent, and the number that the kernel gives the name.
+static LogicalResult verifyExtentNames(Operation *op, Attribute value) {
+  auto access = dyn_cast<BlockAccessOpInterface>(op);
+  auto names = dyn_cast<ArrayAttr>(value);
+  auto isText = [](Attribute name) { return isa<StringAttr>(name); };
+  if (!access || !names || names.size() != access.getExtents().size() ||
+      access.getIndices().size() != names.size() ||
+      !llvm::all_of(names, isText))
+    return op->emitOpError()
+           << extentNamesName << " is " << value
+           << ", expected a word for each index of an access";
+  for (auto [i, attribute] : llvm::enumerate(names)) {
+    StringRef name = cast<StringAttr>(attribute);
+    if (name.empty())
+      continue;
+    int64_t extent = access.getExtents()[i];
+    if (extent == -1 || isa<RankedTensorType>(access.getIndices()[i].getType()))
+      return op->emitOpError()
+             << "index " << i << " has no extent that could be " << name;
+    int64_t size = blockSizeOf(getBlockSizes(op), name);
+    if (!size)
+      return op->emitOpError() << "has an extent " << name
+                               << ", which the kernel's " << blockSizesName
+                               << " do not have";
+    if (size != extent)
+      return op->emitOpError() << "has " << extent << " for " << name
+                               << ", expected " << size << " as the kernel's "
+                               << blockSizesName << " say";
+  }
   return success();
 }
 
@@ -160,6 +250,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifySchedule(op, attribute.getValue());
   if (name == gridName)
     return verifyGrid(op, attribute.getValue());
+  if (name == blockSizesName)
+    return verifyBlockSizes(op, attribute.getValue());
+  if (name == extentNamesName)
+    return verifyExtentNames(op, attribute.getValue());
   static constexpr StringLiteral others[] = {
       "tile.ops",         "tile.shapes",       "tile.useful_flops",
       "tile.least_bytes", "tile.shared_bytes", "tile.block_bytes"};

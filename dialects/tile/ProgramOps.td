@@ -40,6 +40,26 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange
   let hasFolder = 1;
 }
 
+def Tile_BlockSizeOp : Tile_Op<"block_size", [Pure, NamesResults]> {
+  let summary = "a named block size as a number";
+  let description = [{
+    What the kernel's `tile.block_sizes` says of the name, or what it is set to:
+    `--tile-set-block-sizes` puts a constant in its place, before any other pass.
+
+    Example:
+    ```mlir
+    %m = tile.block_size M
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Index:$result);
+  let assemblyFormat = "custom<SizeName>($name) attr-dict";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name), [{
+    build($_builder, $_state, $_builder.getIndexType(), $_builder.getStringAttr(name));
+  }]>];
+}
+
 def Tile_PhiloxOp : Tile_Op<"philox", [Pure]> {
   let summary = "random bits that are a function of a position";
   let description = [{

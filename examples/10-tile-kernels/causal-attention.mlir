@@ -3,16 +3,19 @@
 // RUN: bash %S/run.sh sm_80 3 %s
 // RUN: bash %S/run.sh sm_90a 5 %s
 //
-// attention.mlir with a mask: a query sees the keys up to its own position.
-// Blocks of keys that all 64 queries see come first and need no mask; then the
+// attention.mlir with a mask: a query sees the keys up to its own position. A
+// program has blocks of M queries and N keys; queries, keys and values have 80
+// numbers.
+// Blocks of keys that all M queries see come first and need no mask; then the
 // blocks that the diagonal crosses, whose hidden scores become -inf; blocks that
 // nobody sees are not visited.
 gpu.module @kernels {
   gpu.func @causal(%q: !tile.view<240x80xbf16>, %k: !tile.view<240x80xbf16>, %v: !tile.view<240x80xbf16>, %o: !tile.view<240x80xbf16>)
-      kernel attributes {tile.grid = array<i64: 4, 1, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 2>} {
+      kernel attributes {tile.block_sizes = {M = 64, N = 80}, tile.grid = #tile.grid<240/M>,
+                         tile.schedule = #tile.schedule<warps = 4, stages = 2>} {
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
-    %c80 = arith.constant 80 : index
+    %M = tile.block_size M
+    %N = tile.block_size N
     %c240 = arith.constant 240 : index
     %scale = arith.constant dense<0.161298213> : tensor<64x80xf32>
     %no_scores = arith.constant dense<0.0> : tensor<64x80xf32>
@@ -21,20 +24,20 @@ gpu.module @kernels {
     %no_sum = arith.constant dense<0.0> : tensor<64xf32>
 
     %p = tile.program_id x
-    %i = arith.muli %p, %c64 : index
-    %Q = tile.load %q[%i : 64, %c0 : 80] : !tile.view<240x80xbf16>
+    %i = arith.muli %p, %M : index
+    %Q = tile.load %q[%i : M = 64, %c0 : 80] : !tile.view<240x80xbf16>
 
-    // Keys below `full`, a multiple of 80, are seen by all; from `end` on by none.
+    // Keys below `full`, a multiple of N, are seen by all; from `end` on by none.
     %c1 = arith.constant 1 : index
     %i1 = arith.addi %i, %c1 : index
-    %blocks = arith.divui %i1, %c80 : index
-    %full = arith.muli %blocks, %c80 : index
-    %i64 = arith.addi %i, %c64 : index
+    %blocks = arith.divui %i1, %N : index
+    %full = arith.muli %blocks, %N : index
+    %i64 = arith.addi %i, %M : index
     %end = arith.minui %i64, %c240 : index
 
-    %below:3 = scf.for %j = %c0 to %full step %c80 iter_args(%acc = %no_values, %m = %no_maximum, %l = %no_sum)
+    %below:3 = scf.for %j = %c0 to %full step %N iter_args(%acc = %no_values, %m = %no_maximum, %l = %no_sum)
         -> (tensor<64x80xf32>, tensor<64xf32>, tensor<64xf32>) {
-      %K = tile.load %k[%j : 80, %c0 : 80] : !tile.view<240x80xbf16>
+      %K = tile.load %k[%j : N = 80, %c0 : 80] : !tile.view<240x80xbf16>
       %Kt = tile.trans %K : tensor<80x80xbf16>
       %dots = tile.dot %Q, %Kt, %no_scores : tensor<64x80xbf16>, tensor<80x80xbf16> -> tensor<64x80xf32>
       %s = arith.mulf %dots, %scale : tensor<64x80xf32>
@@ -57,7 +60,7 @@ gpu.module @kernels {
       %shrink_block = tile.broadcast %shrink_column : tensor<64x1xf32> -> tensor<64x80xf32>
       %acc_less = arith.mulf %acc, %shrink_block : tensor<64x80xf32>
       %P = arith.truncf %powers : tensor<64x80xf32> to tensor<64x80xbf16>
-      %V = tile.load %v[%j : 80, %c0 : 80] : !tile.view<240x80xbf16>
+      %V = tile.load %v[%j : N = 80, %c0 : 80] : !tile.view<240x80xbf16>
       %acc_new = tile.dot %P, %V, %acc_less : tensor<64x80xbf16>, tensor<80x80xbf16> -> tensor<64x80xf32>
       scf.yield %acc_new, %m_new, %l_new : tensor<64x80xf32>, tensor<64xf32>, tensor<64xf32>
     }
@@ -71,9 +74,9 @@ gpu.module @kernels {
     %queries = arith.addi %i_block, %rows : tensor<64xi32>
     %queries_column = tile.expand_dims %queries axis 1 : tensor<64xi32>
     %queries_block = tile.broadcast %queries_column : tensor<64x1xi32> -> tensor<64x80xi32>
-    %all:3 = scf.for %j = %full to %end step %c80 iter_args(%acc = %below#0, %m = %below#1, %l = %below#2)
+    %all:3 = scf.for %j = %full to %end step %N iter_args(%acc = %below#0, %m = %below#1, %l = %below#2)
         -> (tensor<64x80xf32>, tensor<64xf32>, tensor<64xf32>) {
-      %K = tile.load %k[%j : 80, %c0 : 80] : !tile.view<240x80xbf16>
+      %K = tile.load %k[%j : N = 80, %c0 : 80] : !tile.view<240x80xbf16>
       %Kt = tile.trans %K : tensor<80x80xbf16>
       %dots = tile.dot %Q, %Kt, %no_scores : tensor<64x80xbf16>, tensor<80x80xbf16> -> tensor<64x80xf32>
       %all_s = arith.mulf %dots, %scale : tensor<64x80xf32>
@@ -105,7 +108,7 @@ gpu.module @kernels {
       %shrink_block = tile.broadcast %shrink_column : tensor<64x1xf32> -> tensor<64x80xf32>
       %acc_less = arith.mulf %acc, %shrink_block : tensor<64x80xf32>
       %P = arith.truncf %powers : tensor<64x80xf32> to tensor<64x80xbf16>
-      %V = tile.load %v[%j : 80, %c0 : 80] : !tile.view<240x80xbf16>
+      %V = tile.load %v[%j : N = 80, %c0 : 80] : !tile.view<240x80xbf16>
       %acc_new = tile.dot %P, %V, %acc_less : tensor<64x80xbf16>, tensor<80x80xbf16> -> tensor<64x80xf32>
       scf.yield %acc_new, %m_new, %l_new : tensor<64x80xf32>, tensor<64xf32>, tensor<64xf32>
     }
@@ -114,7 +117,7 @@ gpu.module @kernels {
     %l_block = tile.broadcast %l_column : tensor<64x1xf32> -> tensor<64x80xf32>
     %out = arith.divf %all#0, %l_block : tensor<64x80xf32>
     %O = arith.truncf %out : tensor<64x80xf32> to tensor<64x80xbf16>
-    tile.store %O, %o[%i : 64, %c0 : 80] : !tile.view<240x80xbf16>
+    tile.store %O, %o[%i : M = 64, %c0 : 80] : !tile.view<240x80xbf16>
     gpu.return
   }
 }

@@ -7,6 +7,7 @@
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/groups-to-host/Passes.h"
 #include "passes/tile-to-host/Passes.h"
+#include "passes/tile/Passes.h"
 
 using namespace mlir;
 using namespace act;
@@ -32,6 +33,7 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
 
   HostKernel made;
   if (failed(run(*module, [](OpPassManager &pm) {
+        pm.nest<gpu::GPUModuleOp>().addPass(tile::createSetBlockSizesPass());
         pm.addPass(createConvertTileToHostPass());
       })))
     return failure();

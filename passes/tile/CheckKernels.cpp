@@ -12,9 +12,6 @@ using namespace act::tile;
 
 namespace {
 
-// Triton's limit, too. With 32 warps a thread holds 1024 of them.
-constexpr int64_t kMostElements = int64_t(1) << 20;
-
 bool isElement(Type type) {
   if (isa<FloatType>(type))
     return type.isF64() || type.isF32() || type.isF16() || type.isBF16() ||
@@ -39,8 +36,8 @@ std::string isNoBlock(Type type) {
   for (int64_t extent : block.getShape()) {
     if (extent == 0)
       return "expected one element or more";
-    if (extent > kMostElements || (count *= extent) > kMostElements)
-      return "expected at most " + std::to_string(kMostElements) + " elements";
+    if (extent > mostElements || (count *= extent) > mostElements)
+      return "expected at most " + std::to_string(mostElements) + " elements";
   }
   return "";
 }

@@ -11,6 +11,25 @@ def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def SetBlockSizesPass : Pass<"tile-set-block-sizes", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "gives named block sizes their numbers";
+  let description = [{
+    `tile.block_sizes` of a kernel are the sizes that it is written with; `sizes`
+    are others. Extents that are accessed by a name get its size, and with them
+    all dimensions of blocks that ops make equal to those: of a dot, of what is
+    computed element by element, of what a loop carries. `tile.iota`s and
+    constants of one number are as long as what they meet. That a dimension
+    cannot change, like an extent without a name and those that a reshape merges,
+    is an error.
+
+    Then `tile.block_size` is a constant and `#tile.grid` three numbers. First in
+    the pipelines of kernels: what comes behind knows no names.
+  }];
+  let options = [ListOption<"sizes", "sizes", "std::string",
+    "block sizes as NAME=NUMBER, in elements">];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "gives full, masked and empty blocks loops of their own";
   let description = [{

@@ -7,6 +7,7 @@ using namespace mlir;
 using namespace act;
 
 void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
+  pm.addPass(createSetBlockSizesPass());
   // Before anything asks for the width of an element.
   pm.addPass(createCheckKernelsPass());
   // Folded first: an index that is a constant is proven to be inside.

@@ -112,6 +112,8 @@ static void addKernel(CLI::App &c, Options &o) {
   c.add_option("--device", o.simulator, "sim, sim:sm_XX or host (tile kernels, for debugging: no checks of "
                  "threads, no profile)")
       ->capture_default_str();
+  c.add_option("--block-size", o.blockSizes,
+               "named block sizes (the kernel's tile.block_sizes): M=64,K=32");
   o.launch.grid.clear();
   c.add_option("--grid", o.launch.grid,
                "blocks: X,Y,Z (default: the kernel's tile.grid, or 1)");

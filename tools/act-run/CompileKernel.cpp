@@ -4,6 +4,7 @@
 #include "passes/tile-to-host/CompileForHost.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "passes/tile-to-nvvm/Schedule.h"
+#include "passes/tile/SetBlockSizes.h"
 #include "tools/act-run/ParseModule.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -11,25 +12,34 @@ using namespace mlir;
 using namespace act;
 using namespace act::run;
 
-/// The kernel called `wanted`, or the only one.
-static Result<std::string> choose(ModuleOp module, const std::string &path,
-                                  const std::string &wanted) {
+/// The kernel called `wanted`, or the only one, with its block sizes set.
+static Result<gpu::GPUFuncOp> choose(ParsedModule &parsed,
+                                     const std::string &path,
+                                     const KernelOptions &options) {
+  tile::BlockSizes sizes;
+  if (Status read = tile::parseBlockSizes(options.blockSizes, sizes); !read)
+    return Error{read.error().str(), "--block-size"};
+  const std::string &wanted = options.entry;
   std::vector<std::string> names;
-  module.walk([&](gpu::GPUFuncOp function) {
-    if (function.isKernel())
-      names.push_back(function.getName().str());
+  gpu::GPUFuncOp kernel;
+  (**parsed).walk([&](gpu::GPUFuncOp function) {
+    if (!function.isKernel())
+      return;
+    names.push_back(function.getName().str());
+    if (!kernel && (wanted.empty() || function.getName() == wanted))
+      kernel = function;
   });
   if (names.empty())
     return Error{"the file has no kernel: no gpu.func with the word kernel",
                  path};
-  if (names.size() == 1 && wanted.empty())
-    return names[0];
-  if (llvm::is_contained(names, wanted))
-    return wanted;
-  return Error{(wanted.empty() ? "expected --entry, one of "
-                               : "no kernel '" + wanted + "', there is ") +
-                   llvm::join(names, ", "),
-               path};
+  if (!kernel || (wanted.empty() && names.size() > 1))
+    return Error{(wanted.empty() ? "expected --entry, one of "
+                                 : "no kernel '" + wanted + "', there is ") +
+                     llvm::join(names, ", "),
+                 path};
+  if (failed(tile::setBlockSizes(kernel, sizes)))
+    return parsed.error("cannot be compiled");
+  return kernel;
 }
 
 /// Views of constant sizes say how much is behind them.
@@ -58,14 +68,14 @@ Result<Kernel> run::compileKernel(const std::string &path,
   auto parsed = ParsedModule::open(path, /*threads=*/1);
   if (!parsed)
     return parsed.error();
-  ModuleOp module = ***parsed;
-  auto name = choose(module, path, options.entry);
-  if (!name)
-    return name.error();
+  auto kernel = choose(**parsed, path, options);
+  if (!kernel)
+    return kernel.error();
   tile::PtxOptions ptx;
   ptx.chip = options.target;
-  auto kernels = tile::compileKernels(module, ptx,
-                                      tile::PtxCache(options.cacheDir), *name);
+  auto kernels =
+      tile::compileKernels(***parsed, ptx, tile::PtxCache(options.cacheDir),
+                           kernel->getName().str());
   if (failed(kernels) || failed(checkSharedMemory(*kernels, ptx.chip)))
     return (*parsed)->error("cannot be compiled");
   tile::CompiledKernel &made = kernels->front();
@@ -93,24 +103,19 @@ static NativeKernel::Parameter parameterOf(Type type) {
 }
 
 Result<NativeKernel> run::compileKernelForHost(const std::string &path,
-                                               const std::string &entry) {
+                                               const KernelOptions &options) {
   auto parsed = ParsedModule::open(path, /*threads=*/1);
   if (!parsed)
     return parsed.error();
-  ModuleOp module = ***parsed;
-  auto name = choose(module, path, entry);
-  if (!name)
-    return name.error();
-  gpu::GPUFuncOp kernel;
-  module.walk([&](gpu::GPUFuncOp function) {
-    if (function.isKernel() && function.getName() == *name && !kernel)
-      kernel = function;
-  });
+  auto chosen = choose(**parsed, path, options);
+  if (!chosen)
+    return chosen.error();
+  gpu::GPUFuncOp kernel = *chosen;
   auto made = tile::compileForHost(kernel);
   if (failed(made))
     return (*parsed)->error("cannot be compiled");
   NativeKernel k;
-  k.name = *name;
+  k.name = kernel.getName().str();
   k.sharedObject = std::move(made->sharedObject);
   k.scratchBytes = made->scratchBytes;
   k.checks = std::move(made->checks);

@@ -16,6 +16,7 @@ struct KernelOptions {
   std::string target = "sm_80";
   std::string entry;    // empty: the only kernel
   std::string cacheDir; // empty: the user's; "none"
+  std::string blockSizes; // "M=64,K=32", others than those of the file
 };
 
 struct Kernel {
@@ -53,7 +54,7 @@ struct NativeKernel {
 
 /// Compiles a kernel of a .mlir file for this machine.
 Result<NativeKernel> compileKernelForHost(const std::string &path,
-                                          const std::string &entry);
+                                          const KernelOptions &options);
 
 } // namespace act::run
 #endif

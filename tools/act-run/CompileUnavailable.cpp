@@ -19,7 +19,7 @@ Result<run::Kernel> run::compileKernel(const std::string &path,
 }
 
 Result<run::NativeKernel> run::compileKernelForHost(const std::string &path,
-                                                    const std::string &) {
+                                                    const KernelOptions &) {
   return Error{"this act-run was built without the compiler and cannot make a "
                "kernel (actrt-sim runs PTX)",
                path};

@@ -51,6 +51,7 @@ int run::kernel(const Options &o) {
   options.target = o.target;
   options.entry = o.launch.kernel;
   options.cacheDir = o.cacheDir;
+  options.blockSizes = o.blockSizes;
   auto kernel = compileKernel(o.file, options);
   if (!kernel)
     return fail(kernel.error().str());

@@ -178,7 +178,10 @@ std::string failureOf(const NativeKernel &kernel, const uint32_t grid[3],
 } // namespace
 
 int run::kernelOnHost(const Options &o) {
-  auto kernel = compileKernelForHost(o.file, o.launch.kernel);
+  KernelOptions options;
+  options.entry = o.launch.kernel;
+  options.blockSizes = o.blockSizes;
+  auto kernel = compileKernelForHost(o.file, options);
   if (!kernel)
     return fail(kernel.error().str());
   uint32_t grid[3] = {1, 1, 1};

@@ -33,7 +33,7 @@ struct Options {
   uint64_t topK = 0;
   // kernel
   simtool::CommandLine launch;
-  std::string target = "sm_80", simulator = "sim", cacheDir;
+  std::string target = "sm_80", simulator = "sim", cacheDir, blockSizes;
 };
 
 int train(const Options &options);
