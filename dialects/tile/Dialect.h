@@ -65,8 +65,8 @@ ScheduleAttr getSchedule(mlir::Operation *kernel);
 /// thread holds 1024 of them.
 inline constexpr int64_t mostElements = int64_t(1) << 20;
 
-/// The named block sizes of the kernel around `op`, or of `op` itself; null where
-/// it has none.
+/// The named block sizes of the kernel around `op`, or of `op` itself; null
+/// where it has none.
 mlir::DictionaryAttr getBlockSizes(mlir::Operation *op);
 
 /// The size of that name; 0 where there is none.

@@ -6,9 +6,7 @@ using namespace mlir;
 using namespace act::tile;
 
 void BlockText::addNames(OperationState &state) const {
-  auto isName = [](Attribute name) {
-    return !cast<StringAttr>(name).empty();
-  };
+  auto isName = [](Attribute name) { return !cast<StringAttr>(name).empty(); };
   if (llvm::any_of(names, isName))
     state.addAttribute(extentNamesName,
                        ArrayAttr::get(state.getContext(), names));
@@ -69,9 +67,11 @@ void act::tile::printBlock(OpAsmPrinter &p, BlockAccessOpInterface access) {
         if (extent == -1 || isa<RankedTensorType>(index.getType()))
           return;
         p << " : ";
-        StringRef name = names ? cast<StringAttr>(names[i]).getValue() : "";
-        if (!name.empty())
-          p << name << " = ";
+        // It may be printed because it is wrong.
+        auto name = names && i < names.size() ? dyn_cast<StringAttr>(names[i])
+                                              : StringAttr();
+        if (name && !name.empty())
+          p << name.getValue() << " = ";
         p << extent;
       });
   p << ']';
@@ -268,7 +268,7 @@ void CopyAsyncOp::print(OpAsmPrinter &p) {
   p << " to " << getShared();
   if (!getSlot().empty())
     p << '[' << getSlot() << ']';
-  p.printOptionalAttrDict(
-      (*this)->getAttrs(), {"extents", "operandSegmentSizes", extentNamesName});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"extents", "operandSegmentSizes", extentNamesName});
   p << " : " << getView().getType() << ", " << getShared().getType();
 }

@@ -96,8 +96,44 @@ LogicalResult TransposedViewOp::verify() {
 }
 
 // Verifies that
+// - there is a word for each index, "" or a block size of the kernel;
+// - what has a name is an extent, and the number that the kernel gives the
+// name.
+static LogicalResult checkExtentNames(BlockAccessOpInterface access) {
+  Operation *op = access;
+  Attribute value = op->getAttr(extentNamesName);
+  if (!value)
+    return success();
+  auto names = dyn_cast<ArrayAttr>(value);
+  auto isText = [](Attribute name) { return isa<StringAttr>(name); };
+  if (!names || names.size() != access.getExtents().size() ||
+      !llvm::all_of(names, isText))
+    return op->emitOpError() << extentNamesName << " is " << value
+                             << ", expected a word for each index";
+  for (auto [i, attribute] : llvm::enumerate(names)) {
+    StringRef name = cast<StringAttr>(attribute);
+    if (name.empty())
+      continue;
+    int64_t extent = access.getExtents()[i];
+    if (extent == -1 || isa<RankedTensorType>(access.getIndices()[i].getType()))
+      return op->emitOpError()
+             << "index " << i << " has no extent that could be " << name;
+    int64_t size = blockSizeOf(getBlockSizes(op), name);
+    if (!size)
+      return op->emitOpError()
+             << "has an extent " << name << ", which the kernel's "
+             << blockSizesName << " do not have";
+    if (size != extent)
+      return op->emitOpError()
+             << "has " << extent << " for " << name << ", expected " << size
+             << " as the kernel's " << blockSizesName << " say";
+  }
+  return success();
+}
+
+// Verifies that
 // - there are an index and an extent for each dimension of the view;
-// - extents are positive, or -1;
+// - extents are positive, or -1; their names are right;
 // - at most one index is a tensor, and its length is the extent there.
 static LogicalResult checkAccess(BlockAccessOpInterface access) {
   Operation *op = access;
@@ -127,7 +163,7 @@ static LogicalResult checkAccess(BlockAccessOpInterface access) {
              << "index " << i << " has shape " << shapeText(tensor.getShape())
              << ", expected [" << extents[i] << "], the extent there";
   }
-  return success();
+  return checkExtentNames(access);
 }
 
 static LogicalResult checkBlock(BlockAccessOpInterface access, StringRef name,

@@ -172,8 +172,8 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
     for (StringAttr name : blocks.getNames())
       if (!name.empty() && !blockSizeOf(getBlockSizes(op), name))
         return op->emitOpError()
-               << gridName << " has blocks of " << name.getValue()
-               << ", which " << blockSizesName << " do not have";
+               << gridName << " has blocks of " << name.getValue() << ", which "
+               << blockSizesName << " do not have";
     grid = blocks.resolve(getBlockSizes(op));
   }
   if (grid.size() != 3)
@@ -188,8 +188,8 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is names with the number of elements that a block
-//   may have.
+// - it stands on a kernel, and is names, each with a number of elements that a
+//   block may have.
 static LogicalResult verifyBlockSizes(Operation *op, Attribute value) {
   if (failed(verifyPlace(op, blockSizesName)))
     return failure();
@@ -208,40 +208,6 @@ static LogicalResult verifyBlockSizes(Operation *op, Attribute value) {
   return success();
 }
 
-// Verifies that
-// - it stands on an access of a block in a kernel, with a word for each index;
-// - what has a name is an extent, and the number that the kernel gives the name.
-static LogicalResult verifyExtentNames(Operation *op, Attribute value) {
-  auto access = dyn_cast<BlockAccessOpInterface>(op);
-  auto names = dyn_cast<ArrayAttr>(value);
-  auto isText = [](Attribute name) { return isa<StringAttr>(name); };
-  if (!access || !names || names.size() != access.getExtents().size() ||
-      access.getIndices().size() != names.size() ||
-      !llvm::all_of(names, isText))
-    return op->emitOpError()
-           << extentNamesName << " is " << value
-           << ", expected a word for each index of an access";
-  for (auto [i, attribute] : llvm::enumerate(names)) {
-    StringRef name = cast<StringAttr>(attribute);
-    if (name.empty())
-      continue;
-    int64_t extent = access.getExtents()[i];
-    if (extent == -1 || isa<RankedTensorType>(access.getIndices()[i].getType()))
-      return op->emitOpError()
-             << "index " << i << " has no extent that could be " << name;
-    int64_t size = blockSizeOf(getBlockSizes(op), name);
-    if (!size)
-      return op->emitOpError() << "has an extent " << name
-                               << ", which the kernel's " << blockSizesName
-                               << " do not have";
-    if (size != extent)
-      return op->emitOpError() << "has " << extent << " for " << name
-                               << ", expected " << size << " as the kernel's "
-                               << blockSizesName << " say";
-  }
-  return success();
-}
-
 // A misspelt attribute of a kernel would be ignored without a word.
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
@@ -252,8 +218,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyGrid(op, attribute.getValue());
   if (name == blockSizesName)
     return verifyBlockSizes(op, attribute.getValue());
-  if (name == extentNamesName)
-    return verifyExtentNames(op, attribute.getValue());
+  if (name == extentNamesName && !isa<LoadOp, StoreOp, AtomicAddOp>(op))
+    return op->emitOpError()
+           << "has " << name
+           << ", expected it on a load, a store or an atomic_add";
   static constexpr StringLiteral others[] = {
       "tile.ops",         "tile.shapes",       "tile.useful_flops",
       "tile.least_bytes", "tile.shared_bytes", "tile.block_bytes"};

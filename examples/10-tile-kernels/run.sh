@@ -5,10 +5,12 @@
 # compares what they compute with reference.py. Arrays go to the current folder.
 #
 #   run.sh TARGET SEED FILE.mlir…      the names are those of this folder's files
+#   SIZES=M=64,N=32 run.sh …           with other block sizes
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 device=(--target "$1") seed=$2
 [ "$1" != host ] || device=(--device host)
+[ -z "${SIZES-}" ] || device+=(--block-size "$SIZES")
 shift 2
 
 # run FILE KERNEL DTYPE RESULT INPUT…, shapes as 37x200

@@ -107,6 +107,13 @@ private:
   LogicalResult relate(Operation *op);
   void relateAccess(BlockAccessOpInterface access);
   void relateReshape(ReshapeOp op);
+  /// `both` has another dimension, of two.
+  void relateHalf(Operation *op, Value half, Value both) {
+    int64_t rank = blockOf(half).getRank();
+    for (int64_t d = 0; d < rank; ++d)
+      same(half, d, both, d);
+    fix(op, both, rank);
+  }
   LogicalResult chooseSizes();
   void resize();
 
@@ -120,8 +127,8 @@ private:
   DenseMap<unsigned, int64_t> sizeOfClass;
 };
 
-/// Each reader of what is as long as it meets gets its own, so that these need not
-/// be as long as each other.
+/// Each reader of what is as long as it meets gets its own, so that these need
+/// not be as long as each other.
 void Resizer::separate() {
   kernel.walk([](Operation *op) {
     if (!isa<arith::ConstantOp, IotaOp, tensor::SplatOp>(op) ||
@@ -155,15 +162,21 @@ void Resizer::relateAccess(BlockAccessOpInterface access) {
   }
 }
 
-/// Dimensions that a reshape leaves alone are as long as before; of those that it
-/// splits or merges none changes.
+/// Dimensions that a reshape leaves alone are as long as before; of those that
+/// it splits or merges none changes.
 void Resizer::relateReshape(ReshapeOp op) {
   Value from = op.getInput(), to = op.getResult();
   ArrayRef<int64_t> a = blockOf(from).getShape(), b = blockOf(to).getShape();
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
+    // One element more or less in front.
+    bool isOne = i < a.size() && a[i] == 1, isOther = j < b.size() && b[j] == 1;
+    if (isOne != isOther) {
+      isOne ? fix(op, from, i++) : fix(op, to, j++);
+      continue;
+    }
     size_t iBegin = i, jBegin = j;
-    int64_t x = i < a.size() ? a[i++] : 1, y = j < b.size() ? b[j++] : 1;
+    int64_t x = a[i++], y = b[j++];
     while (x != y)
       if (x < y)
         x *= a[i++];
@@ -223,17 +236,11 @@ LogicalResult Resizer::relate(Operation *op) {
       })
       .Case([&](JoinOp o) {
         sameShape(o.getOperands());
-        int64_t last = blockOf(o.getResult()).getRank() - 1;
-        for (int64_t d = 0; d < last; ++d)
-          same(o.getLhs(), d, o.getResult(), d);
-        fix(o, o.getResult(), last);
+        relateHalf(o, o.getLhs(), o.getResult());
       })
       .Case([&](SplitOp o) {
         sameShape(o.getResults());
-        int64_t last = blockOf(o.getInput()).getRank() - 1;
-        for (int64_t d = 0; d < last; ++d)
-          same(o.getLhs(), d, o.getInput(), d);
-        fix(o, o.getInput(), last);
+        relateHalf(o, o.getLhs(), o.getInput());
       })
       .Case([&](DotOp o) {
         same(o.getA(), 0, o.getAcc(), 0);
@@ -296,8 +303,8 @@ LogicalResult Resizer::chooseSizes() {
     if (size->second != own)
       return f.op->emitOpError()
              << "has an extent of " << own << ", which cannot become "
-             << size->second << " as "
-             << nameOfClass[size->first].getValue() << " is to be";
+             << size->second << " as " << nameOfClass[size->first].getValue()
+             << " is to be";
   }
   return success();
 }
@@ -328,8 +335,7 @@ void Resizer::resize() {
       for (int64_t &extent : extents)
         if (extent != -1)
           extent = blockOf(block).getDimSize(dim++);
-      op->setAttr("extents",
-                  DenseI64ArrayAttr::get(op->getContext(), extents));
+      op->setAttr("extents", DenseI64ArrayAttr::get(op->getContext(), extents));
     }
   });
 }
@@ -394,8 +400,8 @@ Status tile::parseBlockSizes(StringRef text, BlockSizes &sizes) {
     if (name.empty() || number.getAsInteger(10, size) || size < 1 ||
         size > mostElements)
       return Error{"expected a block size as NAME=NUMBER, of 1 to " +
-                       std::to_string(mostElements) + ", found '" +
-                       part.str() + "'",
+                       std::to_string(mostElements) + ", found '" + part.str() +
+                       "'",
                    ""};
     sizes[name.str()] = size;
   }

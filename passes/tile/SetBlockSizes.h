@@ -15,10 +15,11 @@ using BlockSizes = std::map<std::string, int64_t>;
 /// Reads "M=64,K=32", in elements; adds to `sizes`.
 Status parseBlockSizes(llvm::StringRef text, BlockSizes &sizes);
 
-/// Blocks of `kernel` have extents of these sizes, and all that follows from them,
-/// wherever they have those of such a name now; `tile.block_size` and a
-/// `#tile.grid` are numbers, and names are gone. Fails, with a diagnostic, where
-/// the kernel has no such name, and where a dimension cannot have that size.
+/// Blocks of `kernel` have extents of these sizes, and all that follows from
+/// them, wherever they have those of such a name now; `tile.block_size` and a
+/// `#tile.grid` are numbers, and names are gone. Fails, with a diagnostic,
+/// where the kernel has no such name, and where a dimension cannot have that
+/// size.
 mlir::LogicalResult setBlockSizes(mlir::gpu::GPUFuncOp kernel,
                                   const BlockSizes &sizes);
 

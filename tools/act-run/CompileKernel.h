@@ -14,8 +14,8 @@ namespace act::run {
 
 struct KernelOptions {
   std::string target = "sm_80";
-  std::string entry;    // empty: the only kernel
-  std::string cacheDir; // empty: the user's; "none"
+  std::string entry;      // empty: the only kernel
+  std::string cacheDir;   // empty: the user's; "none"
   std::string blockSizes; // "M=64,K=32", others than those of the file
 };
 
