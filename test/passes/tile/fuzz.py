@@ -5,7 +5,8 @@
 on the simulator in several orders and on the host.
 
 The kernels are those of the sweep, stranger ones (sweep/wild.py), and, as kind
-`damaged`, the text of either with words exchanged or damaged. Case i of a kind is a function of
+`damaged`, the text of either with words exchanged or damaged. Of kind `resized` are either
+with names for extents, with their own sizes and with others. Case i of a kind is a function of
 (seed, kind, i) alone. What is a finding:
 
   - a compiler or a launch that ends by a signal, or does not end;
@@ -114,7 +115,21 @@ def exchange_words(text, r):
 
 
 WHOLE = {**kernels.FAMILIES, **wild.FAMILIES}
-KINDS = [*WHOLE, *["damaged"] * 8]
+KINDS = [*WHOLE, *["damaged"] * 8, *["resized"] * 4]
+ACCESS = re.compile(r"tile\.(?:load|store|atomic_add)[^\n]*?\]")
+EXTENT = re.compile(r" : (\d+)(?=[,\]])")
+
+
+def name_extents(text):
+    """The text with a name for each number that is an extent of an access, and these names' sizes."""
+    sizes = {}
+
+    def name(match):
+        sizes[f"E{match[1]}"] = int(match[1])
+        return f" : E{match[1]} = {match[1]}"
+    text = ACCESS.sub(lambda access: EXTENT.sub(name, access[0]), text)
+    given = ", ".join(f"{n} = {size}" for n, size in sizes.items())
+    return re.sub(r"kernel attributes \{", f"kernel attributes {{tile.block_sizes = {{{given}}}, ", text, count=1), sizes
 
 
 def program_of(family, rng):
@@ -162,12 +177,14 @@ class Case:
     def run(self):
         if self.kind == "damaged":
             self.damaged()
+        elif self.kind == "resized":
+            self.resized()
         else:
-            self.whole()
+            program = program_of(self.kind, self.rng)
+            self.whole(program, program.text())
 
-    def whole(self):
-        program = program_of(self.kind, self.rng)
-        (self.folder / "k.mlir").write_text(program.text())
+    def whole(self, program, text):
+        (self.folder / "k.mlir").write_text(text)
         taken = False
         for name, device in self.devices():
             status, said = sweep.launch(self.o.act_run, program, device, self.folder, self.o.timeout)
@@ -215,13 +232,30 @@ class Case:
         if taken == 2:
             self.same(program, text)
 
-    def same(self, program, text):
-        """Both devices on the arrays of the kernel before it was damaged."""
+    def resized(self):
+        """Names change nothing; with other sizes both devices say the same."""
+        family = list(WHOLE)[int(self.rng.integers(len(WHOLE)))]
+        program = program_of(family, self.rng)
+        text, sizes = name_extents(program.text())
+        self.whole(program, text)
+        if self.found or not sizes:
+            return
+        r = random.Random(int(self.rng.integers(1 << 60)))
+        names = r.sample(sorted(sizes), r.randint(1, len(sizes)))
+        self.same(program, text, "--block-size", ",".join(
+            f"{name}={r.choice([1, 2, 3, 5, 8, 16, 31, 32, 48, 64, 128, 2 * sizes[name], max(1, sizes[name] // 2)])}" for name in names))
+
+    def same(self, program, text, *options):
+        """Both devices on the arrays that the kernel had before it was changed."""
         results = []
         for name, device in [self.devices()[0], self.devices()[-1]]:
-            status, said = sweep.launch(self.o.act_run, program, [*device, "--max-instructions", "100000000"], self.folder,
-                                        self.o.timeout)
-            if status not in (0, 1, 2):
+            status, said = sweep.launch(self.o.act_run, program, [*device, *options, "--max-instructions", "100000000"],
+                                        self.folder, self.o.timeout)
+            refused = options and verdict(status, said) == "refused"
+            if refused:
+                self.refusals.append(f"{options[0]}: {refusal(said)}")
+                return
+            if status not in (0, 1, 2) or options and status == 1:
                 self.found = f"{name}, with arguments: {verdict(status, said)}"
                 return
             if status:  # other arguments, a race, an array that is too small
