@@ -68,8 +68,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>, 
     An index that is a tensor gathers: row i of the result is the row of the view
     that element i of the index says.
 
-    An extent may have a name, one of the kernel's `tile.block_sizes`, whose
-    number can be changed when the kernel is compiled (`--tile-set-block-sizes`).
+    An extent may have a name, `%i : M = 128`, one of the kernel's
+    `tile.block_sizes`, whose number can be changed when the kernel is compiled
+    (`--tile-set-block-sizes`).
 
     Example:
     ```mlir
@@ -77,7 +78,6 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>, 
     %s = tile.load %v[%b, %i : 128, %c0 : 64] pad = neg_inf : !tile.view<8x4096x64xbf16>
     %e = tile.load %w[%ids : tensor<128xi32>, %c0 : 64] : !tile.view<50257x64xbf16>
     %x = tile.load %v[%b, %i, %c0] : !tile.view<8x4096x64xbf16>
-    %y = tile.load %v[%b, %i : M = 128, %c0 : 64] : !tile.view<8x4096x64xbf16>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --split-input-file --verify-diagnostics
 
 // the weight's shape

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s | act-opt | FileCheck %s
 // RUN: act-opt %s --emit-bytecode | act-opt | FileCheck %s
 
 // CHECK-LABEL: @rms_norm
-// CHECK: act.normalize %{{.+}}, %{{.+}} rstd(%{{.+}}) : (tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>) -> tensor<2x4xbf16>
-func.func @rms_norm(%x: tensor<2x4xbf16>, %g: tensor<4xbf16>, %rstd: tensor<2xf32>) -> tensor<2x4xbf16> {
-  %0 = act.normalize %x, %g rstd(%rstd) : (tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>) -> tensor<2x4xbf16>
-  return %0 : tensor<2x4xbf16>
+// CHECK: act.normalize %{{.+}}, %{{.+}} rstd(%{{.+}}) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> tensor<2x4xf32>
+func.func @rms_norm(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %rstd: tensor<2xf32>) -> tensor<2x4xf32> {
+  %0 = act.normalize %x, %g rstd(%rstd) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
 }
 
 // CHECK-LABEL: @layer_norm
