@@ -68,6 +68,17 @@ template <typename Grad> std::pair<Value, Value> keptStatistics(Operation *norm)
   return {};
 }
 
+/// Have all norms of this kind one epsilon? A gradient does not say of which it
+/// is, and so not what its statistics were made with.
+template <typename Norm> bool haveOneEpsilon(Norm norm) {
+  auto module = norm->template getParentOfType<ModuleOp>();
+  return !module.walk([&](Norm other) {
+                  return other.getEps() == norm.getEps() ? WalkResult::advance()
+                                                         : WalkResult::interrupt();
+                })
+              .wasInterrupted();
+}
+
 /// What the statistics of `norm` take, in bytes.
 int64_t statisticsBytes(Operation *norm) {
   auto input = cast<RankedTensorType>(norm->getOperand(0).getType());
@@ -79,7 +90,7 @@ int64_t statisticsBytes(Operation *norm) {
 template <typename Norm, typename Grad> void split(Norm norm) {
   OpBuilder b(norm);
   auto [mean, rstd] = keptStatistics<Grad>(norm);
-  if (!rstd) {
+  if (!rstd || !haveOneEpsilon(norm)) {
     Operation *full = norm.withStatistics(b);
     if (full != norm) {
       norm->replaceAllUsesWith(full->getResults().take_front(1));

@@ -140,3 +140,41 @@ func.func @dropout(%x: tensor<8x8xf32>, %g: tensor<8x4xf32>, %seed: i64, %step: 
   %1 = act.matmul %0, %g : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+// -----
+
+// Backward makes the norm again, of the statistics that its gradient has.
+// CHECK-LABEL: func.func @kept(
+// CHECK-SAME: %{{.+}}: tensor<4x8xf32>, %[[KEPT:.+]]: tensor<4xf32>,
+// CHECK-NOT: act.group "rms_norm.g"
+// CHECK: act.group "matmul" ({{.+}} = %[[KEPT]] :
+// CHECK-NEXT: act.normalize
+// CHECK-NEXT: act.matmul
+act.parameter @g "g" : tensor<8xf32>
+act.parameter @w "w" : tensor<8x8xf32>
+func.func @kept(%x: tensor<4x8xf32>, %rstd: tensor<4xf32>, %dy: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %g = act.param @g : tensor<8xf32>
+  %n = act.rms_norm %x, %g eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %dw = act.matmul %dy, %n transpose_lhs : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %dx = act.rms_norm_grad %dy, %x, %g, %rstd : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  %o = act.rms_norm %dx, %g eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %dw, %dx, %o : tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// There is another epsilon: these statistics may be of that one.
+// CHECK-LABEL: func.func @two_epsilons(
+// CHECK: %[[OWN:.+]] = act.group "rms_norm.g"
+// CHECK: act.group "matmul" ({{.+}} = %[[OWN]] :
+// CHECK-NEXT: act.normalize
+act.parameter @g "g" : tensor<8xf32>
+act.parameter @w "w" : tensor<8x8xf32>
+func.func @two_epsilons(%x: tensor<4x8xf32>, %rstd: tensor<4xf32>, %dy: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %g = act.param @g : tensor<8xf32>
+  %n = act.rms_norm %x, %g eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %dw = act.matmul %dy, %n transpose_lhs : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %dx = act.rms_norm_grad %dy, %x, %g, %rstd : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  %o = act.rms_norm %dx, %g eps 1.0e-6 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %dw, %dx, %o : tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
