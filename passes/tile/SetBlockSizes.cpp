@@ -2,7 +2,6 @@
 #include "passes/tile/SetBlockSizes.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
@@ -10,6 +9,7 @@
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <set>
 
 namespace act::tile {
 #define GEN_PASS_DEF_SETBLOCKSIZESPASS
@@ -24,6 +24,11 @@ namespace {
 
 RankedTensorType blockOf(Value v) {
   return dyn_cast<RankedTensorType>(v.getType());
+}
+
+/// What an access reads or writes: a block, or a number.
+Value blockOfAccess(Operation *access) {
+  return isa<LoadOp>(access) ? access->getResult(0) : access->getOperand(0);
 }
 
 /// Gives blocks of a kernel other extents. Each dimension of each block is a
@@ -143,7 +148,7 @@ void Resizer::separate() {
 
 void Resizer::relateAccess(BlockAccessOpInterface access) {
   Operation *op = access;
-  Value block = isa<LoadOp>(op) ? op->getResult(0) : op->getOperand(0);
+  Value block = blockOfAccess(op);
   if (!blockOf(block))
     return;
   auto names = op->getAttrOfType<ArrayAttr>(extentNamesName);
@@ -328,13 +333,12 @@ void Resizer::resize() {
     } else if (auto iota = dyn_cast<IotaOp>(op)) {
       iota.setEnd(iota.getStart() + blockOf(iota.getResult()).getDimSize(0));
     } else if (isa<LoadOp, StoreOp, AtomicAddOp>(op)) {
-      Value block = isa<LoadOp>(op) ? op->getResult(0) : op->getOperand(0);
       SmallVector<int64_t> extents(
           cast<BlockAccessOpInterface>(op).getExtents());
       int64_t dim = 0;
       for (int64_t &extent : extents)
         if (extent != -1)
-          extent = blockOf(block).getDimSize(dim++);
+          extent = blockOf(blockOfAccess(op)).getDimSize(dim++);
       op->setAttr("extents", DenseI64ArrayAttr::get(op->getContext(), extents));
     }
   });
