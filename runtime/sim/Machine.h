@@ -224,6 +224,10 @@ public:
   std::array<std::vector<uint64_t>, 32> copyArrivals;
   /// The tick of a lane's cp.async when `groups` of its groups are complete.
   uint32_t copyTick(unsigned lane, uint64_t groups) const;
+  /// The tick of a lane's cp.async that come next.
+  uint32_t nextCopyTick(unsigned lane) const {
+    return uint32_t(copyGroups[lane] + copyArrivals[lane].size() + 1);
+  }
   /// The group of a lane's last bulk copy that reads shared memory; 0: none.
   std::array<uint64_t, 32> bulkReads{};
   /// Its last copies that mbarriers count, as they know them, and what whoever

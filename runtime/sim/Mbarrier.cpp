@@ -47,7 +47,8 @@ void Mbarrier::look(const Warp &warp, unsigned lane, uint64_t phase,
                     uint32_t site) {
   if (looks.empty())
     looks.resize(cta.grid->warpsPerCta * 32);
-  looks[warp.index * 32 + lane] = {warp.tick, site, phase, warp.wgmmaGroups};
+  looks[warp.index * 32 + lane] = {warp.tick, site, phase, warp.wgmmaGroups,
+                                   warp.nextCopyTick(lane)};
 }
 
 void Mbarrier::checkLooks() {
@@ -88,7 +89,11 @@ void Mbarrier::checkLooks() {
       return k.knows({cta.linear, 4 * n + w, uint32_t(l.wgmmaGroups + 1)},
                      sharedOf(cta.rank));
     };
-    if (told(knowsWarp) || told(byWgmma) ||
+    // Its end is a commit or an arrival, which the thread came to later.
+    auto byOwnCopy = [&](const Knowledge &k) {
+      return k.knows({cta.linear, n + thread, l.copyTick}, sharedOf(cta.rank));
+    };
+    if (told(knowsWarp) || told(byWgmma) || told(byOwnCopy) ||
         std::any_of(cta.cluster->ctas.begin(), cta.cluster->ctas.end(),
                     [&](auto &other) {
                       return std::any_of(

@@ -106,6 +106,7 @@ private:
     uint32_t tick = 0; // 0: none
     uint32_t site = 0;
     uint64_t phase = 0, wgmmaGroups = 0;
+    uint32_t copyTick = 0; // of the thread's cp.async that come next
   };
   std::vector<Look> looks; // by thread
   void endIfComplete();

@@ -68,10 +68,6 @@ private:
   std::byte values[32][mostBytes];
 };
 
-uint32_t tickOfNext(const Warp &w, unsigned lane) {
-  return uint32_t(w.copyGroups[lane] + w.copyArrivals[lane].size() + 1);
-}
-
 // Calls `run` with sets of active lanes for which `key` is the same.
 template <typename Key, typename Run>
 void eachSet(uint32_t lanes, Key key, Run run) {
@@ -93,7 +89,7 @@ bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
                 uint32_t ignored, Manner writes) {
   Warp &w = c.warp;
   const unsigned first = unsigned(__builtin_ctz(c.mask));
-  const uint32_t tick = tickOfNext(w, first);
+  const uint32_t tick = w.nextCopyTick(first);
   Context taking = c;
   taking.mask &= ~ignored;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -106,7 +102,7 @@ bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
     else if (taken != t.bytes)
       return false;
     if (w.copyGroups[lane] != w.copyGroups[first] ||
-        tickOfNext(w, lane) != tick)
+        w.nextCopyTick(lane) != tick)
       return false;
   }
   Context::Lanes source, target;
@@ -170,7 +166,7 @@ Step copy(Context &c, const Instruction &i) {
       if (!(lanes >> lane & 1))
         continue;
       CopyOperation::Lane &at = op->at[lane];
-      Epoch self = w.epoch(OwnCopyAsync, lane, tickOfNext(w, lane));
+      Epoch self = w.epoch(OwnCopyAsync, lane, w.nextCopyTick(lane));
       at.taken = t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
       if (ignored >> lane & 1)
         at.taken = 0;
@@ -205,8 +201,7 @@ Step copy(Context &c, const Instruction &i) {
     }
     c.cta.issue(std::move(op));
   };
-  eachSet(
-      c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
+  eachSet(c.mask, [&](unsigned l) { return w.copyGroups[l]; }, issue);
   loads.count(*w.counters, false);
   stores.count(*w.counters, true);
   return Step::Next;
@@ -309,7 +304,7 @@ Step arrive(Context &c, const Instruction &i) {
           if (!(lanes >> lane & 1))
             continue;
           op->copies.push_back(
-              w.epoch(OwnCopyAsync, lane, tickOfNext(w, lane)));
+              w.epoch(OwnCopyAsync, lane, w.nextCopyTick(lane)));
           w.copyArrivals[lane].push_back(w.copyGroups[lane]);
           m->pending += !i.options;
           Gathering proxied;

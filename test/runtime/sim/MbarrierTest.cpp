@@ -10,8 +10,11 @@ using namespace act::runtime::sim;
 
 namespace {
 
-const std::string barriers = ".shared .align 8 .b64 bar[4];\n"
-                             ".shared .align 4 .b32 box[64];\n";
+const std::string barriers =
+    ".shared .align 8 .b64 bar[4];\n"
+    ".shared .align 4 .b32 box[64];\n"
+    ".global .align 4 .b32 numbers[9] = {0, 1, 2, 3, 4, "
+    "5, 6, 7, 8};\n";
 
 std::string replaced(std::string text, const std::string &from,
                      const std::string &to) {
@@ -162,6 +165,60 @@ TEST(Mbarrier, RingWithOneMistakeIsNoticed) {
   for (auto &w : wrong)
     expectNoticed(replaced(ring, w[0], w[1]), 64,
                   (std::string(w[0]) + " -> " + w[1]).c_str());
+}
+
+// The same with cp.async, whose arrivals are those of the copies: that the warp
+// had looked at the empty slot is known from what it copied then (CUTLASS's
+// warps that copy, before there was TMA).
+const std::string copied = [] {
+  std::string s = replaced(ring, R"(  mad.lo.u32 at, n, 4, at;
+  st.shared.b32 [at], i;
+  setp.eq.u32 p, n, 0;
+  @p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [full], 16;
+  @p mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [full], 16;
+  mbarrier.arrive.release.cta.shared::cta.b64 state, [full];
+)",
+                           R"(  mad.lo.u32 at, n, 4, at;
+  mov.u64 from, numbers;
+  mad.wide.u32 from, i, 4, from;
+  cp.async.ca.shared.global [at], [from], 4;
+  cp.async.mbarrier.arrive.noinc.shared.b64 [full];
+)");
+  s = replaced(s, ".reg .b64 state;", ".reg .b64 state, from;");
+  for (int k = 0; k < 2; ++k)
+    s = replaced(s, "try_wait.parity", "test_wait.parity.aside");
+  for (size_t at; (at = s.find(".aside")) != std::string::npos;)
+    s.erase(at, 6);
+  s = replaced(s, "test_wait.parity.acquire.cta", "test_wait.parity");
+  s = replaced(s, "mbarrier.arrive.release.cta.shared::cta.b64 _",
+               "mbarrier.arrive.shared.b64 _");
+  return s;
+}();
+
+TEST(Mbarrier, RingOfCopies) {
+  expectClean(copied, 64);
+  expectClean(copied, 64, "sm_80");
+  const char *wrong[][2] = {
+      {"WAIT_EMPTY:\n  mbarrier.test_wait.parity.shared::cta.b64 p, [empty], "
+       "other;\n  @!p bra WAIT_EMPTY;",
+       ""},
+      {"WAIT_FULL:\n  mbarrier.test_wait.parity.shared::cta.b64 p, [full], "
+       "parity;\n  @!p bra WAIT_FULL;",
+       ""},
+      {"  xor.b32 other, parity, 1;", "  mov.b32 other, parity;"},
+      {"cp.async.mbarrier.arrive.noinc.shared.b64 [full];",
+       "mbarrier.arrive.shared.b64 state, [full];"},
+      // Before the copy: it tells of copies, and of no look, of the round
+      // before.
+      {"  cp.async.ca.shared.global [at], [from], 4;\n"
+       "  cp.async.mbarrier.arrive.noinc.shared.b64 [full];",
+       "  cp.async.mbarrier.arrive.noinc.shared.b64 [full];\n"
+       "  cp.async.ca.shared.global [at], [from], 4;"},
+      {"[bar+24], 32;", "[bar+24], 31;"},
+  };
+  for (auto &w : wrong)
+    expectNoticed(replaced(copied, w[0], w[1]), 64,
+                  (std::string(w[0]) + " -> " + w[1]).c_str(), 5);
 }
 
 // Who goes on after one look has been lucky when the phase had ended: only then
