@@ -13,7 +13,8 @@ Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the 
 loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
 "always" executed in every iteration of the loop without masks, and "total" with
 those under a condition, such as a rescaling that is skipped when nothing grew.
-Backward is the kernel that has the five products; what is before and after it, row
+"product in blocks" is a kernel by hand, with 4 warps, and with one more that copies:
+what is counted there are the warps that compute. Backward is the kernel that has the five products; what is before and after it, row
 sums, zeros and a conversion, has none.
 
 Needs the package triton.
@@ -118,6 +119,41 @@ def of_triton(target, folder):
         yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared
 
 
+# A product in blocks, by hand: what warps with roles change.
+PRODUCT = """gpu.module @kernels {
+  gpu.func @product(%x: !tile.view<4096x4096xbf16>, %w: !tile.view<4096x4096xbf16>, %y: !tile.view<4096x4096xbf16>)
+      kernel attributes {tile.grid = array<i64: 32, 32, 1>, tile.schedule = #tile.schedule<SCHEDULE>} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c64 = arith.constant 64 : index
+    %c4096 = arith.constant 4096 : index
+    %p = tile.program_id x
+    %q = tile.program_id y
+    %i = arith.muli %p, %c128 : index
+    %j = arith.muli %q, %c128 : index
+    %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+    %sum = scf.for %k = %c0 to %c4096 step %c64 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+      %a = tile.load %x[%i : 128, %k : 64] : !tile.view<4096x4096xbf16>
+      %b = tile.load %w[%k : 64, %j : 128] : !tile.view<4096x4096xbf16>
+      %next = tile.dot %a, %b, %acc : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %next : tensor<128x128xf32>
+    }
+    %r = arith.truncf %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %r, %y[%i : 128, %j : 128] : !tile.view<4096x4096xbf16>
+    gpu.return
+  }
+}
+"""
+
+
+def in_blocks(build, target, schedule, folder):
+    module, out = folder / "product.mlir", folder / "product-ptx"
+    module.write_text(PRODUCT.replace("SCHEDULE", schedule))
+    run(build / "bin/act-opt", module, f"--emit-ptx=dir={out} target={target} cache-dir=none", "-o", "/dev/null")
+    [entry] = json.loads((out / "index.json").read_text())
+    return entry, Assembled(out / entry["file"], target, folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,6 +174,10 @@ def main():
                         row(f"act {kind} {label}", entry["block"][0], kernel, entry["shared_bytes"])
             entry, kernel = found["product"]
             row("act product", entry["block"][0], kernel, entry["shared_bytes"])
+            for label, roles in (("act product in blocks", ""),
+                                 ("act the same, one warp copies", ", roles = {copy = 1}")):
+                entry, kernel = in_blocks(options.build, target, f"warps = 4, stages = 2{roles}", folder)
+                row(label, entry["block"][0], kernel, entry["shared_bytes"])
             found = of_act(options.build, target, d, causal, folder, "--remat=selective", "--fuse-prologues")
             entry, kernel = found["product"]
             assert "normalize" in entry["ops"]

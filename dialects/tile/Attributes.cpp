@@ -18,8 +18,12 @@ LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
 
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
-  int64_t warps = 4, stages = 2;
+  int64_t warps = 4, stages = 2, copyWarps = 0;
   SmallVector<int64_t> raster;
+  auto parseRole = [&]() -> ParseResult {
+    return failure(p.parseKeyword("copy") || p.parseEqual() ||
+                   p.parseInteger(copyWarps));
+  };
   auto parseKey = [&]() -> ParseResult {
     SMLoc keyLoc = p.getCurrentLocation();
     StringRef key;
@@ -32,13 +36,15 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "raster")
       return p.parseDimensionList(raster, /*allowDynamic=*/false,
                                   /*withTrailingX=*/false);
+    if (key == "roles")
+      return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, stages or raster, got " << key;
+           << "expected warps, stages, raster or roles, got " << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
-                                    ArrayRef<int64_t>(raster));
+                                    ArrayRef<int64_t>(raster), copyWarps);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -47,14 +53,21 @@ void ScheduleAttr::print(AsmPrinter &p) const {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
   }
+  if (getCopyWarps())
+    p << ", roles = {copy = " << getCopyWarps() << '}';
   p << '>';
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t warps, int64_t stages,
-                                   ArrayRef<int64_t> raster) {
+                                   ArrayRef<int64_t> raster,
+                                   int64_t copyWarps) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
+  if (copyWarps < 0 || copyWarps > 32 - warps)
+    return error() << "a schedule has " << copyWarps << " warps that copy and "
+                   << warps
+                   << " that compute, expected 0 or more, and 32 in all";
   if (stages < 1 || stages > 16)
     return error() << "a schedule has " << stages
                    << " stages, expected 1 to 16";

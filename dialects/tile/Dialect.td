@@ -174,16 +174,27 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     8 blocks and a few columns, in place of those of one block and many columns.
     Rows are of the numbers along x and y together; the last rows may be fewer.
 
-    Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`
+    With `roles = {copy = 1}` there is one warp more, which does nothing but bring
+    what dots in loops need; the `warps` warps compute. It runs ahead as far as
+    `stages` blocks of each operand reach, and waits for no barrier of the others,
+    whose code has no copies. More memory is shared, as its rings are its own.
+
+    Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
+    `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
-                        OptionalArrayRefParameter<"int64_t">:$raster);
+                        OptionalArrayRefParameter<"int64_t">:$raster,
+                        DefaultValuedParameter<"int64_t", "0">:$copyWarps);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages), [{
-    return $_get($_ctxt, warps, stages, ::llvm::ArrayRef<int64_t>());
+    return $_get($_ctxt, warps, stages, ::llvm::ArrayRef<int64_t>(), 0);
   }]>];
+  let extraClassDeclaration = [{
+    /// Of a program, whatever they do.
+    int64_t getThreads() const { return 32 * (getWarps() + getCopyWarps()); }
+  }];
 }
 
 def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {

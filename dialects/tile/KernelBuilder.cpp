@@ -40,9 +40,9 @@ void KernelBuilder::setGrid(int64_t x, int64_t y, int64_t z) {
 }
 
 void KernelBuilder::setSchedule(int64_t warps, int64_t stages,
-                                ArrayRef<int64_t> raster) {
-  kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(b.getContext(), warps, stages, raster));
+                                ArrayRef<int64_t> raster, int64_t copyWarps) {
+  kernel->setAttr(scheduleName, ScheduleAttr::get(b.getContext(), warps, stages,
+                                                  raster, copyWarps));
 }
 
 Value KernelBuilder::argument(Type type) {

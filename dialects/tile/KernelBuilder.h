@@ -51,8 +51,9 @@ public:
 
   void setGrid(int64_t x, int64_t y = 1, int64_t z = 1);
   /// `raster`: nothing, or rows that begin together and programs in a row.
+  /// `copyWarps`: warps that copy, beside the `warps` that compute.
   void setSchedule(int64_t warps, int64_t stages,
-                   llvm::ArrayRef<int64_t> raster = {});
+                   llvm::ArrayRef<int64_t> raster = {}, int64_t copyWarps = 0);
 
   // Arguments, in the order of the calls.
   Value view(llvm::ArrayRef<int64_t> shape, Type element);

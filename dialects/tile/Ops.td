@@ -9,4 +9,5 @@ include "dialects/tile/DotOps.td"
 include "dialects/tile/ReduceOps.td"
 include "dialects/tile/SharedOps.td"
 include "dialects/tile/TurnOps.td"
+include "dialects/tile/RoleOps.td"
 #endif

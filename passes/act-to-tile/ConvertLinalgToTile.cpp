@@ -206,7 +206,8 @@ void KernelOfFunction::makeKernel() {
         columns > 1 && columns < grid.programs())
       raster = {grid.rowsTogether, columns};
   kernel->setAttr(scheduleName, ScheduleAttr::get(b.getContext(), grid.warps,
-                                                  grid.stages, raster));
+                                                  grid.stages, raster,
+                                                  /*copyWarps=*/0));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   for (auto [r, at] : summed)

@@ -49,6 +49,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
                               {"warps", schedule.getWarps()}};
     if (!schedule.getRaster().empty())
       object["raster"] = numbers(schedule.getRaster());
+    if (schedule.getCopyWarps())
+      object["roles"] = llvm::json::Object{{"copy", schedule.getCopyWarps()}};
     return object;
   }
   return printed(attribute);

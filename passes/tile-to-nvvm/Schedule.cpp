@@ -9,8 +9,8 @@ FailureOr<std::array<int32_t, 3>> tile::blockSize(gpu::GPUFuncOp kernel) {
   // The default without making an attribute: a module that has none may not
   // have loaded the dialect.
   auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
-  int32_t warps = schedule ? int32_t(schedule.getWarps()) : 4;
-  std::array<int32_t, 3> block = {32 * warps, 1, 1};
+  int32_t scheduled = schedule ? int32_t(schedule.getThreads()) : 128;
+  std::array<int32_t, 3> block = {scheduled, 1, 1};
   if (auto known = kernel.getKnownBlockSize()) {
     if (known->size() != 3)
       return kernel.emitOpError("has ")
@@ -24,9 +24,9 @@ FailureOr<std::array<int32_t, 3>> tile::blockSize(gpu::GPUFuncOp kernel) {
     return kernel.emitOpError("has blocks of ")
            << block[0] << "x" << block[1] << "x" << block[2]
            << " threads, expected at most 1024";
-  if (schedule && threads != 32 * warps)
+  if (schedule && threads != scheduled)
     return kernel.emitOpError("has known_block_size of ")
-           << threads << " threads and tile.schedule of " << warps
+           << threads << " threads and tile.schedule of " << scheduled / 32
            << " warps, expected 32 threads a warp";
   return block;
 }

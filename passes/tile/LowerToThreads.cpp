@@ -51,6 +51,9 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerShared(op, t);
   if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
     return lowerTurn(op, t);
+  if (isa<RolesOp, MbarrierInitOp, MbarrierArriveOp, MbarrierArriveCopiesOp,
+          MbarrierWaitOp>(op))
+    return lowerRoles(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {
@@ -88,6 +91,8 @@ namespace {
 
 struct LowerToThreads
     : act::tile::impl::LowerToThreadsPassBase<LowerToThreads> {
+  using LowerToThreadsPassBase::LowerToThreadsPassBase;
+
   void runOnOperation() override {
     SmallVector<gpu::GPUFuncOp> kernels;
     getOperation()->walk([&](gpu::GPUFuncOp f) {
@@ -180,7 +185,8 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
   // Done: who joins kernels counts their programs as the machine does.
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
-                                    schedule.getStages()));
+                                    schedule.getStages(), {},
+                                    schedule.getCopyWarps()));
 }
 
 /// What a loop carries is in registers, all of it at once: a warning where that
@@ -188,7 +194,8 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
 /// program's threads gets its part, and 255 at most.
 void warnOfSpills(gpu::GPUFuncOp kernel) {
   int64_t warps = getSchedule(kernel).getWarps();
-  int64_t most = std::min<int64_t>(255, 65536 / (32 * warps));
+  int64_t most =
+      std::min<int64_t>(255, 65536 / getSchedule(kernel).getThreads());
   kernel.walk([&](scf::ForOp loop) {
     int64_t bits = 0;
     for (Value carried : loop.getRegionIterArgs())
@@ -241,6 +248,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   }
   b.setInsertionPointToEnd(fresh);
   t.loc = kernel.getLoc();
+  t.sleepsAtMbarriers = StringRef(target).starts_with("sm_9");
   numberPrograms(t, kernel);
   for (Operation &op : old.without_terminator())
     if (failed(lowerOp(&op, t)))

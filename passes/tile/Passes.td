@@ -179,6 +179,23 @@ def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "gives the loads of loops to warps that do nothing else";
+  let description = [{
+    In a kernel whose schedule has warps that copy. Loads of a loop whose only use
+    is to become operands of dots are done by them, into rings of as many slots as
+    the schedule has stages, with two mbarriers for each slot: it is full, it is
+    empty. The kernel becomes a `tile.roles`, with the computation in one region
+    and the loops of the copies in the other.
+
+    The loop is one of the kernel's body, and its bounds and the loads' indices
+    follow from numbers alone; other loads stay as they are. Where no loop is left,
+    the kernel loses its warps that copy, and there is a warning.
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lets conversions of computed blocks share memory and barriers";
   let description = [{
@@ -210,6 +227,8 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     Afterwards no tensor and no op of the tile dialect is left; the kernel's
     shared memory is in `tile.shared_bytes`.
   }];
+  let options = [Option<"target", "target", "std::string", "\"sm_80\"",
+                        "sm_80, sm_86, sm_89 or sm_90a">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::gpu::GPUDialect"];

@@ -34,10 +34,12 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.
   pm.addPass(createCSEPass());
+  // Loops that have warps to copy for them; the rest is staged by who computes.
+  pm.addPass(createAssignRolesPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createLowerToThreadsPass());
+  pm.addPass(createLowerToThreadsPass({options.chip}));
   pm.addPass(createCSEPass());
   // Lanes and registers are known now: what of a row needs no exchange in a
   // loop, and that a warp can ask whether its own scaling is by 1.

@@ -162,7 +162,37 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
-void ThreadBuilder::barrier() { gpu::BarrierOp::create(b, loc); }
+void ThreadBuilder::barrier() {
+  if (barrierId == 0)
+    gpu::BarrierOp::create(b, loc);
+  else
+    NVVM::BarrierOp::create(b, loc, TypeRange(), i32(barrierId),
+                            i32(32 * warps), NVVM::BarrierReductionAttr(),
+                            Value());
+}
+
+ThreadBuilder::Role::Role(ThreadBuilder &t, int64_t first, int64_t warps,
+                          int64_t barrierId)
+    : t(t), warp(t.warp), warps(t.warps) {
+  if (first) {
+    // Where the digits of numbers are.
+    OpBuilder::InsertionGuard guard(t.b);
+    OpBuilder entry = t.atEntry();
+    t.b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+    t.warp = t.add(warp, t.i32(-first));
+    t.entryEnd = t.warp.getDefiningOp();
+  }
+  t.warps = warps;
+  t.barrierId = barrierId;
+  std::swap(t.bases, bases);
+}
+
+ThreadBuilder::Role::~Role() {
+  t.warp = warp;
+  t.warps = warps;
+  t.barrierId = 0;
+  std::swap(t.bases, bases);
+}
 
 Value ThreadBuilder::inlinePtx(Type result, StringRef text,
                                StringRef constraints, ValueRange operands) {

@@ -58,6 +58,9 @@ public:
     return layoutOf(block).registerCount();
   }
 
+  /// The machine lets a warp sleep that waits at an mbarrier (sm_90).
+  bool sleepsAtMbarriers = false;
+
   /// The program's numbers along x and y where the schedule has a raster; null:
   /// those of the machine.
   mlir::Value program[2];
@@ -65,6 +68,10 @@ public:
   // Threads. All i32.
   mlir::Value thread, lane, warp;
   int64_t warps;
+  /// While one lives, code is that of `warps` warps from the `first` on: `warp`
+  /// is a number among them, blocks are spread over them, and a barrier is
+  /// theirs, the machine's of that number.
+  class Role;
   /// What lane and warp add to the coordinate along `dim`.
   mlir::Value base(mlir::Type block, unsigned dim);
   /// (value / divisor) % extent, at the start of the kernel, once.
@@ -94,7 +101,7 @@ public:
   /// needed then; a barrier is between two users.
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
-  void barrier();
+  void barrier(); ///< of the role's warps, where there are roles
   /// What comes next may run after what comes later.
   void enterLoop() { scratchUsed = true; }
 
@@ -121,6 +128,19 @@ private:
   std::map<std::tuple<const void *, int64_t, int64_t>, mlir::Value> digits;
   mlir::Value sharedBase;
   bool scratchUsed = false;
+  int64_t barrierId = 0;
+};
+
+class ThreadBuilder::Role {
+public:
+  Role(ThreadBuilder &t, int64_t first, int64_t warps, int64_t barrierId);
+  ~Role();
+
+private:
+  ThreadBuilder &t;
+  mlir::Value warp;
+  int64_t warps;
+  std::map<std::pair<const void *, unsigned>, mlir::Value> bases;
 };
 
 /// Emits `op`'s part of one thread, with the builder at the place where it
@@ -135,6 +155,7 @@ mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerRoles(mlir::Operation *op, ThreadBuilder &t);
 
 /// Registers of a block of type `from` as the layout of `to` wants them, by way
 /// of shared memory where other threads have them.

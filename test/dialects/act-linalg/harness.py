@@ -180,9 +180,10 @@ class BlockKernels:
     """The cases as PTX: --convert-linalg-to-tile, then act-run kernel. One kernel for
     all results of a case, or one for each where their shapes have nothing in common."""
 
-    def __init__(self, lower, folder, options=("--cache-dir=none",)):
-        """`options` are of act-run kernel."""
+    def __init__(self, lower, folder, options=("--cache-dir=none",), copy_warps=0):
+        """`options` are of act-run kernel; `copy_warps` are added to every schedule."""
         self.lower, self.folder, self.options = pathlib.Path(lower), folder, list(options)
+        self.copy_warps = copy_warps
         self.opt, self.run = (self.lower.parent / n for n in ("act-opt", "act-run"))
         self.made, self.tightness = {}, {}
 
@@ -204,6 +205,9 @@ class BlockKernels:
         linalg.write_text(sums.stdout)
         done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile=tightness={tightness}", "-o", tile],
                               capture_output=True, text=True)
+        if self.copy_warps and not done.returncode:
+            tile.write_text(re.sub(r"(#tile\.schedule<[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
+                                   tile.read_text()))
         return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
 
     def parts(self, case):

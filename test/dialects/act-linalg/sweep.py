@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """sweep.py BUILD [--seed N] [--count N] [--ops N] [--schedules N] [--target sm_80,sm_89]
-[--alternate] [--only TEXT] [--list] [-j N]: kernels drawn at random, as PTX in the simulator
+[--alternate] [--copy-warps N] [--only TEXT] [--list] [-j N]: kernels drawn at random, as PTX in the simulator
 with all its checks: --count of attention, forward and backward, and --ops of the others.
 
 A case of attention has a type, head sizes (of queries and keys, and of values), lengths
@@ -343,7 +343,8 @@ def run_one(number):
         folder = pathlib.Path(folder)
         kernels = harness.BlockKernels(
             options.build / "bin/act-lower-linalg", folder,
-            [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"])
+            [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"],
+            options.copy_warps)
         problems = run(kernels, options.schedules)
         if ptxas:
             problems += assemble(folder / "cache", target, ptxas)
@@ -361,6 +362,8 @@ def main():
     parser.add_argument("--target", default="sm_80,sm_89")
     parser.add_argument("--alternate", action="store_true",
                         help="each case on one of the targets, in turn")
+    parser.add_argument("--copy-warps", type=int, default=0,
+                        help="so many warps more copy, in every kernel that has a loop for them")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("-j", type=int, default=1)

@@ -94,7 +94,7 @@ TEST_F(KernelBuilderTest, Matmul) {
   Value x = k.view({512, 384}, k.f16()), w = k.view({256, 384}, k.f16());
   Value y = k.view({512, 256}, k.f32());
   k.setGrid(4, 2);
-  k.setSchedule(4, 3);
+  k.setSchedule(4, 3, {}, /*copyWarps=*/1);
 
   Value m = k.mul(k.programId(), 128);
   Value n = k.mul(k.programId(GridAxis::Y), 128);
@@ -116,7 +116,7 @@ TEST_F(KernelBuilderTest, Matmul) {
   ASSERT_TRUE(kernel);
   EXPECT_EQ(
       body(kernel),
-      R"(gpu.func @matmul(%arg0: !tile.view<512x384xf16>, %arg1: !tile.view<256x384xf16>, %arg2: !tile.view<512x256xf32>) kernel attributes {tile.grid = array<i64: 4, 2, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 3>} {
+      R"(gpu.func @matmul(%arg0: !tile.view<512x384xf16>, %arg1: !tile.view<256x384xf16>, %arg2: !tile.view<512x256xf32>) kernel attributes {tile.grid = array<i64: 4, 2, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>} {
 %pid_x = tile.program_id x
 %c128 = arith.constant 128 : index
 %0 = arith.muli %pid_x, %c128 : index

@@ -88,7 +88,7 @@ ALIKE = [["f32", "f64", "f16", "bf16"], ["i1", "i8", "i16", "i32", "i64"],
          ["add", "max", "min", "mul", "and", "or"], ["x", "y", "z"], ["0", "1"], ["tile.reduce", "tile.scan"],
          ["tile.store", "tile.atomic_add"], ["tile.trans", "tile.split"], ["scf.for", "scf.if", "scf.while"],
          ["warps = 1", "warps = 2", "warps = 3", "warps = 4", "warps = 16", "warps = 32", "warps = 64"],
-         ["stages = 1", "stages = 2", "stages = 5", "stages = 9"]]
+         ["stages = 1", "stages = 2", "stages = 5", "stages = 9"], ["copy = 1", "copy = 2", "copy = 3", "copy = 40"]]
 
 
 def exchange_words(text, r):

@@ -20,6 +20,11 @@ def schedule(rng):
     return {"warps": pick(rng, [1, 2, 4, 4, 8]), "stages": pick(rng, [1, 2, 3, 4])}
 
 
+def roles(rng, shared_bytes):
+    """Warps that copy, or none; what they fill is not lent to what comes after, so it must fit beside that."""
+    return pick(rng, [0, 0, 1, 1, 2, 3, 4]) if shared_bytes < 90_000 else 0
+
+
 def block_shape(rng, rank=None, most=4096):
     rank = rank or pick(rng, [1, 1, 2, 2, 2, 3])
     while True:
@@ -464,6 +469,7 @@ def matmul(rng):
     if rng.random() < 0.3 and r.dtype not in FLOATS8:
         r = reduce(p, "max", r, int(rng.integers(2)))
     keep(p, rng, r)
+    p.copy_warps = roles(rng, p.stages * bytes_ * k * (m + n) + m * n * np.dtype(STORED[acc]).itemsize)
     return p
 
 
@@ -518,6 +524,7 @@ def chain(rng):
     acc, top = for_loop(p, zero, p.index(rounds * n), p.index(n), [none, low], body)
     keep(p, rng, acc, True)
     keep(p, rng, top, True)
+    p.copy_warps = roles(rng, 2 * m * d + p.stages * 2 * n * (d + e) + 4 * m * max(n, e))
     return p
 
 

@@ -47,8 +47,9 @@ class Array:
 
 
 class Program:
-    def __init__(self, rng, warps=4, stages=2, grid=(1, 1, 1)):
+    def __init__(self, rng, warps=4, stages=2, grid=(1, 1, 1), copy_warps=0):
         self.rng, self.warps, self.stages, self.grid = rng, warps, stages, grid
+        self.copy_warps = copy_warps
         self.lines, self.code, self.head = [], [], []
         self.arguments, self.scalars, self.count = [], [], 0
         self.depth = 0
@@ -85,8 +86,9 @@ class Program:
     def text(self, name="k"):
         types = [f"{a.name}: {a.type}" for a in self.arguments]
         g = ", ".join(map(str, self.grid))
+        roles = f", roles = {{copy = {self.copy_warps}}}" if self.copy_warps else ""
         attributes = (f"{{tile.schedule = #tile.schedule<warps = {self.warps}, stages = "
-                      f"{self.stages}>, tile.grid = array<i64: {g}>}}")
+                      f"{self.stages}{roles}>, tile.grid = array<i64: {g}>}}")
         return "\n".join([
             "gpu.module @kernels {",
             f"  gpu.func @{name}({', '.join(types)}) kernel attributes {attributes} {{",

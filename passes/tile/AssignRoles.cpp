@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warps that copy what the others compute with.
+//
+//   scalars, by all warps
+//   rings, mbarriers; barrier
+//   tile.roles compute {                    copy {
+//     the kernel, where a loop of it          the same loops, of indices alone
+//       waits until its slot is full            wait until the slot is empty
+//       reads it                                copy into it
+//       says that it is empty                   say so, once it is there
+//   }                                       }
+//
+// Both sides go through the same iterations in the same order, so each counts
+// slots and rounds on its own. Loops that need blocks of the same types, one
+// after the other, share a ring, and go on where the one before has ended.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/StagedLoads.h"
+#include "passes/tile/threads/SharedAddress.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_ASSIGNROLESPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// Where in a ring one side is: its slot, and the parity of its rounds; i32.
+struct Position {
+  Value slot, parity;
+};
+
+struct Ring {
+  SmallVector<Type> types; // of the blocks of an iteration, slots included
+  SmallVector<Value> blocks;
+  Value full, empty; // an mbarrier for each slot
+  Position compute, copy;
+};
+
+struct CopiedLoop {
+  scf::ForOp loop;
+  SmallVector<StagedLoad> loads;
+};
+
+class Roles {
+public:
+  explicit Roles(gpu::GPUFuncOp kernel)
+      : kernel(kernel), body(kernel.getBody().front()),
+        schedule(getSchedule(kernel)), b(kernel.getContext()) {}
+  void run();
+
+private:
+  bool isCopied(scf::ForOp loop, const StagedLoad &staged);
+  bool addSlice(ValueRange values);
+  bool addSlice(Operation *op);
+  void findLoops();
+  void makePrefix();
+  Ring &ringOf(const CopiedLoop &copied);
+  void compute(const CopiedLoop &copied, Ring &ring);
+  void copy(const CopiedLoop &copied, Ring &ring);
+
+  Value number(int64_t v) {
+    return arith::ConstantOp::create(b, loc(), b.getI32IntegerAttr(v));
+  }
+  Value indexOf(Value slot) {
+    return arith::IndexCastOp::create(b, loc(), b.getIndexType(), slot);
+  }
+  /// Values to carry to the next iteration.
+  SmallVector<Value> next(Position at, OpBuilder &b);
+  Location loc() { return kernel.getLoc(); }
+
+  gpu::GPUFuncOp kernel;
+  Block &body;
+  ScheduleAttr schedule;
+  OpBuilder b;
+  SmallVector<CopiedLoop> loops;
+  SetVector<Operation *> slice; // ops of `body` that copies need
+  std::vector<std::unique_ptr<Ring>> rings;
+};
+
+bool touchesBlocks(Operation *op) {
+  auto isBlock = [](Type type) { return isa<RankedTensorType>(type); };
+  return llvm::any_of(op->getOperandTypes(), isBlock) ||
+         llvm::any_of(op->getResultTypes(), isBlock);
+}
+
+bool Roles::addSlice(ValueRange values) {
+  return llvm::all_of(values, [&](Value v) {
+    return !v.getDefiningOp() || addSlice(v.getDefiningOp());
+  });
+}
+
+/// Adds an op of the kernel's body and what makes its operands, scalars all of
+/// them. What has effects keeps its order, so all that comes before it and has
+/// some is of the kind, too.
+bool Roles::addSlice(Operation *op) {
+  if (slice.contains(op))
+    return true;
+  if (op->getBlock() != &body || op->getNumRegions() || touchesBlocks(op))
+    return false;
+  if (!isMemoryEffectFree(op))
+    for (Operation &before : llvm::make_range(body.begin(), op->getIterator()))
+      if (!isMemoryEffectFree(&before) && !addSlice(&before))
+        return false;
+  if (!addSlice(op->getOperands()))
+    return false;
+  slice.insert(op);
+  return true;
+}
+
+bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
+  LoadOp load = staged.load;
+  SetVector<Operation *> inside;
+  if (!loop.isDefinedOutsideOfLoop(load.getView()) ||
+      llvm::any_of(load.getIndices().getTypes(), llvm::IsaPred<ShapedType>) ||
+      failed(sliceOf(loop, load.getIndices(), inside)) ||
+      llvm::any_of(inside, touchesBlocks))
+    return false;
+  // As wide as the first panel are all of them.
+  auto form = sharedForm(ringType(load, schedule.getStages()));
+  if (!copyLayout(form, form.panels().front(), schedule.getCopyWarps()))
+    return false;
+  SmallVector<Value> outside{load.getView()};
+  auto collect = [&](ValueRange values) {
+    for (Value v : values)
+      if (loop.isDefinedOutsideOfLoop(v))
+        outside.push_back(v);
+  };
+  collect(load.getIndices());
+  for (Operation *op : inside)
+    collect(op->getOperands());
+  llvm::append_values(outside, loop.getLowerBound(), loop.getUpperBound(),
+                      loop.getStep());
+  SetVector<Operation *> before = slice;
+  if (addSlice(outside))
+    return true;
+  slice = std::move(before);
+  return false;
+}
+
+void Roles::findLoops() {
+  for (auto &[parent, loads] : stagedLoads(kernel)) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop || loop->getBlock() != &body || loop.getUnsignedCmp())
+      continue;
+    CopiedLoop copied{loop, {}};
+    for (const StagedLoad &staged : loads)
+      if (isCopied(loop, staged))
+        copied.loads.push_back(staged);
+    if (!copied.loads.empty())
+      loops.push_back(std::move(copied));
+  }
+}
+
+/// Puts what copies need to the start, and the builder behind it.
+void Roles::makePrefix() {
+  SmallVector<Operation *> order(slice.begin(), slice.end());
+  llvm::sort(order,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  b.setInsertionPointToStart(&body);
+  for (Operation *op : order) {
+    if (&*b.getInsertionPoint() != op)
+      op->moveBefore(&*b.getInsertionPoint());
+    b.setInsertionPointAfter(op);
+  }
+}
+
+Ring &Roles::ringOf(const CopiedLoop &copied) {
+  int64_t stages = schedule.getStages();
+  SmallVector<Type> types;
+  for (const StagedLoad &staged : copied.loads)
+    types.push_back(ringType(staged.load, stages));
+  for (auto &ring : rings)
+    if (ring->types == types)
+      return *ring;
+  auto ring = std::make_unique<Ring>();
+  ring->types = types;
+  auto allocate = [&](Type type) -> Value {
+    return AllocSharedOp::create(b, loc(), cast<SharedType>(type),
+                                 IntegerAttr());
+  };
+  for (Type type : types)
+    ring->blocks.push_back(allocate(type));
+  auto mbarriers = SharedType::get({stages}, b.getI64Type());
+  ring->full = allocate(mbarriers);
+  ring->empty = allocate(mbarriers);
+  MbarrierInitOp::create(b, loc(), ring->full, 32 * schedule.getCopyWarps());
+  MbarrierInitOp::create(b, loc(), ring->empty, schedule.getWarps());
+  Value zero = number(0);
+  ring->compute = ring->copy = {zero, zero};
+  rings.push_back(std::move(ring));
+  return *rings.back();
+}
+
+SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
+  auto number = [&](int64_t v) -> Value {
+    return arith::ConstantOp::create(b, loc(), b.getI32IntegerAttr(v));
+  };
+  Value slot = nextSlot(at.slot, schedule.getStages(), b, loc());
+  Value wraps = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, slot,
+                                      number(0));
+  Value other = arith::XOrIOp::create(b, loc(), at.parity, number(1));
+  Value parity = arith::SelectOp::create(b, loc(), wraps, other, at.parity);
+  return {slot, parity};
+}
+
+void Roles::compute(const CopiedLoop &copied, Ring &ring) {
+  scf::ForOp loop = copied.loop;
+  IRRewriter rewriter(b);
+  rewriter.setInsertionPoint(loop);
+  auto replaced = loop.replaceWithAdditionalYields(
+      rewriter, {ring.compute.slot, ring.compute.parity},
+      /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
+        return next({carried[0], carried[1]}, builder);
+      });
+  loop = cast<scf::ForOp>(replaced->getOperation());
+  ValueRange carried = loop.getRegionIterArgs().take_back(2);
+  ring.compute = {loop.getResults().end()[-2], loop.getResults().end()[-1]};
+
+  b.setInsertionPointToStart(loop.getBody());
+  Value slot = indexOf(carried[0]);
+  MbarrierWaitOp::create(b, loc(), ring.full, slot, carried[1]);
+  for (auto [staged, shared] : llvm::zip(copied.loads, ring.blocks))
+    readStaged(staged, shared, slot, b);
+  // Not behind the last read, which the machine would wait for with all
+  // operands in registers: dots read theirs one after the other.
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  MbarrierArriveOp::create(b, loc(), ring.empty, slot);
+}
+
+void Roles::copy(const CopiedLoop &copied, Ring &ring) {
+  scf::ForOp loop = copied.loop;
+  auto mine = scf::ForOp::create(b, loc(), loop.getLowerBound(),
+                                 loop.getUpperBound(), loop.getStep(),
+                                 ValueRange{ring.copy.slot, ring.copy.parity});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(mine.getBody());
+  Position at{mine.getRegionIterArg(0), mine.getRegionIterArg(1)};
+  Value slot = indexOf(at.slot);
+  Value before = arith::XOrIOp::create(b, loc(), at.parity, number(1));
+  MbarrierWaitOp::create(b, loc(), ring.empty, slot, before);
+  auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b);
+  for (auto [i, staged] : llvm::enumerate(copied.loads))
+    copyBlock(staged.load, indices[i], ring.blocks[i], slot,
+              schedule.getCopyWarps(), b);
+  MbarrierArriveCopiesOp::create(b, loc(), ring.full, slot);
+  scf::YieldOp::create(b, loc(), next(at, b));
+  ring.copy = {mine.getResult(0), mine.getResult(1)};
+}
+
+void Roles::run() {
+  if (!schedule.getCopyWarps())
+    return;
+  findLoops();
+  if (loops.empty()) {
+    kernel.emitWarning("has warps that copy, and no loop whose blocks they "
+                       "could bring: operands of dots, loaded in a loop of the "
+                       "kernel's body by indices that follow from numbers");
+    kernel->setAttr(scheduleName,
+                    ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
+                                      schedule.getStages(),
+                                      schedule.getRaster(), /*copyWarps=*/0));
+    return;
+  }
+  makePrefix();
+  SmallVector<Ring *> used;
+  for (const CopiedLoop &copied : loops)
+    used.push_back(&ringOf(copied));
+  BarrierOp::create(b, loc());
+  auto roles = RolesOp::create(b, loc());
+  Block *compute = b.createBlock(&roles.getCompute()),
+        *copy = b.createBlock(&roles.getCopy());
+  compute->getOperations().splice(compute->end(), body.getOperations(),
+                                  std::next(roles->getIterator()),
+                                  body.getTerminator()->getIterator());
+  // First the copies: they are made of the loads.
+  b.setInsertionPointToEnd(copy);
+  for (auto [copied, ring] : llvm::zip(loops, used))
+    this->copy(copied, *ring);
+  CommitCopiesOp::create(b, loc());
+  WaitCopiesOp::create(b, loc(), 0); // none is under way at the end
+  for (auto [copied, ring] : llvm::zip(loops, used))
+    this->compute(copied, *ring);
+}
+
+struct AssignRoles : act::tile::impl::AssignRolesPassBase<AssignRoles> {
+  void runOnOperation() override {
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      if (kernel.isKernel() && kernel.getBody().hasOneBlock())
+        Roles(kernel).run();
+    });
+  }
+};
+
+} // namespace

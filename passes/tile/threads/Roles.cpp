@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A branch for each role, and the mbarriers at which they meet (PTX ISA,
+// mbarrier). Warps that compute are the first ones: the first thread, which
+// does what one does for all, is among them.
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/threads/SharedAddress.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+LogicalResult lowerRole(Region &role, Block *to, ThreadBuilder &t) {
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(to);
+  for (Operation &op : role.front())
+    if (failed(lowerOp(&op, t)))
+      return failure();
+  return success();
+}
+
+LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
+  ScheduleAttr schedule = getSchedule(op->getParentOp());
+  Value copies = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::uge,
+                                       t.warp, t.i32(schedule.getWarps()));
+  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), copies,
+                                  /*withElseRegion=*/true);
+  {
+    ThreadBuilder::Role role(t, schedule.getWarps(), schedule.getCopyWarps(),
+                             2);
+    if (failed(lowerRole(op.getCopy(), branch.thenBlock(), t)))
+      return failure();
+  }
+  ThreadBuilder::Role role(t, 0, schedule.getWarps(), 1);
+  return lowerRole(op.getCompute(), branch.elseBlock(), t);
+}
+
+/// Does `body` in one lane of each warp, or in the first thread.
+void once(Value number, ThreadBuilder &t, function_ref<void()> body) {
+  Value first = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
+                                      number, t.i32(0));
+  OpBuilder::InsertionGuard guard(t.b);
+  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), first, false);
+  t.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  body();
+}
+
+} // namespace
+
+LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
+  if (auto roles = dyn_cast<RolesOp>(op))
+    return lowerBoth(roles, t);
+  auto type = cast<SharedType>(op->getOperand(0).getType());
+  Value base = t.scalar(op->getOperand(0));
+  if (auto init = dyn_cast<MbarrierInitOp>(op)) {
+    once(t.thread, t, [&] {
+      for (int64_t i = 0; i < type.getNumElements(); ++i) {
+        Value at = LLVM::GEPOp::create(
+            t.b, t.loc, base.getType(), t.b.getI8Type(), base,
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(8 * i)});
+        NVVM::MBarrierInitOp::create(t.b, t.loc, at, t.i32(init.getArrivals()),
+                                     Value());
+      }
+    });
+    return success();
+  }
+  Value slot = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
+                                          t.scalar(op->getOperand(1)));
+  Value at = LLVM::GEPOp::create(t.b, t.loc, base.getType(), t.b.getI8Type(),
+                                 base, ValueRange{t.mul(slot, 8)});
+  if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
+    t.inlinePtx(Type(),
+                "{ .reg .pred %over; again_${:uid}: mbarrier." +
+                    std::string(t.sleepsAtMbarriers ? "try" : "test") +
+                    "_wait.parity.shared.b64 %over, [$0], $1; "
+                    "@!%over bra again_${:uid}; }",
+                "l,r,~{memory}", {at, t.scalar(wait.getParity())});
+    return success();
+  }
+  if (isa<MbarrierArriveCopiesOp>(op)) {
+    NVVM::CpAsyncMBarrierArriveOp::create(t.b, t.loc, at, /*noinc=*/true);
+    return success();
+  }
+  NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
+  once(t.lane, t, [&] {
+    t.inlinePtx(Type(), "mbarrier.arrive.shared.b64 _, [$0];", "l,~{memory}",
+                {at});
+  });
+  return success();
+}

@@ -1,0 +1,17 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// numbers of 32 bits
+func.func @f(%full: !tile.shared<2xi32>, %empty: !tile.shared<2xi32>, %slot: index, %round: i32) {
+  // expected-error@+1 {{'tile.mbarrier_wait' op has mbarriers of type '!tile.shared<2xi32>', expected !tile.shared<Nxi64>}}
+  tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi32>
+  return
+}
+
+// -----
+
+// a block of them
+func.func @f(%full: !tile.shared<2x2xi64>, %empty: !tile.shared<2x2xi64>, %slot: index, %round: i32) {
+  // expected-error@+1 {{'tile.mbarrier_wait' op has mbarriers of type '!tile.shared<2x2xi64>', expected !tile.shared<Nxi64>}}
+  tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2x2xi64>
+  return
+}

@@ -1,0 +1,71 @@
+// RUN: act-opt %s --split-input-file --verify-diagnostics
+
+// not in a kernel
+func.func @f() {
+  // expected-error@+1 {{'tile.roles' op is not the last op of a kernel}}
+  tile.roles compute {
+    tile.barrier
+  } copy {
+    tile.barrier
+  }
+  return
+}
+
+// -----
+
+// something behind it
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    // expected-error@+1 {{'tile.roles' op is not the last op of a kernel}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    }
+    tile.barrier
+    gpu.return
+  }
+}
+
+// -----
+
+// nobody to copy
+gpu.module @kernels {
+  gpu.func @f() kernel {
+    // expected-error@+1 {{'tile.roles' op is in a kernel whose schedule has no warps that copy}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// a block in front, of warps that copy too
+gpu.module @kernels {
+  gpu.func @f(%x: !tile.view<64xf32>) kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    // expected-note@+1 {{the op}}
+    %a = tile.load %x[%c0 : 64] : !tile.view<64xf32>
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks, which warps that copy have no part of}}
+    tile.roles compute {
+      tile.store %a, %x[%c0 : 64] : !tile.view<64xf32>
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error@+1 {{a schedule has 29 warps that copy and 4 that compute, expected 0 or more, and 32 in all}}
+#s = #tile.schedule<warps = 4, roles = {copy = 29}>
+
+// -----
+
+// expected-error@+1 {{expected 'copy'}}
+#s = #tile.schedule<warps = 4, roles = {load = 1}>
