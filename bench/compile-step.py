@@ -21,6 +21,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import tempfile
 
@@ -29,13 +30,16 @@ MODELS = [ROOT / f"examples/models/{n}.json" for n in ("llama-3.2-1b", "llama-3.
 ROW = "{:<16}{:>8}{:>11}{:>9}{:>9}{:>9}"
 
 
+def spent(who):
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
 def seconds(command):
     """User and system time of the command."""
-    before = os.times()
+    before = spent(resource.RUSAGE_CHILDREN)
     subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
-    after = os.times()
-    return (after.children_user - before.children_user +
-            after.children_system - before.children_system)
+    return spent(resource.RUSAGE_CHILDREN) - before
 
 
 def measure(tools, model, target, rounds, folder):
@@ -75,10 +79,9 @@ def measure_alone(tools, target, rounds, folder):
     from triton_programs import compile_program
 
     def of_triton(program, constants):
-        before = os.times()
+        before = spent(resource.RUSAGE_SELF)  # ptxas is a child
         compile_program(program, constants, "bf16", target, num_warps=8, num_stages=2)
-        after = os.times()  # ptxas is a child
-        return after.user - before.user + after.system - before.system
+        return spent(resource.RUSAGE_SELF) - before
 
     of_triton("matmul", dict(BM=32, BN=32, BK=32))
     print(f"\n{'one kernel to PTX':<26}{'act s':>8}{'Triton s':>10}{'ratio':>7}")

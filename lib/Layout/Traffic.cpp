@@ -162,12 +162,17 @@ Traffic Shared::loads(const Distributed &layout) const {
   return traffic(layout, false, layout.warpCount(), all);
 }
 
+bool Shared::hasMatrixRows() const {
+  return std::all_of(parts.begin(), parts.end(), [](const Panel &panel) {
+    return panel.bytes % 16 == 0 && panel.pitch % 16 == 0;
+  });
+}
+
 std::optional<Traffic> Shared::matrixTraffic(const Distributed &layout,
                                              int64_t warps,
                                              size_t mostPerWarp) const {
-  for (const Panel &panel : parts)
-    if (panel.bytes % 16 || panel.pitch % 16)
-      return std::nullopt;
+  if (!hasMatrixRows())
+    return std::nullopt;
   auto plan = Ldmatrix::get(layout, width);
   if (!plan)
     return std::nullopt;

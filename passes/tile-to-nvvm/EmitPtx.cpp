@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/EmitPtx.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
-#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,23 +43,8 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   pm.addPass(createPrepareGpuKernelsPass(prepare));
   // While loops are loops: an invariant that the expansion makes leaves them.
   pm.addPass(createExpandGpuMathPass());
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  // From here on upstream's conversions only.
-  pm.addPass(createSCFToControlFlowPass());
-  // Before the next one, which knows libdevice only.
-  pm.addPass(createConvertMathToLLVMPass());
-  ArithToLLVMConversionPassOptions arith;
-  arith.indexBitwidth = 64;
-  pm.addPass(createArithToLLVMConversionPass(arith));
-  ConvertGpuOpsToNVVMOpsOptions nvvm;
-  nvvm.indexBitwidth = 64;
-  pm.addPass(createConvertGpuOpsToNVVMOps(nvvm));
-  ConvertIndexToLLVMPassOptions index;
-  index.indexBitwidth = 64;
-  pm.addPass(createConvertIndexToLLVMPass(index));
-  // Operations that upstream has no intrinsic for become inline PTX.
-  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createConvertKernelsToLlvmPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createFinishGpuKernelsPass());
   CheckPtxTargetPassOptions check;

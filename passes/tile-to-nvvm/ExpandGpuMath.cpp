@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/Float8.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile-to-nvvm/Functions.h"
@@ -262,6 +263,24 @@ bool mayExpand(Operation *op) {
          !llvm::all_of(op->getResultTypes(), isPlain);
 }
 
+/// Divisions that round to one side, and extremes. Upstream's pass would go
+/// over all of the code for the few that are there.
+LogicalResult expandArithmetic(gpu::GPUModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+            arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp,
+            arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+            arith::MinNumFOp>(op))
+      ops.push_back(op);
+  });
+  RewritePatternSet patterns(module.getContext());
+  arith::populateArithExpandOpsPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  return applyOpPatternsGreedily(ops, std::move(patterns), config);
+}
+
 struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -296,6 +315,8 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
     if (left.wasInterrupted())
       return signalPassFailure();
     callIntrinsics(getOperation());
+    if (failed(expandArithmetic(getOperation())))
+      signalPassFailure();
   }
 };
 

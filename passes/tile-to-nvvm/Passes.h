@@ -2,6 +2,7 @@
 #ifndef ACT_PASSES_TILETONVVM_PASSES_H
 #define ACT_PASSES_TILETONVVM_PASSES_H
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

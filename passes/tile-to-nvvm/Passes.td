@@ -16,6 +16,16 @@ def ExpandGpuMathPass : Pass<"expand-gpu-math", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
+def ConvertKernelsToLlvmPass : Pass<"convert-kernels-to-llvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Converts kernels of threads to llvm and nvvm, all dialects at once";
+  let description = [{
+    Upstream's patterns for arith, cf, func, gpu, index, math, memref, nvvm and scf. An
+    index has 64 bits. What none of them converts stays, and is named later.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
 def PrepareGpuKernelsPass : Pass<"prepare-gpu-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Writes what a launch promises onto kernels: block size, pointers";
   let description = [{

@@ -24,53 +24,86 @@ using Number = std::optional<int64_t>;
 
 /// One access as it is made: where, and how much of it is inside of the view.
 struct Access {
-  SmallVector<int64_t> where; // equal for equal blocks
+  SmallVector<int64_t, 12> where; // equal for equal blocks
   int64_t bytes = 0;
   bool whole = false; // nothing of it is outside
 };
 
-/// What a scalar op gives, or nothing.
-Number evaluated(Operation *op, ArrayRef<Number> in) {
-  if (!llvm::all_of(in, [](const Number &n) { return n.has_value(); }))
-    return std::nullopt;
-  auto divided = [&](auto &&divide) -> Number {
-    return *in[1] ? Number(divide(*in[0], *in[1])) : std::nullopt;
-  };
-  return llvm::TypeSwitch<Operation *, Number>(op)
-      .Case([&](arith::AddIOp) { return *in[0] + *in[1]; })
-      .Case([&](arith::SubIOp) { return *in[0] - *in[1]; })
-      .Case([&](arith::MulIOp) { return *in[0] * *in[1]; })
-      .Case<arith::DivUIOp, arith::DivSIOp>([&](auto) {
-        return divided([](int64_t x, int64_t y) { return x / y; });
+/// What a scalar op gives of numbers that are all known, or nothing. Looked up
+/// once for each op: programs are many.
+using Evaluate = Number (*)(Operation *op, ArrayRef<int64_t> in);
+
+template <typename Function>
+Number divided(ArrayRef<int64_t> in, Function &&divide) {
+  return in[1] ? Number(divide(in[0], in[1])) : std::nullopt;
+}
+
+Evaluate evaluationOf(Operation *op) {
+  using In = ArrayRef<int64_t>;
+  return llvm::TypeSwitch<Operation *, Evaluate>(op)
+      .Case([](arith::AddIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] + in[1]; };
       })
-      .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) {
-        return divided([](int64_t x, int64_t y) { return x % y; });
+      .Case([](arith::SubIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] - in[1]; };
       })
-      .Case([&](arith::FloorDivSIOp) {
-        return divided(
-            [](int64_t x, int64_t y) { return llvm::divideFloorSigned(x, y); });
+      .Case([](arith::MulIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] * in[1]; };
       })
-      .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([&](auto) {
-        return divided(
-            [](int64_t x, int64_t y) { return llvm::divideCeilSigned(x, y); });
+      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) -> Evaluate {
+        return [](Operation *, In in) {
+          return divided(in, [](int64_t x, int64_t y) { return x / y; });
+        };
       })
-      .Case<arith::MinSIOp, arith::MinUIOp>(
-          [&](auto) { return std::min(*in[0], *in[1]); })
-      .Case<arith::MaxSIOp, arith::MaxUIOp>(
-          [&](auto) { return std::max(*in[0], *in[1]); })
-      .Case([&](arith::AndIOp) { return *in[0] & *in[1]; })
-      .Case([&](arith::OrIOp) { return *in[0] | *in[1]; })
-      .Case([&](arith::XOrIOp) { return *in[0] ^ *in[1]; })
+      .Case<arith::RemUIOp, arith::RemSIOp>([](auto) -> Evaluate {
+        return [](Operation *, In in) {
+          return divided(in, [](int64_t x, int64_t y) { return x % y; });
+        };
+      })
+      .Case([](arith::FloorDivSIOp) -> Evaluate {
+        return [](Operation *, In in) {
+          return divided(in, llvm::divideFloorSigned<int64_t, int64_t>);
+        };
+      })
+      .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([](auto) -> Evaluate {
+        return [](Operation *, In in) {
+          return divided(in, llvm::divideCeilSigned<int64_t, int64_t>);
+        };
+      })
+      .Case<arith::MinSIOp, arith::MinUIOp>([](auto) -> Evaluate {
+        return
+            [](Operation *, In in) -> Number { return std::min(in[0], in[1]); };
+      })
+      .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) -> Evaluate {
+        return
+            [](Operation *, In in) -> Number { return std::max(in[0], in[1]); };
+      })
+      .Case([](arith::AndIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] & in[1]; };
+      })
+      .Case([](arith::OrIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] | in[1]; };
+      })
+      .Case([](arith::XOrIOp) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0] ^ in[1]; };
+      })
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp>([&](auto) { return *in[0]; })
-      .Case([&](arith::SelectOp) { return *in[0] ? *in[1] : *in[2]; })
-      .Case([&](arith::CmpIOp cmp) {
-        unsigned bits = 64; // positions are never negative where it matters
-        return int64_t(arith::applyCmpPredicate(cmp.getPredicate(),
-                                                APInt(bits, uint64_t(*in[0])),
-                                                APInt(bits, uint64_t(*in[1]))));
+            arith::ExtUIOp, arith::TruncIOp>([](auto) -> Evaluate {
+        return [](Operation *, In in) -> Number { return in[0]; };
       })
-      .Default([](Operation *) { return std::nullopt; });
+      .Case([](arith::SelectOp) -> Evaluate {
+        return
+            [](Operation *, In in) -> Number { return in[0] ? in[1] : in[2]; };
+      })
+      .Case([](arith::CmpIOp) -> Evaluate {
+        return [](Operation *op, In in) -> Number {
+          unsigned bits = 64; // positions are never negative where it matters
+          return int64_t(arith::applyCmpPredicate(
+              cast<arith::CmpIOp>(op).getPredicate(),
+              APInt(bits, uint64_t(in[0])), APInt(bits, uint64_t(in[1]))));
+        };
+      })
+      .Default([](Operation *) -> Evaluate { return nullptr; });
 }
 
 /// One program after the other. Fails as soon as something that matters is not
@@ -82,12 +115,24 @@ public:
 
 private:
   struct Dimension {
-    Value index;
+    bool isGather; // an index of each row
     int64_t extent, size, stride;
+  };
+  enum class Kind {
+    Access,
+    Loop,
+    Branch,
+    ProgramId,
+    NumPrograms,
+    Ticket,
+    Scalar
   };
   /// An op as it is executed: its values are numbered once.
   struct Step {
-    Operation *op;
+    Operation *op = nullptr;
+    Kind kind = Kind::Scalar;
+    Evaluate evaluate =
+        nullptr; // of a scalar; null: what it gives is not known
     SmallVector<unsigned> in, out;
     std::vector<Step> body, otherwise; // of loops and branches
     bool isStraight = false;           // of a loop: only places change in it
@@ -95,6 +140,7 @@ private:
     SmallVector<Dimension> dimensions; // of an access
     SmallVector<unsigned> indices;
     int64_t memory = 0, elementBytes = 0, times = 1;
+    bool isStore = false;
   };
   using Sink = llvm::function_ref<void(const Access &)>;
 
@@ -113,6 +159,7 @@ private:
   LogicalResult prepareAccess(BlockAccessOpInterface access, Step &step);
   bool isStraight(const Step &loop) const;
   LogicalResult run(const std::vector<Step> &steps, Sink sink);
+  Number evaluated(const Step &scalar);
   LogicalResult runLoop(const Step &loop, Sink sink);
   Access made(const Step &step);
 
@@ -151,12 +198,14 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
   step.elementBytes =
       std::max<int64_t>(1, type.getElementType().getIntOrFloatBitWidth() / 8);
   step.times = isa<AtomicAddOp>(step.op) ? 2 : 1;
+  step.isStore = isa<StoreOp>(step.op);
   for (auto [index, extent, size, stride] :
        llvm::zip_equal(access.getIndices(), access.getExtents(),
                        type.getShape(), strides)) {
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(stride))
       return failure();
-    step.dimensions.push_back({index, extent, size, stride});
+    step.dimensions.push_back(
+        {isa<ShapedType>(index.getType()), extent, size, stride});
     step.indices.push_back(slot(index));
   }
   return success();
@@ -185,11 +234,14 @@ bool Programs::isStraight(const Step &loop) const {
 
 LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
   for (Operation &op : block.without_terminator()) {
-    Step step{&op, {}, {}};
+    Step step;
+    step.op = &op;
     if (auto access = dyn_cast<BlockAccessOpInterface>(op)) {
+      step.kind = Kind::Access;
       if (failed(prepareAccess(access, step)))
         return failure();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      step.kind = Kind::Loop;
       for (Value v :
            {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
         step.in.push_back(slot(v));
@@ -202,6 +254,7 @@ LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       if (!reachesMemory(branch))
         continue;
+      step.kind = Kind::Branch;
       step.in.push_back(slot(branch.getCondition()));
       if (failed(prepare(branch.getThenRegion().front(), step.body)) ||
           (branch.elseBlock() &&
@@ -216,6 +269,11 @@ LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
         if (v.getType().isIntOrIndex())
           step.in.push_back(slot(v));
       step.out.push_back(slot(op.getResult(0)));
+      step.kind = isa<ProgramIdOp>(op)     ? Kind::ProgramId
+                  : isa<NumProgramsOp>(op) ? Kind::NumPrograms
+                  : isa<TicketOp>(op)      ? Kind::Ticket
+                                           : Kind::Scalar;
+      step.evaluate = evaluationOf(&op);
     } else {
       continue;
     }
@@ -229,10 +287,10 @@ Access Programs::made(const Step &step) {
   a.whole = true;
   int64_t first = 0, elements = 1;
   bool known = true;
-  SmallVector<std::pair<int64_t, int64_t>> spans; // stride, numbers
+  SmallVector<std::pair<int64_t, int64_t>, 6> spans; // stride, numbers
   for (auto [d, at] : llvm::zip_equal(step.dimensions, step.indices)) {
     int64_t n = d.extent < 0 ? 1 : d.extent;
-    if (isa<ShapedType>(d.index.getType()) || !numbers[at]) {
+    if (d.isGather || !numbers[at]) {
       known = false;
       elements *= std::min(n, d.size);
       continue;
@@ -248,44 +306,53 @@ Access Programs::made(const Step &step) {
   }
   a.bytes = elements * step.elementBytes * step.times;
   llvm::sort(spans);
-  a.where = {step.memory, isa<StoreOp>(step.op), first,
-             known ? 0 : ++unknownPlaces};
+  a.where = {step.memory, step.isStore, first, known ? 0 : ++unknownPlaces};
   for (auto [stride, n] : spans)
     a.where.append({stride, n});
   return a;
 }
 
+Number Programs::evaluated(const Step &s) {
+  if (!s.evaluate)
+    return std::nullopt;
+  std::array<int64_t, 3> in; // a select's
+  for (auto [i, at] : llvm::enumerate(s.in)) {
+    if (!numbers[at])
+      return std::nullopt;
+    in[i] = *numbers[at];
+  }
+  return s.evaluate(s.op, ArrayRef(in).take_front(s.in.size()));
+}
+
 LogicalResult Programs::run(const std::vector<Step> &steps, Sink sink) {
-  for (const Step &s : steps) {
-    if (!s.dimensions.empty() || isa<BlockAccessOpInterface>(s.op)) {
+  for (const Step &s : steps)
+    switch (s.kind) {
+    case Kind::Access:
       sink(made(s));
-      continue;
-    }
-    if (isa<scf::ForOp>(s.op)) {
+      break;
+    case Kind::Loop:
       if (failed(runLoop(s, sink)))
         return failure();
-      continue;
-    }
-    if (isa<scf::IfOp>(s.op)) {
+      break;
+    case Kind::Branch: {
       Number condition = numbers[s.in[0]];
       if (!condition || failed(run(*condition ? s.body : s.otherwise, sink)))
         return failure();
-      continue;
+      break;
     }
-    Number &out = numbers[s.out[0]];
-    if (auto id = dyn_cast<ProgramIdOp>(s.op)) {
-      out = program[int(id.getAxis())];
-    } else if (auto count = dyn_cast<NumProgramsOp>(s.op)) {
-      out = grid[int(count.getAxis())];
-    } else if (isa<TicketOp>(s.op)) {
-      out = tickets++; // each program has one, in some order
-    } else {
-      SmallVector<Number, 4> in;
-      for (unsigned i : s.in)
-        in.push_back(numbers[i]);
-      out = evaluated(s.op, in);
+    case Kind::ProgramId:
+      numbers[s.out[0]] = program[int(cast<ProgramIdOp>(s.op).getAxis())];
+      break;
+    case Kind::NumPrograms:
+      numbers[s.out[0]] = grid[int(cast<NumProgramsOp>(s.op).getAxis())];
+      break;
+    case Kind::Ticket:
+      numbers[s.out[0]] = tickets++; // each program has one, in some order
+      break;
+    case Kind::Scalar:
+      numbers[s.out[0]] = evaluated(s);
+      break;
     }
-  }
   return success();
 }
 
@@ -308,10 +375,12 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
   }
   // How much of a block is inside is concave in its place: what is whole at
   // both ends is whole between them.
-  std::vector<Access> ends[3];
-  for (auto [i, end] : llvm::zip(ArrayRef<int64_t>{0, n - 2, n - 1}, ends))
+  SmallVector<Access, 4> ends[3];
+  for (auto [k, i] : llvm::enumerate(ArrayRef<int64_t>{0, n - 2, n - 1})) {
+    SmallVector<Access, 4> &end = ends[k];
     if (failed(iteration(i, [&](const Access &a) { end.push_back(a); })))
       return failure();
+  }
   auto &[first, beforeLast, last] = ends;
   for (size_t i = 0; i < first.size(); ++i) {
     if (first[i].where == last[i].where) {

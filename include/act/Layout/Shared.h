@@ -178,6 +178,9 @@ public:
   /// nothing if it does not fit the layout or rows do not lie at multiples of
   /// 16 bytes.
   std::optional<Traffic> matrixLoads(const Distributed &layout) const;
+  /// Whether an `ldmatrix` can read it: its rows are 16 bytes side by side, and
+  /// aligned.
+  bool hasMatrixRows() const;
 
 private:
   Shared() = default;

@@ -140,7 +140,7 @@ void loadByElements(Value result, const Shared &form, Value pointer,
 void loadShared(Value result, const Shared &form, Value pointer,
                 ThreadBuilder &t) {
   const Distributed &l = t.layoutOf(result.getType());
-  if (l.rank() == 2 && form.elementBytes() <= 4 && form.matrixLoads(l))
+  if (l.rank() == 2 && form.elementBytes() <= 4 && form.hasMatrixRows())
     if (auto plan = Ldmatrix::get(l, form.elementBytes())) {
       loadByMatrices(*plan, result, form, pointer, t);
       return;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upstream's patterns for each dialect, in one conversion: as passes of their
+// own each of them goes over thousands of operations to convert a few.
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/tile-to-nvvm/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_CONVERTKERNELSTOLLVMPASS
+#include "passes/tile-to-nvvm/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+struct ConvertKernelsToLlvm
+    : act::tile::impl::ConvertKernelsToLlvmPassBase<ConvertKernelsToLlvm> {
+  /// Operations of gpu that become others of gpu, which a conversion does not
+  /// do.
+  LogicalResult takeApart() {
+    WalkResult walked = getOperation()->walk([](Operation *op) {
+      return isa<gpu::AllReduceOp, gpu::GlobalIdOp, gpu::ShuffleOp>(op)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (!walked.wasInterrupted())
+      return success();
+    RewritePatternSet patterns(&getContext());
+    populateGpuRewritePatterns(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+
+  void runOnOperation() override {
+    if (failed(takeApart()))
+      return signalPassFailure();
+    MLIRContext *context = &getContext();
+    LowerToLLVMOptions options(context, DataLayout(getOperation()));
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(context, options);
+    configureGpuToNVVMTypeConverter(converter);
+
+    RewritePatternSet patterns(context);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    index::populateIndexToLLVMConversionPatterns(converter, patterns);
+    // Before those of gpu, which for functions know libdevice only.
+    populateMathToLLVMConversionPatterns(converter, patterns,
+                                         /*approximateLog1p=*/true,
+                                         /*benefit=*/2);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    populateGpuWMMAToNVVMConversionPatterns(converter, patterns);
+    populateNVVMToLLVMConversionPatterns(patterns);
+
+    LLVMConversionTarget target(*context);
+    target.addIllegalDialect<gpu::GPUDialect>();
+    target.addLegalOp<gpu::GPUModuleOp>();
+    // Where there is no intrinsic, it is inline PTX.
+    target.addDynamicallyLegalDialect<NVVM::NVVMDialect>([](Operation *op) {
+      auto ptx = dyn_cast<NVVM::BasicPtxBuilderInterface>(op);
+      return !ptx || ptx.hasIntrinsic();
+    });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
