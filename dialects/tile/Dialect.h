@@ -58,6 +58,9 @@ inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
 /// Of a math.exp in a loop: it rounds as it does outside of loops.
 inline constexpr llvm::StringLiteral exactName = "tile.exact";
 
+/// What memory a view is of: an argument of the kernel.
+mlir::Value memoryOf(mlir::Value view);
+
 /// The schedule of a kernel (a gpu.func), the default one where it has none.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 

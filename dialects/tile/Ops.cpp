@@ -275,6 +275,15 @@ void TransOp::build(OpBuilder &b, OperationState &state, Value input) {
   build(b, state, inferTrans(cast<RankedTensorType>(input.getType())), input);
 }
 
+Value act::tile::memoryOf(Value view) {
+  while (Operation *made = view.getDefiningOp()) {
+    if (!isa<ViewOp, TransposedViewOp>(made))
+      break;
+    view = made->getOperand(0);
+  }
+  return view;
+}
+
 void ExpandDimsOp::build(OpBuilder &b, OperationState &state, Value input,
                          int64_t axis) {
   build(b, state,

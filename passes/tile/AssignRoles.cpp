@@ -116,7 +116,8 @@ bool Roles::addSlice(Operation *op) {
 bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
   LoadOp load = staged.load;
   SetVector<Operation *> inside;
-  if (!loop.isDefinedOutsideOfLoop(load.getView()) ||
+  // What this kernel writes is read behind a barrier of those who compute.
+  if (!loop.isDefinedOutsideOfLoop(load.getView()) || isWritten(load, kernel) ||
       llvm::any_of(load.getIndices().getTypes(), llvm::IsaPred<ShapedType>) ||
       failed(sliceOf(loop, load.getIndices(), inside)) ||
       llvm::any_of(inside, touchesBlocks))

@@ -189,12 +189,8 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
   auto type = cast<ViewType>(view.getType());
   SmallVector<int64_t> strides = type.getFullStrides();
   // The same memory has views of several shapes.
-  while (Operation *made = view.getDefiningOp()) {
-    if (!isa<ViewOp, TransposedViewOp>(made))
-      break;
-    view = made->getOperand(0);
-  }
-  step.memory = memories.try_emplace(view, memories.size()).first->second;
+  step.memory =
+      memories.try_emplace(memoryOf(view), memories.size()).first->second;
   step.elementBytes =
       std::max<int64_t>(1, type.getElementType().getIntOrFloatBitWidth() / 8);
   step.times = isa<AtomicAddOp>(step.op) ? 2 : 1;

@@ -41,10 +41,7 @@ bool onlyReads(Operation *op) {
 
 /// The argument behind a view, if its memory has no other name.
 Value ownMemory(Value view) {
-  while (auto made = view.getDefiningOp<TransposedViewOp>())
-    view = made.getView();
-  if (auto made = view.getDefiningOp<ViewOp>())
-    view = made.getPointer();
+  view = memoryOf(view);
   auto argument = dyn_cast<BlockArgument>(view);
   auto kernel =
       argument ? dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())

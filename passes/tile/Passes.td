@@ -174,7 +174,8 @@ def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
     stages.
 
     Loads whose rows are not aligned to 16 bytes, or that pad with something
-    else than zero, stay as they are and are converted.
+    else than zero, stay as they are and are converted. What the loop writes is
+    copied in the iteration that reads it.
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
@@ -188,8 +189,9 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
     empty. The kernel becomes a `tile.roles`, with the computation in one region
     and the loops of the copies in the other.
 
-    The loop is one of the kernel's body, and its bounds and the loads' indices
-    follow from numbers alone; other loads stay as they are. Where no loop is left,
+    The loop is one of the kernel's body, its bounds and the loads' indices follow
+    from numbers alone, and the kernel does not write what they read; other loads
+    stay as they are. Where no loop is left,
     the kernel loses its warps that copy, and there is a warning.
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",

@@ -103,7 +103,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     SetVector<Operation *> slice;
     LoadOp load = s.load;
     if (succeeded(sliceOf(loop, load.getIndices(), slice)) &&
-        loop.isDefinedOutsideOfLoop(load.getView()))
+        loop.isDefinedOutsideOfLoop(load.getView()) && !isWritten(load, loop))
       loads.push_back(s);
   }
   if (loads.empty())

@@ -77,6 +77,17 @@ act::tile::stagedLoads(gpu::GPUFuncOp kernel) {
   return byParent;
 }
 
+bool act::tile::isWritten(LoadOp load, Operation *within) {
+  return within
+      ->walk([&](BlockAccessOpInterface access) {
+        return !isa<LoadOp, CopyAsyncOp>(access.getOperation()) &&
+                       memoryOf(access.getView()) == memoryOf(load.getView())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 SharedType act::tile::ringType(LoadOp load, int64_t slots) {
   return swizzledMemory(cast<RankedTensorType>(load.getType()), slots);
 }

@@ -28,6 +28,10 @@ struct StagedLoad {
 llvm::MapVector<mlir::Operation *, llvm::SmallVector<StagedLoad>>
 stagedLoads(mlir::gpu::GPUFuncOp kernel);
 
+/// Whether `within` writes the memory that the load reads; a copy that runs ahead
+/// would read what was there before.
+bool isWritten(LoadOp load, mlir::Operation *within);
+
 /// Swizzled memory for `slots` blocks of the load.
 SharedType ringType(LoadOp load, int64_t slots);
 

@@ -108,3 +108,30 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // The barrier says that what is read was written before: it is one of those who
+  // compute, so they read it.
+  // CHECK-LABEL: gpu.func @written
+  // CHECK-NOT: tile.roles
+  // expected-warning@+1 {{has warps that copy, and no loop whose blocks they could bring}}
+  gpu.func @written(%x: !tile.view<64x64xbf16>, %y: !tile.view<256x64xbf16>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %one = arith.constant dense<1.0> : tensor<256x64xbf16>
+    tile.store %one, %y[%c0 : 256, %c0 : 64] : !tile.view<256x64xbf16>
+    tile.barrier
+    %a = tile.load %x[%c0 : 64, %c0 : 64] : !tile.view<64x64xbf16>
+    %r = scf.for %k = %c0 to %c256 step %c64 iter_args(%s = %zero) -> tensor<64x64xf32> {
+      %b = tile.load %y[%k : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %a, %b, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 64] : !tile.view<64x64xf32>
+    gpu.return
+  }
+}

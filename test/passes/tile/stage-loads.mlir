@@ -36,6 +36,33 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What the loop writes is not copied ahead of it: each iteration copies its own.
+  // CHECK-LABEL: gpu.func @written
+  // CHECK-NOT: tile.copy_async
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.alloc_shared : !tile.shared<1x64x64xbf16
+  // CHECK: tile.barrier
+  // CHECK-NEXT: tile.copy_async
+  // CHECK: tile.wait_copies 0
+  // CHECK: tile.dot
+  // CHECK: tile.store
+  gpu.func @written(%x: !tile.view<256x64xbf16>, %y: !tile.view<64x64xbf16>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 3>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c192 = arith.constant 192 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %b = tile.load %y[%c0 : 64, %c0 : 64] pad = 1.0 : !tile.view<64x64xbf16>
+    scf.for %k = %c0 to %c192 step %c64 {
+      %a = tile.load %x[%k : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %a, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      %h = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xbf16>
+      %next = arith.addi %k, %c64 : index
+      tile.store %h, %x[%next : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      tile.barrier
+    }
+    gpu.return
+  }
+
   // One stage: a barrier keeps the copy from what still reads the last one.
   // CHECK-LABEL: gpu.func @one
   // CHECK: scf.for
