@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """sweep.py BUILD [--seed N] [--count N] [--ops N] [--schedules N] [--target sm_80,sm_89]
-[--alternate] [--copy-warps N] [--only TEXT] [--list] [-j N]: kernels drawn at random, as PTX in the simulator
-with all its checks: --count of attention, forward and backward, and --ops of the others.
+[--alternate] [--copy-warps N] [--part K/N] [--only TEXT] [--list] [-j N]: kernels drawn
+at random, as PTX in the simulator with all its checks: --count of attention, forward and
+backward, and --ops of the others.
 
 A case of attention has a type, head sizes (of queries and keys, and of values), lengths
 that are no multiples of anything, heads that share keys, and any of the options, a score
@@ -364,6 +365,8 @@ def main():
                         help="each case on one of the targets, in turn")
     parser.add_argument("--copy-warps", type=int, default=0,
                         help="so many warps more copy, in every kernel that has a loop for them")
+    parser.add_argument("--part", default="1/1", metavar="K/N",
+                        help="every Nth case from the Kth on: the whole is N runs")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("-j", type=int, default=1)
@@ -379,6 +382,8 @@ def main():
         if options.only in name:
             runs += [(name, run, target) for target in
                      (targets[turn:turn + 1] if options.alternate else targets)]
+    part, parts = map(int, options.part.split("/"))
+    runs = runs[part - 1::parts]
     if options.list:
         print("\n".join(dict.fromkeys(name for name, _, _ in runs)))
         return 0
