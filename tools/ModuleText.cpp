@@ -104,6 +104,33 @@ private:
     return ok();
   }
 
+  void skipSpace() {
+    while (at < text.size())
+      if (text.substr(at).starts_with("//"))
+        at = std::min(text.find('\n', at), text.size());
+      else if (llvm::isSpace(text[at]))
+        ++at;
+      else
+        return;
+  }
+
+  // array<i64: 1, 2>, whose elements the parser takes to have a width, so that
+  // index, or another name of it, ends the process.
+  Status array() {
+    skipSpace();
+    if (peek() != '<')
+      return ok();
+    if (auto s = open(); !s)
+      return s;
+    skipSpace();
+    size_t start = at;
+    if (peek() == '!' || word() == "index")
+      return fail("an array has elements of index, or of a type by another "
+                  "name, expected the name of an integer or float type",
+                  start);
+    return ok();
+  }
+
   Status one() {
     char c = peek();
     switch (c) {
@@ -174,6 +201,8 @@ private:
       return ok();
     }
     llvm::StringRef w = word();
+    if (w == "array")
+      return array();
     return w == "mod" || w == "floordiv" || w == "ceildiv" ? operation() : ok();
   }
 };

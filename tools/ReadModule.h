@@ -5,7 +5,8 @@
 //
 // Text: the parser recurses as deep as brackets nest and as long as a sum is,
 // and for `%0#N` makes a list of N values. All three are bounded here, and what
-// exceeds a bound is an error with file, line and column.
+// exceeds a bound is an error with file, line and column. So is `array<index:
+// 1>`, which the parser does not survive.
 //
 // Bytecode: its reader follows offsets and counts that nobody has checked. So a
 // child process reads and verifies it, within limits of time and memory, and
