@@ -177,7 +177,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     With `roles = {copy = 1}` there is one warp more, which does nothing but bring
     what dots in loops need; the `warps` warps compute. It runs ahead as far as
     `stages` blocks of each operand reach, and waits for no barrier of the others,
-    whose code has no copies. More memory is shared, as its rings are its own.
+    whose loops have no copies of these blocks. More memory is shared, as its rings
+    are its own.
 
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`

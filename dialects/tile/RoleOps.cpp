@@ -5,9 +5,22 @@
 using namespace mlir;
 using namespace act::tile;
 
+/// Whether warps that copy may do the op, too: it has no blocks, and is not
+/// what one warp's threads do for all.
+static bool isForAllWarps(Operation *op) {
+  auto isBlock = [](Type type) { return isa<RankedTensorType>(type); };
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp>(op) &&
+          llvm::none_of(op->getResultTypes(), isBlock) &&
+          llvm::none_of(op->getOperandTypes(), isBlock));
+}
+
 // Verifies that
 // - it is the last op of a kernel, whose schedule has warps that copy;
-// - nothing in front of it has blocks.
+// - what is in front of it can be done by all warps: nothing there has blocks
+// or
+//   writes to memory;
+// - shared memory is not made by warps that copy, while others compute in it.
 LogicalResult RolesOp::verify() {
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
   if (!kernel || !isa_and_nonnull<gpu::ReturnOp>((*this)->getNextNode()))
@@ -18,18 +31,27 @@ LogicalResult RolesOp::verify() {
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == *this)
       break;
-    auto isBlock = [](Type type) { return isa<RankedTensorType>(type); };
-    if (!op.hasTrait<OpTrait::ConstantLike>() &&
-        (llvm::any_of(op.getResultTypes(), isBlock) ||
-         llvm::any_of(op.getOperandTypes(), isBlock))) {
-      InFlightDiagnostic error = emitOpError()
-                                 << "follows an op on blocks, which warps that "
-                                    "copy have no part of";
-      error.attachNote(op.getLoc()) << "the op";
-      return error;
-    }
+    WalkResult walked =
+        op.walk([&](Operation *inner) -> WalkResult {
+          if (isForAllWarps(inner))
+            return WalkResult::advance();
+          InFlightDiagnostic error =
+              emitOpError()
+              << "follows an op on blocks or a write to memory, which "
+                 "warps that copy have no part of";
+          error.attachNote(inner->getLoc()) << "the op";
+          return error;
+        });
+    if (walked.wasInterrupted())
+      return failure();
   }
-  return success();
+  WalkResult walked = getCopy().walk([](Operation *op) -> WalkResult {
+    if (isa<AllocSharedOp, MbarrierInitOp>(op))
+      return op->emitOpError("is among what warps do that copy, expected it in "
+                             "front of the tile.roles");
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 // Verifies that

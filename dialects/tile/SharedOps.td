@@ -29,7 +29,8 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [AttrSizedOperandSegments, Tile_Blo
   let description = [{
     What lies outside of the view is filled with zeros. The copy belongs to the
     group that the next `commit_copies` closes, and is complete after a
-    `wait_copies` for it and a `barrier`.
+    `wait_copies` for it and a `barrier`, or when an mbarrier says so
+    (`mbarrier_arrive_copies`).
 
     Example:
     ```mlir
@@ -107,7 +108,8 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
   let summary = "waits for all threads of the program";
   let description = [{
-    What any of them wrote before is visible to all of them after.
+    What any of them wrote before is visible to all of them after. In a `roles`, it
+    is for all threads of the role.
 
     Example:
     ```mlir

@@ -19,8 +19,9 @@ def ExpandGpuMathPass : Pass<"expand-gpu-math", "::mlir::gpu::GPUModuleOp"> {
 def ConvertKernelsToLlvmPass : Pass<"convert-kernels-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Converts kernels of threads to llvm and nvvm, all dialects at once";
   let description = [{
-    Upstream's patterns for arith, cf, func, gpu, index, math, memref, nvvm and scf. An
-    index has 64 bits. What none of them converts stays, and is named later.
+    Upstream's patterns for arith, cf, func, gpu, index, math, memref, nvvm and scf, and
+    for dialects that say theirs (vector, ub). An index has 64 bits. What none of them
+    converts stays, and is named later.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
                            "::mlir::cf::ControlFlowDialect"];

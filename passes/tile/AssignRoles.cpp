@@ -96,17 +96,21 @@ bool Roles::addSlice(ValueRange values) {
 }
 
 /// Adds an op of the kernel's body and what makes its operands, scalars all of
-/// them. What has effects keeps its order, so all that comes before it and has
-/// some is of the kind, too.
+/// them, that all warps may do: numbers, and of what reaches memory, reading
+/// one and drawing a ticket. These keep their order behind what writes.
 bool Roles::addSlice(Operation *op) {
   if (slice.contains(op))
     return true;
   if (op->getBlock() != &body || op->getNumRegions() || touchesBlocks(op))
     return false;
-  if (!isMemoryEffectFree(op))
+  if (!isMemoryEffectFree(op)) {
+    if (!isa<LoadOp, TicketOp>(op))
+      return false;
     for (Operation &before : llvm::make_range(body.begin(), op->getIterator()))
-      if (!isMemoryEffectFree(&before) && !addSlice(&before))
+      if (!isMemoryEffectFree(&before) && !isa<LoadOp>(before) &&
+          !addSlice(&before))
         return false;
+  }
   if (!addSlice(op->getOperands()))
     return false;
   slice.insert(op);
@@ -256,13 +260,17 @@ void Roles::copy(const CopiedLoop &copied, Ring &ring) {
 }
 
 void Roles::run() {
-  if (!schedule.getCopyWarps())
+  if (!schedule.getCopyWarps() || !body.getOps<RolesOp>().empty())
     return;
   findLoops();
   if (loops.empty()) {
     kernel.emitWarning("has warps that copy, and no loop whose blocks they "
                        "could bring: operands of dots, loaded in a loop of the "
-                       "kernel's body by indices that follow from numbers");
+                       "kernel's body by indices that follow from numbers, of "
+                       "memory that the kernel does not write");
+    if (kernel.getKnownBlockSize())
+      kernel.setKnownBlockSizeAttr(
+          b.getDenseI32ArrayAttr({int32_t(32 * schedule.getWarps()), 1, 1}));
     kernel->setAttr(scheduleName,
                     ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
                                       schedule.getStages(),

@@ -215,6 +215,10 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   if (!body.hasOneBlock())
     return kernel.emitOpError(
         "has several blocks; a kernel's control flow is scf's");
+  if (getSchedule(kernel).getCopyWarps() &&
+      body.front().getOps<RolesOp>().empty())
+    return kernel.emitOpError("has warps that copy in its schedule and no "
+                              "tile.roles, which --tile-assign-roles writes");
   if (failed(checkRegisters(kernel)))
     return failure();
   warnOfSpills(kernel);

@@ -183,8 +183,8 @@ def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
 def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
   let summary = "gives the loads of loops to warps that do nothing else";
   let description = [{
-    In a kernel whose schedule has warps that copy. Loads of a loop whose only use
-    is to become operands of dots are done by them, into rings of as many slots as
+    In a kernel whose schedule has warps that copy. Loads of a loop that become
+    operands of dots are done by them, into rings of as many slots as
     the schedule has stages, with two mbarriers for each slot: it is full, it is
     empty. The kernel becomes a `tile.roles`, with the computation in one region
     and the loops of the copies in the other.

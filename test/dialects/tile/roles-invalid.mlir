@@ -50,11 +50,67 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     // expected-note@+1 {{the op}}
     %a = tile.load %x[%c0 : 64] : !tile.view<64xf32>
-    // expected-error@+1 {{'tile.roles' op follows an op on blocks, which warps that copy have no part of}}
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
     tile.roles compute {
       tile.store %a, %x[%c0 : 64] : !tile.view<64xf32>
     } copy {
       tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// a loop of blocks in front
+gpu.module @kernels {
+  gpu.func @f(%x: !tile.view<64xf32>) kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    scf.for %i = %c0 to %c64 step %c64 {
+      // expected-note@+1 {{the op}}
+      %a = tile.load %x[%i : 64] : !tile.view<64xf32>
+      tile.store %a, %x[%i : 64] : !tile.view<64xf32>
+    }
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// a number that each role would write
+gpu.module @kernels {
+  gpu.func @f(%x: !tile.view<64xf32>) kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    // expected-note@+1 {{the op}}
+    tile.atomic_add %one, %x[%c0] : !tile.view<64xf32>
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// memory of one role
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      // expected-error@+1 {{'tile.alloc_shared' op is among what warps do that copy, expected it in front of the tile.roles}}
+      %s = tile.alloc_shared : !tile.shared<2xi64>
     }
     gpu.return
   }

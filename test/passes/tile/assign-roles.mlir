@@ -135,3 +135,48 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // A number that is written before the end of the loop is read is written once: it
+  // stays with those who compute, and so the loop does.
+  // CHECK-LABEL: gpu.func @counted
+  // CHECK-NOT: tile.roles
+  // expected-warning@+1 {{has warps that copy, and no loop whose blocks they could bring}}
+  gpu.func @counted(%x: !tile.view<16x64xbf16>, %y: !tile.view<64x64xbf16>, %n: !tile.view<1xi32>, %z: !tile.view<16x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %one = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+    tile.atomic_add %one, %n[%c0] : !tile.view<1xi32>
+    %m = tile.load %n[%c0] : !tile.view<1xi32>
+    %end = arith.index_cast %m : i32 to index
+    %r = scf.for %k = %c0 to %end step %c32 iter_args(%s = %zero) -> tensor<16x64xf32> {
+      %a = tile.load %x[%c0 : 16, %k : 32] : !tile.view<16x64xbf16>
+      %b = tile.load %y[%k : 32, %c0 : 64] : !tile.view<64x64xbf16>
+      %d = tile.dot %a, %b, %s : tensor<16x32xbf16>, tensor<32x64xbf16> -> tensor<16x64xf32>
+      scf.yield %d : tensor<16x64xf32>
+    }
+    tile.store %r, %z[%c0 : 16, %c0 : 64] : !tile.view<16x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // What has its roles already is left alone.
+  // CHECK-LABEL: gpu.func @given
+  // CHECK-SAME: roles = {copy = 1}
+  // CHECK-COUNT-1: tile.roles
+  // CHECK-NOT: tile.roles
+  gpu.func @given() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// All dialects of a kernel in one conversion, those that say their own patterns among them.
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(convert-kernels-to-llvm,reconcile-unrealized-casts))' | FileCheck %s
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @sum
+  // CHECK-SAME: %[[N:.*]]: i64
+  // CHECK: nvvm.read.ptx.sreg.ctaid.x
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.intr.fma
+  // CHECK: nvvm.barrier
+  // CHECK: llvm.return
+  gpu.func @sum(%p: !llvm.ptr<1>, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = index.constant 1
+    %zero = arith.constant 0.0 : f32
+    %b = gpu.block_id x
+    %i = arith.index_cast %b : index to i32
+    %x = arith.sitofp %i : i32 to f32
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %zero) -> f32 {
+      %f = math.fma %a, %x, %x : f32
+      scf.yield %f : f32
+    }
+    gpu.barrier
+    llvm.store %s, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @others
+  // CHECK: llvm.mlir.poison : i32
+  // CHECK: llvm.insertelement
+  // CHECK: llvm.return
+  gpu.func @others(%p: !llvm.ptr<1>, %a: i32) kernel {
+    %u = ub.poison : i32
+    %v = vector.from_elements %a, %u : vector<2xi32>
+    llvm.store %v, %p : vector<2xi32>, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // What becomes other operations of gpu does so first.
+  // CHECK-LABEL: llvm.func @global
+  // CHECK-DAG: nvvm.read.ptx.sreg.ctaid.x
+  // CHECK-DAG: nvvm.read.ptx.sreg.ntid.x
+  // CHECK-DAG: nvvm.read.ptx.sreg.tid.x
+  gpu.func @global(%p: !llvm.ptr<1>) kernel {
+    %g = gpu.global_id x
+    %i = arith.index_cast %g : index to i32
+    llvm.store %i, %p : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
