@@ -64,8 +64,9 @@ private:
   void compute(const CopiedLoop &copied, Ring &ring);
   void copy(const CopiedLoop &copied, Ring &ring);
 
-  Value number(int64_t v) {
-    return arith::ConstantOp::create(b, loc(), b.getI32IntegerAttr(v));
+  Value number(int64_t v) { return number(v, b); }
+  Value number(int64_t v, OpBuilder &at) {
+    return arith::ConstantOp::create(at, loc(), at.getI32IntegerAttr(v));
   }
   Value indexOf(Value slot) {
     return arith::IndexCastOp::create(b, loc(), b.getIndexType(), slot);
@@ -203,13 +204,10 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
 }
 
 SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
-  auto number = [&](int64_t v) -> Value {
-    return arith::ConstantOp::create(b, loc(), b.getI32IntegerAttr(v));
-  };
   Value slot = nextSlot(at.slot, schedule.getStages(), b, loc());
   Value wraps = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, slot,
-                                      number(0));
-  Value other = arith::XOrIOp::create(b, loc(), at.parity, number(1));
+                                      number(0, b));
+  Value other = arith::XOrIOp::create(b, loc(), at.parity, number(1, b));
   Value parity = arith::SelectOp::create(b, loc(), wraps, other, at.parity);
   return {slot, parity};
 }

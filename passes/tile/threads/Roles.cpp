@@ -37,16 +37,6 @@ LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
   return lowerRole(op.getCompute(), branch.elseBlock(), t);
 }
 
-/// Does `body` in one lane of each warp, or in the first thread.
-void once(Value number, ThreadBuilder &t, function_ref<void()> body) {
-  Value first = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
-                                      number, t.i32(0));
-  OpBuilder::InsertionGuard guard(t.b);
-  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), first, false);
-  t.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  body();
-}
-
 } // namespace
 
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
@@ -55,7 +45,7 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
   auto type = cast<SharedType>(op->getOperand(0).getType());
   Value base = t.scalar(op->getOperand(0));
   if (auto init = dyn_cast<MbarrierInitOp>(op)) {
-    once(t.thread, t, [&] {
+    t.when(t.isZero(t.thread), [&] {
       for (int64_t i = 0; i < type.getNumElements(); ++i) {
         Value at = LLVM::GEPOp::create(
             t.b, t.loc, base.getType(), t.b.getI8Type(), base,
@@ -84,7 +74,7 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     return success();
   }
   NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
-  once(t.lane, t, [&] {
+  t.when(t.isZero(t.lane), [&] {
     t.inlinePtx(Type(), "mbarrier.arrive.shared.b64 _, [$0];", "l,~{memory}",
                 {at});
   });

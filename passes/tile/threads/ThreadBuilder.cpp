@@ -2,6 +2,7 @@
 #include "passes/tile/threads/ThreadBuilder.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/Layouts.h"
 
 using namespace mlir;
@@ -192,6 +193,18 @@ ThreadBuilder::Role::~Role() {
   t.warps = warps;
   t.barrierId = 0;
   std::swap(t.bases, bases);
+}
+
+void ThreadBuilder::when(Value condition, function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), condition, false);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  body();
+}
+
+Value ThreadBuilder::isZero(Value number) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                               i32(0));
 }
 
 Value ThreadBuilder::inlinePtx(Type result, StringRef text,

@@ -113,6 +113,10 @@ public:
   mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,
                         llvm::StringRef constraints, mlir::ValueRange operands);
 
+  /// Puts what `body` builds under a condition.
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+  mlir::Value isZero(mlir::Value number);
+
   /// Code that is computed once, before the first op of the kernel.
   mlir::OpBuilder atEntry() const;
 

@@ -4,7 +4,6 @@
 // barrier tells it that the others are done and it passes the turn. Its release
 // and its acquire stand for all of them, as a barrier orders what is before and
 // after it (PTX ISA, memory consistency model: causality order).
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
 
@@ -15,14 +14,10 @@ namespace {
 
 /// Does `body` in the first thread; outside of the view nothing is done.
 void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
-  Value when = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
-                                     t.thread, t.i32(0));
+  Value first = t.isZero(t.thread);
   if (inside)
-    when = arith::AndIOp::create(t.b, t.loc, when, inside);
-  OpBuilder::InsertionGuard guard(t.b);
-  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), when, false);
-  t.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  body();
+    first = arith::AndIOp::create(t.b, t.loc, first, inside);
+  t.when(first, body);
 }
 
 } // namespace
