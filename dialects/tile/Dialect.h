@@ -58,6 +58,9 @@ inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
 /// Of a math.exp in a loop: it rounds as it does outside of loops.
 inline constexpr llvm::StringLiteral exactName = "tile.exact";
 
+/// Whether a block is among what the op takes and gives.
+bool touchesBlocks(mlir::Operation *op);
+
 /// What memory a view is of: an argument of the kernel.
 mlir::Value memoryOf(mlir::Value view);
 

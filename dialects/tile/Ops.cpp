@@ -275,6 +275,11 @@ void TransOp::build(OpBuilder &b, OperationState &state, Value input) {
   build(b, state, inferTrans(cast<RankedTensorType>(input.getType())), input);
 }
 
+bool act::tile::touchesBlocks(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
 Value act::tile::memoryOf(Value view) {
   while (Operation *made = view.getDefiningOp()) {
     if (!isa<ViewOp, TransposedViewOp>(made))

@@ -8,11 +8,8 @@ using namespace act::tile;
 /// Whether warps that copy may do the op, too: it has no blocks, and is not
 /// what one warp's threads do for all.
 static bool isForAllWarps(Operation *op) {
-  auto isBlock = [](Type type) { return isa<RankedTensorType>(type); };
   return op->hasTrait<OpTrait::ConstantLike>() ||
-         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp>(op) &&
-          llvm::none_of(op->getResultTypes(), isBlock) &&
-          llvm::none_of(op->getOperandTypes(), isBlock));
+         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp>(op) && !touchesBlocks(op));
 }
 
 // Verifies that

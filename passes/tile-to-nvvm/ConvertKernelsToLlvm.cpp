@@ -14,16 +14,10 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
-#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile-to-nvvm/Passes.h"
@@ -81,15 +75,10 @@ struct ConvertKernelsToLlvm
 
     LLVMConversionTarget target(*context);
     // Whatever else somebody's kernel is of: vector, ub, complex.
-    for (Dialect *dialect : context->getLoadedDialects()) {
-      auto *known = dyn_cast<ConvertToLLVMPatternInterface>(dialect);
-      if (known &&
-          !isa<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-               gpu::GPUDialect, index::IndexDialect, math::MathDialect,
-               memref::MemRefDialect, NVVM::NVVMDialect>(dialect))
+    for (Dialect *dialect : context->getLoadedDialects())
+      if (auto *known = dyn_cast<ConvertToLLVMPatternInterface>(dialect))
         known->populateConvertToLLVMConversionPatterns(target, converter,
                                                        patterns);
-    }
     target.addIllegalDialect<gpu::GPUDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
     // Where there is no intrinsic, it is inline PTX.

@@ -84,12 +84,6 @@ private:
   std::vector<std::unique_ptr<Ring>> rings;
 };
 
-bool touchesBlocks(Operation *op) {
-  auto isBlock = [](Type type) { return isa<RankedTensorType>(type); };
-  return llvm::any_of(op->getOperandTypes(), isBlock) ||
-         llvm::any_of(op->getResultTypes(), isBlock);
-}
-
 bool Roles::addSlice(ValueRange values) {
   return llvm::all_of(values, [&](Value v) {
     return !v.getDefiningOp() || addSlice(v.getDefiningOp());

@@ -7,7 +7,7 @@
 #include "passes/tile/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Hashing.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_COUNTBLOCKBYTESPASS
@@ -40,70 +40,57 @@ Number divided(ArrayRef<int64_t> in, Function &&divide) {
 
 Evaluate evaluationOf(Operation *op) {
   using In = ArrayRef<int64_t>;
-  return llvm::TypeSwitch<Operation *, Evaluate>(op)
-      .Case([](arith::AddIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] + in[1]; };
-      })
-      .Case([](arith::SubIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] - in[1]; };
-      })
-      .Case([](arith::MulIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] * in[1]; };
-      })
-      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) -> Evaluate {
-        return [](Operation *, In in) {
-          return divided(in, [](int64_t x, int64_t y) { return x / y; });
-        };
-      })
-      .Case<arith::RemUIOp, arith::RemSIOp>([](auto) -> Evaluate {
-        return [](Operation *, In in) {
-          return divided(in, [](int64_t x, int64_t y) { return x % y; });
-        };
-      })
-      .Case([](arith::FloorDivSIOp) -> Evaluate {
-        return [](Operation *, In in) {
-          return divided(in, llvm::divideFloorSigned<int64_t, int64_t>);
-        };
-      })
-      .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([](auto) -> Evaluate {
-        return [](Operation *, In in) {
-          return divided(in, llvm::divideCeilSigned<int64_t, int64_t>);
-        };
-      })
-      .Case<arith::MinSIOp, arith::MinUIOp>([](auto) -> Evaluate {
-        return
-            [](Operation *, In in) -> Number { return std::min(in[0], in[1]); };
-      })
-      .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) -> Evaluate {
-        return
-            [](Operation *, In in) -> Number { return std::max(in[0], in[1]); };
-      })
-      .Case([](arith::AndIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] & in[1]; };
-      })
-      .Case([](arith::OrIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] | in[1]; };
-      })
-      .Case([](arith::XOrIOp) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0] ^ in[1]; };
-      })
-      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp>([](auto) -> Evaluate {
-        return [](Operation *, In in) -> Number { return in[0]; };
-      })
-      .Case([](arith::SelectOp) -> Evaluate {
-        return
-            [](Operation *, In in) -> Number { return in[0] ? in[1] : in[2]; };
-      })
-      .Case([](arith::CmpIOp) -> Evaluate {
-        return [](Operation *op, In in) -> Number {
-          unsigned bits = 64; // positions are never negative where it matters
-          return int64_t(arith::applyCmpPredicate(
-              cast<arith::CmpIOp>(op).getPredicate(),
-              APInt(bits, uint64_t(in[0])), APInt(bits, uint64_t(in[1]))));
-        };
-      })
-      .Default([](Operation *) -> Evaluate { return nullptr; });
+  Evaluate same = [](Operation *, In x) -> Number { return x[0]; };
+  Evaluate quotient = [](Operation *, In x) {
+    return divided(x, [](int64_t a, int64_t b) { return a / b; });
+  };
+  Evaluate remainder = [](Operation *, In x) {
+    return divided(x, [](int64_t a, int64_t b) { return a % b; });
+  };
+  Evaluate ceiling = [](Operation *, In x) {
+    return divided(x, llvm::divideCeilSigned<int64_t, int64_t>);
+  };
+  Evaluate floor = [](Operation *, In x) {
+    return divided(x, llvm::divideFloorSigned<int64_t, int64_t>);
+  };
+  Evaluate least = [](Operation *, In x) -> Number {
+    return std::min(x[0], x[1]);
+  };
+  Evaluate most = [](Operation *, In x) -> Number {
+    return std::max(x[0], x[1]);
+  };
+  Evaluate compared = [](Operation *op, In x) -> Number {
+    unsigned bits = 64; // positions are never negative where it matters
+    return int64_t(arith::applyCmpPredicate(
+        cast<arith::CmpIOp>(op).getPredicate(), APInt(bits, uint64_t(x[0])),
+        APInt(bits, uint64_t(x[1]))));
+  };
+  return llvm::StringSwitch<Evaluate>(op->getName().getStringRef())
+      .Case("arith.addi",
+            [](Operation *, In x) -> Number { return x[0] + x[1]; })
+      .Case("arith.subi",
+            [](Operation *, In x) -> Number { return x[0] - x[1]; })
+      .Case("arith.muli",
+            [](Operation *, In x) -> Number { return x[0] * x[1]; })
+      .Case("arith.andi",
+            [](Operation *, In x) -> Number { return x[0] & x[1]; })
+      .Case("arith.ori",
+            [](Operation *, In x) -> Number { return x[0] | x[1]; })
+      .Case("arith.xori",
+            [](Operation *, In x) -> Number { return x[0] ^ x[1]; })
+      .Case("arith.select",
+            [](Operation *, In x) -> Number { return x[0] ? x[1] : x[2]; })
+      .Cases({"arith.divui", "arith.divsi"}, quotient)
+      .Cases({"arith.remui", "arith.remsi"}, remainder)
+      .Cases({"arith.ceildivui", "arith.ceildivsi"}, ceiling)
+      .Case("arith.floordivsi", floor)
+      .Cases({"arith.minui", "arith.minsi"}, least)
+      .Cases({"arith.maxui", "arith.maxsi"}, most)
+      .Cases({"arith.index_cast", "arith.index_castui", "arith.extsi",
+              "arith.extui", "arith.trunci"},
+             same)
+      .Case("arith.cmpi", compared)
+      .Default(nullptr);
 }
 
 /// One program after the other. Fails as soon as something that matters is not

@@ -19,13 +19,6 @@ namespace act::tile {
 using namespace mlir;
 using namespace act::tile;
 
-/// Whether a block is among what the op takes and gives.
-static bool touchesBlocks(Operation *op) {
-  auto isBlock = [](Type t) { return ThreadBuilder::isBlock(t); };
-  return llvm::any_of(op->getOperandTypes(), isBlock) ||
-         llvm::any_of(op->getResultTypes(), isBlock);
-}
-
 LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   t.loc = op->getLoc();
   t.current = op;
