@@ -126,12 +126,10 @@ LogicalResult runPasses(ModuleOp modules,
                         llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(modules.getContext());
   (void)applyPassManagerCLOptions(pm); // fails where a tool has none
-  // Once at the end, and not after each pass: threads' code is long.
+  // Not after each pass: threads' code is long.
   pm.enableVerifier(false);
   build(pm.nest<gpu::GPUModuleOp>());
-  if (failed(pm.run(modules)))
-    return failure();
-  return verify(modules);
+  return pm.run(modules);
 }
 
 /// A kernel and the module that has nothing else.
@@ -148,7 +146,8 @@ LogicalResult compileBlocks(ModuleOp modules, MutableArrayRef<Isolated> kernels,
   TileOptions tile;
   tile.chip = options.chip;
   if (failed(runPasses(
-          modules, [&](OpPassManager &pm) { buildTilePipeline(pm, tile); })))
+          modules, [&](OpPassManager &pm) { buildTilePipeline(pm, tile); })) ||
+      failed(verify(modules)))
     return failure();
   modules.getBody()->getOperations().splice(modules.getBody()->end(),
                                             aside->getBody()->getOperations());
@@ -165,7 +164,7 @@ bool stepsAddresses(gpu::GPUFuncOp kernel) {
   return !schedule || schedule.getStages() > 1;
 }
 
-/// Threads' code becomes PTX.
+/// Threads' code becomes PTX; LLVM verifies what it gets.
 LogicalResult compileThreads(ModuleOp modules,
                              MutableArrayRef<Isolated> kernels,
                              const PtxOptions &options) {
@@ -265,6 +264,10 @@ tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
   std::vector<CompiledKernel> made(launched.size());
   OwningOpRef<ModuleOp> modules = ModuleOp::create(module.getLoc());
   SmallVector<Isolated> threads;
+  std::vector<int64_t> uses(blocks.size());
+  for (const LaunchedKernel &what : launched)
+    for (const LaunchedKernel::Part &part : what.parts)
+      ++uses[number.at(part.kernel)];
   auto b = OpBuilder::atBlockEnd(modules->getBody());
   for (auto [k, what] : llvm::zip_equal(made, launched)) {
     SmallVector<KernelPart> parts;
@@ -277,7 +280,11 @@ tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
     gpu::GPUModuleOp own;
     if (parts.size() == 1 && parts[0].times == 1) {
       k = *single[0];
-      own = cast<gpu::GPUModuleOp>(b.clone(*parts[0].kernel->getParentOp()));
+      own = parts[0].kernel->getParentOfType<gpu::GPUModuleOp>();
+      if (uses[number.at(what.parts[0].kernel)] == 1)
+        own->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+      else
+        own = cast<gpu::GPUModuleOp>(b.clone(*own));
       kernelOf(own).setName(what.name);
     } else {
       own = joinParts(what.name, k, parts, single, *modules);

@@ -76,7 +76,7 @@ createMachine(const tile::PtxOptions &options, StringRef version,
 constexpr char kPasses[] = "always-inline,globaldce,ipsccp,"
                            "function(sroa,instcombine<no-verify-fixpoint>,"
                            "simplifycfg,loop-mssa(loop-rotate,licm),"
-                           "loop(indvars),early-cse,infer-alignment)";
+                           "early-cse,infer-alignment)";
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;

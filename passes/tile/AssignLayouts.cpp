@@ -389,7 +389,11 @@ Distributed Assignment::defaultFor(RankedTensorType type) const {
   int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   if (auto it = widest.find(shape); it != widest.end())
     bytes = std::max(bytes, it->second);
-  return *layout::blocked(shape, layout::vectorFor(shape, bytes, warps), warps);
+  // Wide vectors may leave too few elements to spread over the threads; single
+  // ones do not (checkBlocks).
+  int64_t vector = layout::vectorFor(shape, bytes, warps);
+  auto wide = layout::blocked(shape, vector, warps);
+  return wide ? *wide : *layout::blocked(shape, 1, warps);
 }
 
 LogicalResult Assignment::seedRest() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "act/Layout/Blocked.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 
@@ -22,8 +23,9 @@ bool isElement(Type type) {
 
 using WhyNot = llvm::function_ref<std::string(Type)>;
 
-/// What is wrong with a type that is to be a block's, or nothing.
-std::string isNoBlock(Type type) {
+/// What is wrong with a type that is to be a block's in a program of so many
+/// warps, or nothing.
+std::string isNoBlock(Type type, int64_t warps) {
   if (!isa<TensorType>(type))
     return "";
   auto block = dyn_cast<RankedTensorType>(type);
@@ -39,6 +41,12 @@ std::string isNoBlock(Type type) {
     if (extent > mostElements || (count *= extent) > mostElements)
       return "expected at most " + std::to_string(mostElements) + " elements";
   }
+  // Lanes and warps are powers of 2, and share extents by common factors.
+  constexpr int64_t most = act::layout::Distributed::mostRegisters;
+  if (count > most && !act::layout::blocked(block.getShape().vec(), 1, warps))
+    return "expected at most " + std::to_string(most) +
+           " elements in a thread; extents that powers of 2 divide spread "
+           "over more threads";
   return "";
 }
 
@@ -88,7 +96,8 @@ struct CheckKernels : act::tile::impl::CheckKernelsPassBase<CheckKernels> {
 } // namespace
 
 LogicalResult act::tile::checkBlocks(gpu::GPUFuncOp kernel) {
-  return checkAll(kernel, isNoBlock);
+  int64_t warps = getSchedule(kernel).getWarps();
+  return checkAll(kernel, [&](Type type) { return isNoBlock(type, warps); });
 }
 
 LogicalResult act::tile::checkLayouts(gpu::GPUFuncOp kernel) {

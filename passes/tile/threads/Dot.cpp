@@ -88,13 +88,10 @@ Value Product::word(Value block, const Index &index, Coordinates at,
     return w = parts[0];
   if (instruction.perWord == 1)
     return w = arith::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), parts[0]);
-  Value v = t.vectorOf(parts);
   Type wanted = t.b.getI32Type();
   if (instruction.type == NVVM::MMATypes::f16)
     wanted = VectorType::get(2, t.b.getF16Type());
-  if (v.getType() != wanted)
-    v = LLVM::BitcastOp::create(t.b, t.loc, wanted, v);
-  return w = v;
+  return w = t.bitsAs(wanted, t.vectorOf(parts));
 }
 
 /// One instruction; the sums as a struct.

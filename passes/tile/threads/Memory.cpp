@@ -77,13 +77,10 @@ void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t,
     all = t.vectorOf(words);
   }
   if (vector == 1) {
-    if (all.getType() != memory)
-      all = LLVM::BitcastOp::create(b, t.loc, memory, all);
-    out.push_back(t.fromMemory(all, element));
+    out.push_back(t.fromMemory(t.bitsAs(memory, all), element));
     return;
   }
-  Value elements =
-      LLVM::BitcastOp::create(b, t.loc, VectorType::get(vector, memory), all);
+  Value elements = t.bitsAs(VectorType::get(vector, memory), all);
   for (int64_t i = 0; i < vector; ++i)
     out.push_back(t.fromMemory(t.elementOf(elements, i), element));
 }
@@ -102,15 +99,9 @@ SmallVector<Value> pack(ArrayRef<Value> elements, Type element,
   Value all = parts.front();
   if (parts.size() > 1)
     all = t.vectorOf(parts);
-  if (bits == 16 || bits == 32) {
-    Type word = b.getIntegerType(bits);
-    return {all.getType() == word
-                ? all
-                : Value(LLVM::BitcastOp::create(b, t.loc, word, all))};
-  }
-  auto words = VectorType::get(bits / 32, b.getI32Type());
-  if (all.getType() != words)
-    all = LLVM::BitcastOp::create(b, t.loc, words, all);
+  if (bits == 16 || bits == 32)
+    return {t.bitsAs(b.getIntegerType(bits), all)};
+  all = t.bitsAs(VectorType::get(bits / 32, b.getI32Type()), all);
   SmallVector<Value> out;
   for (int64_t i = 0; i < bits / 32; ++i)
     out.push_back(t.elementOf(all, i));
@@ -256,7 +247,7 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
           "setp.ne.s16 %again, %seen, %old; mov.b16 %old, %seen; " +
           "@%again bra again_${:uid}; }",
       "l,h,~{memory}",
-      {pointer, LLVM::BitcastOp::create(t.b, t.loc, t.b.getI16Type(), v)});
+      {pointer, t.bitsAs(t.b.getI16Type(), v)});
 }
 
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {

@@ -110,8 +110,8 @@ void loadByMatrices(const Ldmatrix &plan, Value result, const Shared &form,
         out[first] = arith::BitcastOp::create(b, t.loc, element, w);
         continue;
       }
-      Value parts = LLVM::BitcastOp::create(
-          b, t.loc, VectorType::get(plan.packed, t.memoryType(element)), w);
+      Value parts =
+          t.bitsAs(VectorType::get(plan.packed, t.memoryType(element)), w);
       for (int64_t j = 0; j < plan.packed; ++j)
         out[first + j] = t.fromMemory(t.elementOf(parts, j), element);
     }

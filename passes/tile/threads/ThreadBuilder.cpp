@@ -3,6 +3,7 @@
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/tile/Layouts.h"
 
 using namespace mlir;
@@ -247,7 +248,27 @@ Value ThreadBuilder::fromMemory(Value v, Type element) {
              : Value(arith::BitcastOp::create(b, loc, element, v));
 }
 
+/// The vector that has exactly these elements; null if there is none. A number
+/// of 8 bits may stand in it as an integer.
+static Value wholeOf(ValueRange elements) {
+  Value whole;
+  for (auto [i, e] : llvm::enumerate(elements)) {
+    if (auto same = e.getDefiningOp<arith::BitcastOp>())
+      e = same.getIn();
+    auto part = e.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt at;
+    if (!part || !matchPattern(part.getPosition(), m_ConstantInt(&at)) ||
+        at != i || (whole && part.getVector() != whole))
+      return Value();
+    whole = part.getVector();
+  }
+  int64_t count = cast<VectorType>(whole.getType()).getNumElements();
+  return count == static_cast<int64_t>(elements.size()) ? whole : Value();
+}
+
 Value ThreadBuilder::vectorOf(ValueRange elements) {
+  if (Value whole = wholeOf(elements))
+    return whole;
   size_t count = elements.size();
   int64_t bits = elements.front().getType().getIntOrFloatBitWidth();
   bool bytes = bits == 8 && (count == 2 || count % 4 == 0),
@@ -286,4 +307,9 @@ Value ThreadBuilder::vectorOf(ValueRange elements) {
 
 Value ThreadBuilder::elementOf(Value vector, int64_t i) {
   return LLVM::ExtractElementOp::create(b, loc, vector, i32(i));
+}
+
+Value ThreadBuilder::bitsAs(Type type, Value v) {
+  return v.getType() == type ? v
+                             : b.createOrFold<LLVM::BitcastOp>(loc, type, v);
 }

@@ -105,9 +105,12 @@ public:
   /// What comes next may run after what comes later.
   void enterLoop() { scratchUsed = true; }
 
-  /// Scalars as one vector of LLVM's, or as words of 32 bits, and back.
+  /// Scalars as one vector of LLVM's, or as words of 32 bits, and back. What
+  /// came out of a vector as it goes into one is that vector.
   mlir::Value vectorOf(mlir::ValueRange elements);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
+  /// The bits of `v` as a `type` of as many.
+  mlir::Value bitsAs(mlir::Type type, mlir::Value v);
 
   /// Inline PTX with side effects; `result` may be null.
   mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts))' | FileCheck %s
 
+// Of @tall: vectors of 16 bytes would leave each thread all rows in 16 columns, more
+// than a thread can have.
+// CHECK: register = [65519:(1,0)], lane = [16:(0,1), 2:(0,0)]
+
 gpu.module @kernels {
   // A load has a layout made for memory, and what follows has the same: no
   // conversion.
@@ -163,6 +167,14 @@ gpu.module @kernels {
     %e = tile.expand_dims %a axis 1 : tensor<64x32xbf16>
     %b = tile.broadcast %e : tensor<64x1x32xbf16> -> tensor<64x2x32xbf16>
     tile.store %b, %y[%c0 : 64, %c0 : 2, %c0 : 32] : !tile.view<64x2x32xbf16>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @tall
+  gpu.func @tall(%x: !tile.view<65519x16xi8>, %y: !tile.view<65519x16xi8>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 65519, %c0 : 16] : !tile.view<65519x16xi8>
+    tile.store %a, %y[%c0 : 65519, %c0 : 16] : !tile.view<65519x16xi8>
     gpu.return
   }
 }
