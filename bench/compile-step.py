@@ -11,10 +11,11 @@ attention fused and --remat=selective; what is timed is --emit-ptx on that modul
 reads and writes the module. The least of the rounds counts. Kernels that are equal
 but for their layer are one, so depth costs nothing.
 
-Where the package triton is there, two kernels alone follow, an attention forward and a
-product, beside Triton's for the same blocks: from act IR to PTX without the start of
-act-opt, and from the source to PTX in a process that has compiled before; ptxas is left
-out on both sides.
+Where the package triton is there, single kernels follow, attention and its gradient
+and a product, beside Triton's for the same blocks: from act IR to PTX, and from the source to
+PTX, both in a process that has compiled before; ptxas is left out on both sides. That of
+act is what each of 8 more kernels in a module takes; "first" is a process's first one,
+without the start of act-opt.
 """
 import argparse
 import importlib.util
@@ -60,18 +61,47 @@ def measure(tools, model, target, rounds, folder):
     print(ROW.format(model.stem, len(index), lines, f"{cold:.2f}", f"{cached:.3f}", f"{start:.3f}"))
 
 
-# name → (the module, Triton's program, its constants)
+def module(arguments, steps, results):
+    """A function whose lines are `steps`; `results` are its values' types by names."""
+    lines = "\n".join(f"  {line}" for line in steps)
+    types = ", ".join(results.values())
+    return f"func.func @forward({arguments}) -> ({types}) {{\n{lines}\n  return {', '.join(results)} : {types}\n}}\n"
+
+
+def attention(count, mask):
+    """So many attentions of different scales, each of the one before."""
+    x, lse = "tensor<8x4096x1x128xbf16>", "tensor<8x1x4096xf32>"
+    steps = [f"%x{n + 1}, %lse{n} = act.attention %x{n}, %k, %v scale {0.08 + 0.001 * n} {mask}"
+             f" : ({x}, {x}, {x}) -> ({x}, {lse})" for n in range(count)]
+    return module(f"%x0: {x}, %k: {x}, %v: {x}", steps, {f"%x{count}": x})
+
+
+def gradients(count):
+    """Of such attentions, each for what the one before gives queries."""
+    x, lse = "tensor<8x4096x1x128xbf16>", "tensor<8x1x4096xf32>"
+    steps = [f"%d{n + 1}, %dk{n}, %dv{n} = act.attention_grad %d{n}, %q, %k, %v, %o, %lse scale {0.08 + 0.001 * n}"
+             f" : ({', '.join([x] * 5)}, {lse}) -> ({x}, {x}, {x})" for n in range(count)]
+    results = [f"%d{count}", *(f"%d{of}{n}" for of in "kv" for n in range(count))]
+    return module(f"%d0: {x}, %q: {x}, %k: {x}, %v: {x}, %o: {x}, %lse: {lse}", steps, dict.fromkeys(results, x))
+
+
+def products(count):
+    """So many products of different widths, each of the one before."""
+    x = [f"tensor<4096x{4096 + 128 * n}xbf16>" for n in range(count + 1)]
+    w = [f"tensor<{4096 + 128 * (n + 1)}x{4096 + 128 * n}xbf16>" for n in range(count)]
+    steps = [f"%x{n + 1} = act.linear %x{n}, %w{n} : ({x[n]}, {w[n]}) -> {x[n + 1]}" for n in range(count)]
+    return module(", ".join([f"%x0: {x[0]}", *(f"%w{n}: {w[n]}" for n in range(count))]), steps,
+                  {f"%x{count}": x[count]})
+
+
+BLOCKS = dict(D=128, BM=128, BN=64)
+# name → (the module with so many, Triton's program, its constants)
 ALONE = {
-    "attention forward D 128": ("""
-func.func @forward(%q: tensor<8x4096x1x128xbf16>, %k: tensor<8x4096x1x128xbf16>, %v: tensor<8x4096x1x128xbf16>) -> tensor<8x4096x1x128xbf16> {
-  %r, %lse = act.attention %q, %k, %v scale 8.8388347648318447e-02 causal : (tensor<8x4096x1x128xbf16>, tensor<8x4096x1x128xbf16>, tensor<8x4096x1x128xbf16>) -> (tensor<8x4096x1x128xbf16>, tensor<8x1x4096xf32>)
-  return %r : tensor<8x4096x1x128xbf16>
-}""", "attention", dict(D=128, BM=128, BN=64, CAUSAL=True)),
-    "product": ("""
-func.func @forward(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
-  %r = act.linear %x, %w : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  return %r : tensor<4096x4096xbf16>
-}""", "matmul", dict(BM=128, BN=128, BK=64))}
+    "attention D 128, full": (lambda n: attention(n, ""), "attention", dict(**BLOCKS, CAUSAL=False)),
+    "attention D 128, causal": (lambda n: attention(n, "causal"), "causal_attention", BLOCKS),
+    "its gradient, full": (gradients, "attention_backward", dict(D=128, BM=64, BN=64)),
+    "product": (products, "matmul", dict(BM=128, BN=128, BK=64))}
+MORE = 8
 
 
 def measure_alone(tools, target, rounds, folder):
@@ -83,17 +113,21 @@ def measure_alone(tools, target, rounds, folder):
         compile_program(program, constants, "bf16", target, num_warps=8, num_stages=2)
         return spent(resource.RUSAGE_SELF) - before
 
+    def of_act(text):
+        """Beyond what act-opt takes to read the module and to write nothing."""
+        file = folder / "alone.mlir"
+        file.write_text(text)
+        act_opt = [tools / "act-opt", file, "--mlir-disable-threading", "-o", "/dev/null"]
+        emit = f"--emit-ptx=dir={folder} target={target} cache-dir=none"
+        return min(seconds([*act_opt, emit]) for _ in range(rounds)) - min(seconds(act_opt) for _ in range(rounds))
+
     of_triton("matmul", dict(BM=32, BN=32, BK=32))
-    print(f"\n{'one kernel to PTX':<26}{'act s':>8}{'Triton s':>10}{'ratio':>7}")
-    for name, (text, program, constants) in ALONE.items():
-        module = folder / "alone.mlir"
-        module.write_text(text)
-        start = min(seconds([tools / "act-opt", module, "-o", "/dev/null"]) for _ in range(rounds))
-        ours = min(seconds([tools / "act-opt", module, "-o", "/dev/null",
-                            f"--emit-ptx=dir={folder} target={target} cache-dir=none"])
-                   for _ in range(rounds)) - start
+    print(f"\n{'one kernel to PTX':<26}{'first s':>8}{'act s':>8}{'Triton s':>10}{'ratio':>7}")
+    for name, (modules, program, constants) in ALONE.items():
         theirs = min(of_triton(program, constants) for _ in range(rounds))
-        print(f"{name:<26}{ours:>8.3f}{theirs:>10.3f}{theirs / ours:>7.1f}")
+        first = of_act(modules(1))
+        ours = (of_act(modules(1 + MORE)) - first) / MORE
+        print(f"{name:<26}{first:>8.3f}{ours:>8.3f}{theirs:>10.3f}{theirs / ours:>7.1f}")
 
 
 def main():

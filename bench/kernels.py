@@ -107,9 +107,10 @@ def of_act(build, target, d, causal, folder, *flags):
 
 def of_triton(target, folder):
     """(name, threads, Assembled, shared bytes) of Triton's kernels."""
-    work = [(f"forward D {d} {'causal' if causal else 'full'}", "attention",
-             dict(D=d, BM=128, BN=64, CAUSAL=causal), warps, 2)
-            for d, warps in ((64, 4), (128, 8)) for causal in (False, True)]
+    work = [(f"forward D {d} {name}", program, dict(D=d, BM=128, BN=64, **more), warps, 2)
+            for d, warps in ((64, 4), (128, 8))
+            for name, program, more in (("full", "attention", dict(CAUSAL=False)),
+                                        ("causal", "causal_attention", {}))]
     work.append(("product", "matmul", dict(BM=128, BN=128, BK=64), 8, 2))
     for name, program, constants, warps, stages in work:
         kernel = compile_program(program, constants, "bf16", target, num_warps=warps,

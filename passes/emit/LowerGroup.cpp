@@ -200,6 +200,11 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operan
 LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange operands,
                                                Part part) {
   enum { sum, delta, turns, ticket }; // as the op's workspaces are
+  bool ofQueries = !op.getDq().use_empty();
+  bool ofKeys = !op.getDk().use_empty() || !op.getDv().use_empty();
+  // Blocks of keys take turns to add to dq; where nobody asks for what keys get,
+  // rows of queries go along them instead.
+  bool inTurns = ofQueries && ofKeys;
   auto summed = [&](unsigned number, StringRef mark, unsigned result) {
     Value v = workspace(number, true);
     marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
@@ -212,22 +217,36 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
     attentionGradBegin(b, op, operands, begun);
     Value made[] = {begun.sum, begun.delta, begun.turns, begun.ticket};
     for (auto [number, v] : llvm::enumerate(made))
-      produce(v, {KernelOperand::Workspace, unsigned(number), true});
+      if (inTurns || number == delta)
+        produce(v, {KernelOperand::Workspace, unsigned(number), true});
     return success();
   }
   case Part::Keys: {
+    if (!ofKeys)
+      return success();
     Value dk, dv, added;
     if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk, dv, added)))
       return failure();
     lowered[op.getDk()] = dk;
     lowered[op.getDv()] = dv;
-    summed(sum, "act.summed", results.size());
-    summed(turns, "act.turns", results.size());
-    summed(ticket, "act.ticket", results.size());
-    results.push_back(added);
+    if (inTurns) {
+      summed(sum, "act.summed", results.size());
+      summed(turns, "act.turns", results.size());
+      summed(ticket, "act.ticket", results.size());
+      results.push_back(added);
+    }
     return success();
   }
   case Part::Queries:
+    if (!ofQueries)
+      return success();
+    if (!inTurns) {
+      Value dk, dv, added;
+      if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk, dv, added)))
+        return failure();
+      attentionGradEnd(b, op, operands, added, lowered[op.getDq()]);
+      return success();
+    }
     attentionGradEnd(b, op, operands, workspace(sum, false), lowered[op.getDq()]);
     return success();
   case Part::Sinks:
@@ -427,8 +446,11 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     auto made = lower(part, sum);
     if (failed(made))
       return failure();
+    // Rows of queries are what there is where no keys are asked for.
     made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product ||
-                   part == Part::Rows || part == Part::PartsOfProduct;
+                   part == Part::Rows || part == Part::PartsOfProduct ||
+                   (part == Part::Queries &&
+                    llvm::none_of(list, [](const LoweredKernel &k) { return k.isMain; }));
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else

@@ -247,6 +247,14 @@ def attention(name, B, S, T, H, G, D, dtype, o, packed=False, tolerance=0, DV=No
                back, grads, tolerance=loose)
 
 
+def gradients_of(case, wanted):
+    """Of a gradient's results the `wanted` ones; nobody asks for the others."""
+    kept = [case.results[i] for i in wanted]
+    return dataclasses.replace(
+        case, as_group=True, name=f"{case.name}_only_{'_'.join(map(str, wanted))}", results=kept,
+        returns=", ".join(f"%g#{i}" for i in wanted), expected=[case.expected[i] for i in wanted])
+
+
 def cases():
     check_reference()
     sinks = lambda h: rng.standard_normal(h)
@@ -319,6 +327,14 @@ def cases():
                 causal=True, top_left=True))
             yield from attention(f"top_left_window_{S}x{T}_{d}", 1, S, T, 2, 1, 5, d, Options(
                 causal=True, window=20, top_left=True))
+    # Weights that are not trained leave some of a gradient without a reader.
+    for d in ("f32", "bf16"):
+        for name, o in (("asked", Options(causal=True)),
+                        ("asked_all", Options(causal=True, softcap=1.5, sinks=sinks(4), dropout=0.25,
+                                              bias=rng.standard_normal((1, 4, 70, 90))))):
+            _, grad = attention(f"{name}_{d}", 2, 70, 90, 4, 2, 16, d, o)
+            for wanted in ([0], [1], [2], [0, 2], [1, 2], *([[0, 3], [4], [0, 3, 4]] if o.sinks is not None else [])):
+                yield gradients_of(grad, wanted)
     yield from attention("bias_bf16", 2, 70, 90, 4, 2, 16, "bf16", Options(
         bias=rng.standard_normal((1, 4, 70, 90))))
     yield from attention("long_f32", 1, 1100, 1100, 1, 1, 3, "f32", Options(causal=True))

@@ -115,6 +115,36 @@ def attention(q, k, v, out, lse, length, scale, D: tl.constexpr, BM: tl.constexp
 
 
 @triton.jit
+def attention_between(q_block, k, v, most, total, acc, rows, d, head, begin, end, scale, D: tl.constexpr,
+                      BN: tl.constexpr, CAUSAL: tl.constexpr):
+    for first in range(begin, end, BN):
+        columns = first + tl.arange(0, BN)
+        kb = tl.load(k + head + columns[:, None] * D + d[None, :])
+        vb = tl.load(v + head + columns[:, None] * D + d[None, :])
+        most, total, acc = attention_rows(q_block, kb, vb, most, total, acc, rows, columns, scale, CAUSAL)
+    return most, total, acc
+
+
+@triton.jit
+def causal_attention(q, k, v, out, lse, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """Of attention's causal form the one for large blocks: those below the diagonal first,
+    without a mask, in a loop of their own. For benchmarks."""
+    first = tl.program_id(0) * BM
+    rows = first + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    head = tl.program_id(1) * length * D
+    x = tl.load(q + head + rows[:, None] * D + d[None, :])
+    most = tl.full([BM], -1e30, tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, 0, first, scale, D, BN, False)
+    most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, first, first + BM, scale, D, BN,
+                                         True)
+    tl.store(out + head + rows[:, None] * D + d[None, :], acc / total[:, None])
+    tl.store(lse + tl.program_id(1) * length + rows, most + tl.log2(total))
+
+
+@triton.jit
 def attention_descriptors(q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                           ROLES: tl.constexpr):
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
