@@ -53,6 +53,12 @@ function(act_add_mlir_library name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPENDS;LINK;MLIR" ${ARGN})
   add_mlir_library(${name} ${A_SOURCES} DEPENDS ${A_DEPENDS} DISABLE_INSTALL
                    DISABLE_LLVM_LINK_LLVM_DYLIB PARTIAL_SOURCES_INTENDED)
+  # Which LLVM it has is said below.
+  foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+    get_target_property(libraries ${name} ${property})
+    list(FILTER libraries EXCLUDE REGEX "^LLVM")
+    set_target_properties(${name} PROPERTIES ${property} "${libraries}")
+  endforeach()
   target_link_libraries(obj.${name} ${A_MLIR})
   target_link_libraries(${name} PUBLIC ${A_LINK}
     $<BUILD_INTERFACE:$<${actArchives}:act_mlir_archives>>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // act-opt: runs the named passes in their order, as mlir-opt does, with act's
-// dialect and passes registered beside the upstream ones. Three things differ
+// dialect and passes registered beside the upstream ones. Four things differ
 // from mlir-opt's own main: files are read with care (tools/ReadModule.h),
-// written whole or not at all, and an error does not print the whole module.
+// written whole or not at all, an error does not print the whole module, and
+// no plugins are loaded.
 #include "act/File/AtomicFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -48,6 +49,14 @@ int main(int argc, char **argv) {
   act::registerDialects(registry);
   act::registerPasses();
   auto arguments = act::expandOptPassFlags(argc, argv);
+  // A plugin's MLIR would be another than the one in here.
+  for (llvm::StringRef a : arguments)
+    if (a = a.ltrim('-'); a.starts_with("load-pass-plugin") ||
+                          a.starts_with("load-dialect-plugin"))
+      return fail({"--" + a.split('=').first.str() +
+                       ": act-opt loads no plugins; mlir-opt loads act's, "
+                       "libActPlugin.so, and others beside it",
+                   ""});
   static char brief[] = "--mlir-print-op-on-diagnostic=false";
   if (llvm::none_of(arguments, [](const char *a) {
         return llvm::StringRef(a).ltrim('-').starts_with(
