@@ -4,18 +4,28 @@
 
     build/venv/bin/python bench/kernels.py [--build FOLDER] [--target sm_80,sm_86,sm_89]
 
-Attention forward and backward (8 times 4096 tokens of one head, bf16, D 64 and 128,
-full and causal) and a product of 4096x4096 matrices, all made by act-opt from a model's
-training step; and Triton's kernels of the block programs in
+Attention forward and backward (4096 tokens, bf16, heads of 64 or 128 that are 4096 wide
+together, full and causal) and a product of 4096x4096 matrices, all made by act-opt from
+a model's training step; and Triton's kernels of the block programs in
 test/runtime/sim/kernels/triton. Both are assembled by the ptxas of Triton's wheel.
+Backward is the kernel that has the five products; what is before and after it, row
+sums, zeros and a conversion, has none. "product in blocks" is a kernel by hand, with 4
+warps, and with one more that copies: what is counted there are the warps that compute.
 
 Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the hot
 loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
 "always" executed in every iteration of the loop without masks, and "total" with
-those under a condition, such as a rescaling that is skipped when nothing grew.
-"product in blocks" is a kernel by hand, with 4 warps, and with one more that copies:
-what is counted there are the warps that compute. Backward is the kernel that has the five products; what is before and after it, row
-sums, zeros and a conversion, has none.
+those under a condition, such as a rescaling that is skipped when nothing grew. What is
+always executed follows by class: tensor cores, special functions, floats (conversions
+among them), shared memory (ldmatrix among it), asynchronous copies with what waits for
+them, integers and moves, and the rest.
+
+The last columns are what the simulator counts, of the same kernels for 1024 tokens that
+are 1024 wide and a product of 1024x1024 matrices: operations of tensor cores by those
+that are useful (a mask hides parts of some blocks), wavefronts of shared memory that
+conflicts add, bytes of global memory by the least for the blocks (each block read once
+by each program that needs it, each output written once), and how many of the PTX's
+accesses to global memory are narrower than 16 bytes: numbers that rows have one of.
 
 Needs the package triton.
 """
@@ -27,10 +37,17 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
 from triton_programs import compile_program
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROW = "{:<34}{:>8}{:>6}{:>8}{:>8}{:>9}{:>9}"
+STORED = {"bf16": np.uint16, "f32": np.float32, "i32": np.int32, "i64": np.int64}
+ROW = "{:<30}{:>8}{:>5}{:>8}{:>8}{:>7}{:>6}" + 7 * "{:>5}" + "{:>7}{:>10}{:>7}{:>8}"
+HEADER = ("kernel", "threads", "regs", "spilled", "shared", "always", "total", "mma", "mufu", "fp", "smem", "copy",
+          "int", "rest", "mma/op", "conflicts", "bytes", "narrow")
+CLASSES = (("mma", ["mma"]), ("mufu", ["mufu"]), ("fp", ["fma", "fp_cmp", "half", "cvt"]),
+           ("smem", ["ldsm", "lds", "sts"]), ("copy", ["cp_async", "cp_async_sync"]), ("int", ["int", "mov", "uniform"]))
 
 
 def run(*command):
@@ -57,38 +74,73 @@ class Assembled:
         loops = [l for l in stats[0]["loops"] if l["always"]["mma_flop_per_warp"]]
         # The loop without masks is the one with the fewest instructions.
         loop = min(loops, key=lambda l: l["always"]["per_mflop"]["all"])
-        self.always = loop["always"]["per_mflop"]["all"]
-        self.total = loop["total"]["per_mflop"]["all"]
+        always = loop["always"]["per_mflop"]
+        self.always, self.total = always["all"], loop["total"]["per_mflop"]["all"]
+        self.classes = [sum(always.get(c, 0) for c in names) for _, names in CLASSES]
+        self.classes.append(self.always - sum(self.classes))
 
 
-def model(d, folder):
-    config = dict(model_type="llama", hidden_size=4096, head_dim=d, num_hidden_layers=1,
-                  num_attention_heads=4096 // d, num_key_value_heads=4096 // d,
-                  intermediate_size=4096, vocab_size=256, max_position_embeddings=8192,
+class Counted:
+    """What the simulator counts of a launch."""
+
+    def __init__(self, build, target, ptx, grid, block, shared, arguments, useful_flops, block_bytes):
+        command = [build / "bin/actrt-sim", ptx, "--target", target, "--grid", ",".join(map(str, grid)),
+                   "--block", ",".join(map(str, block)), "--smem", shared, "--checks", "none",
+                   "--max-instructions", 0, "--json"]
+        counters = json.loads(run(*command, *(x for a in arguments for x in ("--arg", a))))["counters"]
+        self.tensor = sum(counters["tensor_flops"].values()) / useful_flops
+        self.conflicts = counters["shared_conflicts"]
+        self.bytes = 32 * (counters["global_load_sectors"] + counters["global_store_sectors"]) / block_bytes
+        accesses = re.findall(r"\b(?:(?:ld|st)\.(?:[a-z]+\.)*global|cp\.async\.c[ag])\S* [^;]*;", ptx.read_text())
+        self.narrow = sum(not self.is_wide(a) for a in accesses)
+
+    @staticmethod
+    def is_wide(access):
+        if access.startswith("cp.async"):
+            return re.search(r", 16[,;]|, 16, ", access) is not None
+        vector = int((re.search(r"\.v(\d)", access) or [0, 1])[1])
+        return vector * int(re.search(r"\.[a-z](\d+) ", access)[1]) >= 128
+
+
+def zeros(folder, shapes):
+    """Arguments for arrays of such shapes, each written as 1x2xbf16."""
+    for i, shape in enumerate(shapes):
+        *dims, element = shape.split("x")
+        file = folder / f"{i}.npy"
+        np.save(file, np.zeros(list(map(int, dims)) or [1], STORED[element]))
+        yield f"inout:{file}"
+
+
+def model(d, width, folder):
+    config = dict(model_type="llama", hidden_size=width, head_dim=d, num_hidden_layers=1,
+                  num_attention_heads=width // d, num_key_value_heads=width // d,
+                  intermediate_size=width, vocab_size=256, max_position_embeddings=8192,
                   rms_norm_eps=1e-5, rope_theta=1e4, tie_word_embeddings=False,
                   torch_dtype="bfloat16", hidden_act="silu")
-    file = folder / f"d{d}.json"
+    file = folder / f"d{d}-{width}.json"
     file.write_text(json.dumps(config))
     return file
 
 
-def row(name, threads, kernel, shared):
-    print(ROW.format(name, threads, kernel.registers, kernel.spilled, shared,
-                     f"{kernel.always:.0f}", f"{kernel.total:.0f}"))
+def row(name, threads, kernel, shared, counted):
+    print(ROW.format(name, threads, kernel.registers, kernel.spilled, shared, f"{kernel.always:.0f}",
+                     f"{kernel.total:.0f}", *(f"{c:.0f}" for c in kernel.classes), f"{counted.tensor:.3f}",
+                     counted.conflicts, f"{counted.bytes:.3f}", counted.narrow))
 
 
-def of_act(build, target, d, causal, folder, *flags):
-    """{kind: (index entry, Assembled)} of the kernels of a training step that keeps everything, or with `flags`."""
-    config = model(d, folder)
-    module, fused, out = (folder / n for n in ("model.mlir", "fused.mlir", f"ptx-{d}-{causal}"))
-    run(build / "bin/act-import", config, "--batch", 1, "--seq", 4096, "-o", module)
+def step_kernels(build, target, d, causal, size, folder, flags):
+    """{kind: (index entry, its PTX)} of a training step of `size` tokens, as wide as long, that keeps
+    everything, or with `flags`."""
+    stem = f"{d}-{causal}-{size}"
+    module, fused, out = folder / f"model-{stem}.mlir", folder / f"fused-{stem}.mlir", folder / f"ptx-{stem}"
+    run(build / "bin/act-import", model(d, size, folder), "--batch", 1, "--seq", size, "-o", module)
     run(build / "bin/act-opt", module, "--fuse-attention", "-o", fused)
     if not causal:
         text = fused.read_text()
         assert re.search(r"act\.attention .* causal ", text)
         fused.write_text(re.sub(r"(act\.attention .*?) causal ", r"\1 ", text))
     run(build / "bin/act-opt", fused, *(flags or ["--remat=none"]), f"--target={target}",
-        f"--emit-ptx=dir={out} cache-dir=none", "-o", "/dev/null")
+        f"--emit-ptx=dir={out} cache-dir=none join-launches=false", "-o", "/dev/null")
     found = {}
     for entry in json.loads((out / "index.json").read_text()):
         name = entry["name"].split("_", 1)[1]
@@ -96,28 +148,52 @@ def of_act(build, target, d, causal, folder, *flags):
             kind = "forward"
         elif name == "attention_grad" and entry["useful_flops"]:
             kind = "backward"
-        elif entry["ops"] in (["linear"], ["normalize", "linear"]) and entry["useful_flops"] >= 2 * 4096**3:
+        elif entry["ops"] in (["linear"], ["normalize", "linear"]) and entry["useful_flops"] >= 2 * size**3:
             kind = "product"
         else:
             continue
-        if kind not in found:
-            found[kind] = entry, Assembled(out / entry["file"], target, folder)
+        found.setdefault(kind, (entry, out / entry["file"]))
     return found
 
 
-def of_triton(target, folder):
-    """(name, threads, Assembled, shared bytes) of Triton's kernels."""
-    work = [(f"forward D {d} {name}", program, dict(D=d, BM=128, BN=64, **more), warps, 2)
-            for d, warps in ((64, 4), (128, 8))
-            for name, program, more in (("full", "attention", dict(CAUSAL=False)),
-                                        ("causal", "causal_attention", {}))]
-    work.append(("product", "matmul", dict(BM=128, BN=128, BK=64), 8, 2))
-    for name, program, constants, warps, stages in work:
-        kernel = compile_program(program, constants, "bf16", target, num_warps=warps,
-                                 num_stages=stages)
+def counted(build, target, entry, ptx, folder):
+    return Counted(build, target, ptx, entry["grid"], entry["block"], entry["shared_bytes"],
+                   zeros(folder, entry["shapes"]), entry["useful_flops"], entry["block_bytes"])
+
+
+def of_act(build, target, d, causal, folder, *flags):
+    """{kind: (index entry, Assembled, Counted)} of the kernels of a training step of 4096 tokens."""
+    small = step_kernels(build, target, d, causal, 1024, folder, flags)
+    return {kind: (entry, Assembled(ptx, target, folder), counted(build, target, *small[kind], folder))
+            for kind, (entry, ptx) in step_kernels(build, target, d, causal, 4096, folder, flags).items()}
+
+
+def of_triton(build, target, folder):
+    """(name, threads, Assembled, shared bytes, Counted) of Triton's kernels, for the same work."""
+    rows, BM, BN, BK = 1024, 128, 64, 64
+    work = []
+    for d, warps in ((64, 4), (128, 8)):
+        heads, blocks = 1024 // d, rows // BM
+        for name, program, more in (("full", "attention", dict(CAUSAL=False)), ("causal", "causal_attention", {})):
+            along = sum(BM * (i + 1) if name == "causal" else rows for i in range(blocks))
+            least = heads * (rows * d * (2 + 4) + rows * 4 + 2 * along * d * 2)
+            flops = 4 * heads * d * (rows * (rows + 1) // 2 if name == "causal" else rows**2)
+            arrays = [f"{heads}x{rows}x{d}xbf16"] * 3 + [f"{heads}x{rows}x{d}xf32", f"{heads}x{rows}xf32"]
+            work.append((f"forward D {d} {name}", program, dict(D=d, BM=BM, BN=BN, **more), warps,
+                         (blocks, heads, 1), arrays, [f"i32:{rows}", "f32:0.1"], flops, least))
+    programs, square = rows // 128, f"{rows}x{rows}x"
+    work.append(("product", "matmul", dict(BM=128, BN=128, BK=BK), 8, (programs, programs, 1),
+                 [square + "bf16", square + "bf16", square + "f32"], [f"i32:{rows}"] * 3, 2 * rows**3,
+                 programs**2 * 2 * 128 * rows * 2 + rows * rows * 4))
+    for name, program, constants, warps, grid, arrays, numbers, flops, least in work:
+        kernel = compile_program(program, constants, "bf16", target, num_warps=warps, num_stages=2)
         ptx = folder / f"triton-{name.replace(' ', '-')}.ptx"
         ptx.write_text(kernel.asm["ptx"])
-        yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared
+        given = [*zeros(folder, arrays), *numbers]
+        # What Triton's own launcher adds: pointers to scratch memory that these have none of.
+        given += ["ptr:0"] * (len(set(re.findall(r"_param_(\d+)", ptx.read_text()))) - len(given))
+        yield (name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared,
+               Counted(build, target, ptx, grid, (32 * warps, 1, 1), kernel.metadata.shared, given, flops, least))
 
 
 # A product in blocks, by hand: what warps with roles change.
@@ -148,11 +224,19 @@ PRODUCT = """gpu.module @kernels {
 
 
 def in_blocks(build, target, schedule, folder):
-    module, out = folder / "product.mlir", folder / "product-ptx"
-    module.write_text(PRODUCT.replace("SCHEDULE", schedule))
-    run(build / "bin/act-opt", module, f"--emit-ptx=dir={out} target={target} cache-dir=none", "-o", "/dev/null")
-    [entry] = json.loads((out / "index.json").read_text())
-    return entry, Assembled(out / entry["file"], target, folder)
+    """(index entry, Assembled, Counted) of the product by hand."""
+    made = {}
+    for size in (4096, 1024):
+        module, out = folder / f"product-{size}.mlir", folder / f"product-{size}"
+        text = PRODUCT.replace("SCHEDULE", schedule).replace("4096", str(size))
+        module.write_text(text.replace("array<i64: 32, 32, 1>", f"array<i64: {size // 128}, {size // 128}, 1>"))
+        run(build / "bin/act-opt", module, f"--emit-ptx=dir={out} target={target} cache-dir=none", "-o", "/dev/null")
+        [entry] = json.loads((out / "index.json").read_text())
+        made[size] = entry, out / entry["file"]
+    (entry, ptx), (small, small_ptx) = made[4096], made[1024]
+    small.update(shapes=["1024x1024xbf16"] * 3, useful_flops=2 * 1024**3,
+                 block_bytes=small["block_bytes"] or 8 * 8 * 2 * 128 * 1024 * 2 + 1024 * 1024 * 2)
+    return entry, Assembled(ptx, target, folder), counted(build, target, small, small_ptx, folder)
 
 
 def main():
@@ -162,29 +246,27 @@ def main():
     parser.add_argument("--target", default="sm_80,sm_86,sm_89")
     options = parser.parse_args()
     for target in options.target.split(","):
-        print(f"{target}: SASS instructions per useful MFLOP in the hot loop")
-        print(ROW.format("kernel", "threads", "regs", "spilled", "shared", "always", "total"))
+        print(f"{target}: SASS instructions per useful MFLOP in the hot loop, and counts of the simulator")
+        print(ROW.format(*HEADER))
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
+
+            def show(label, entry, kernel, counts):
+                row(f"act {label}", entry["block"][0], kernel, entry["shared_bytes"], counts)
+
             for d in (64, 128):
                 for causal in (False, True):
                     found = of_act(options.build, target, d, causal, folder)
-                    label = f"D {d} {'causal' if causal else 'full'}"
                     for kind in ("forward", "backward"):
-                        entry, kernel = found[kind]
-                        row(f"act {kind} {label}", entry["block"][0], kernel, entry["shared_bytes"])
-            entry, kernel = found["product"]
-            row("act product", entry["block"][0], kernel, entry["shared_bytes"])
-            for label, roles in (("act product in blocks", ""),
-                                 ("act the same, one warp copies", ", roles = {copy = 1}")):
-                entry, kernel = in_blocks(options.build, target, f"warps = 4, stages = 2{roles}", folder)
-                row(label, entry["block"][0], kernel, entry["shared_bytes"])
+                        show(f"{kind} D {d} {'causal' if causal else 'full'}", *found[kind])
+            show("product", *found["product"])
+            for label, roles in (("product in blocks", ""), ("the same, one warp copies", ", roles = {copy = 1}")):
+                show(label, *in_blocks(options.build, target, f"warps = 4, stages = 2{roles}", folder))
             found = of_act(options.build, target, d, causal, folder, "--remat=selective", "--fuse-prologues")
-            entry, kernel = found["product"]
-            assert "normalize" in entry["ops"]
-            row("act product of a norm", entry["block"][0], kernel, entry["shared_bytes"])
-            for name, threads, kernel, shared in of_triton(target, folder):
-                row(f"Triton {name}", threads, kernel, shared)
+            assert "normalize" in found["product"][0]["ops"]
+            show("product of a norm", *found["product"])
+            for name, threads, kernel, shared, counts in of_triton(options.build, target, folder):
+                row(f"Triton {name}", threads, kernel, shared, counts)
         print()
 
 

@@ -41,10 +41,11 @@ std::string isNoBlock(Type type, int64_t warps) {
     if (extent > mostElements || (count *= extent) > mostElements)
       return "expected at most " + std::to_string(mostElements) + " elements";
   }
-  // Lanes and warps are powers of 2, and share extents by common factors.
-  constexpr int64_t most = act::layout::Distributed::mostRegisters;
-  if (count > most && !act::layout::blocked(block.getShape().vec(), 1, warps))
-    return "expected at most " + std::to_string(most) +
+  // Lanes and warps share extents by common factors; a layout that leaves more
+  // than a register file to a thread is none.
+  if (count > act::layout::Distributed::mostRegisters &&
+      !act::layout::blocked(block.getShape().vec(), 1, warps))
+    return "expected at most " + std::to_string(mostElementsOfThread) +
            " elements in a thread; extents that powers of 2 divide spread "
            "over more threads";
   return "";

@@ -13,11 +13,15 @@ namespace act::tile {
 /// Of a type that has a layout (checkLayouts).
 layout::Distributed distributed(mlir::RankedTensorType type);
 
+/// A thread's code is as long as its blocks have registers; with more of them
+/// than this, compiling it does not end in a reasonable time.
+inline constexpr int64_t mostElementsOfThread = 4096;
+
 /// Fails with a message at the first value of the kernel that is a block
 /// without a layout.
 mlir::LogicalResult checkLayouts(mlir::gpu::GPUFuncOp kernel);
 /// Fails at the first block that no kernel has: of no element or too many, of
-/// an unknown type.
+/// an unknown type, or one that no layout spreads over the kernel's threads.
 mlir::LogicalResult checkBlocks(mlir::gpu::GPUFuncOp kernel);
 
 LayoutAttr attribute(mlir::MLIRContext *context,

@@ -123,19 +123,17 @@ int64_t alignmentOf(BlockArgument argument) {
   return all;
 }
 
-/// A thread's code is as long as its blocks have registers; with more of them
-/// than this, compiling it does not end in a reasonable time.
 LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
-  constexpr int64_t most = 4096;
   WalkResult walked = kernel.walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
       if (auto block = dyn_cast<RankedTensorType>(type))
         if (auto layout = dyn_cast_or_null<LayoutAttr>(block.getEncoding()))
-          if (layout.getNumRegisters() > most)
+          if (layout.getNumRegisters() > mostElementsOfThread)
             return op->emitOpError()
                    << "has a block of " << block.getNumElements()
                    << " elements, of which a thread would hold "
-                   << layout.getNumRegisters() << ", expected at most " << most;
+                   << layout.getNumRegisters() << ", expected at most "
+                   << mostElementsOfThread;
     return WalkResult::advance();
   });
   return failure(walked.wasInterrupted());

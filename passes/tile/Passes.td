@@ -7,8 +7,8 @@ def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "refuses blocks that a kernel cannot have";
   let description = [{
     Blocks have a static shape of one element up to 2^20, of a type that memory
-    has: floats of 8 to 64 bits, i1, i8, i16, i32, i64; a thread has 2^16 of a
-    block at most. Other passes rely on it.
+    has: floats of 8 to 64 bits, i1, i8, i16, i32, i64, and some layout
+    that spreads them over the threads. Other passes rely on it.
   }];
   let dependentDialects = ["::act::tile::TileDialect"]; // a schedule's attribute
 }

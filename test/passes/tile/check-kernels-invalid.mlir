@@ -45,7 +45,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @odd(%x: !tile.view<31x31x3x31xi8>) kernel {
     %c0 = arith.constant 0 : index
-    // expected-error @+1 {{expected at most 65536 elements in a thread; extents that powers of 2 divide spread over more threads}}
+    // expected-error @+1 {{expected at most 4096 elements in a thread; extents that powers of 2 divide spread over more threads}}
     %a = tile.load %x[%c0 : 31, %c0 : 31, %c0 : 3, %c0 : 31] : !tile.view<31x31x3x31xi8>
     gpu.return
   }
