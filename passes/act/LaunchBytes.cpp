@@ -61,8 +61,12 @@ int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
 
 int64_t act::kernelCount(const FlatLaunch &launch) {
   for (Operation &op : launch.group.getBody().front())
-    if (auto grad = dyn_cast<AttentionGradOp>(op))
-      return grad.getDbias() ? 3 : 2;
+    if (auto grad = dyn_cast<AttentionGradOp>(op)) {
+      auto asked = [](Value v) { return v && !v.use_empty(); };
+      return (asked(grad.getDq()) || asked(grad.getDsinks())) +
+             (asked(grad.getDk()) || asked(grad.getDv())) +
+             asked(grad.getDbias());
+    }
   return (ropeOfProduct(launch.group) ? 2 : 1) +
          sumsOfRows(launch.group).size();
 }
