@@ -14,8 +14,9 @@ but for their layer are one, so depth costs nothing.
 Where the package triton is there, single kernels follow, attention and its gradient
 and a product, beside Triton's for the same blocks: from act IR to PTX, and from the source to
 PTX, both in a process that has compiled before; ptxas is left out on both sides. That of
-act is what each of 8 more kernels in a module takes; "first" is a process's first one,
-without the start of act-opt.
+act is what each of 8 more in a module takes; "first" is a process's first one, without
+the start of act-opt. A gradient of act's is the kernel with the five products and one
+that converts dq; Triton's is one that adds to dq in any order.
 """
 import argparse
 import importlib.util
@@ -99,7 +100,7 @@ BLOCKS = dict(D=128, BM=128, BN=64)
 ALONE = {
     "attention D 128, full": (lambda n: attention(n, ""), "attention", dict(**BLOCKS, CAUSAL=False)),
     "attention D 128, causal": (lambda n: attention(n, "causal"), "causal_attention", BLOCKS),
-    "its gradient, full": (gradients, "attention_backward", dict(D=128, BM=64, BN=64)),
+    "its gradient, full": (gradients, "attention_backward", dict(D=128, BM=32, BN=128)),
     "product": (products, "matmul", dict(BM=128, BN=128, BK=64))}
 MORE = 8
 

@@ -25,7 +25,8 @@ are 1024 wide and a product of 1024x1024 matrices: operations of tensor cores by
 that are useful (a mask hides parts of some blocks), wavefronts of shared memory that
 conflicts add, bytes of global memory by the least for the blocks (each block read once
 by each program that needs it, each output written once), and how many of the PTX's
-accesses to global memory are narrower than 16 bytes: numbers that rows have one of.
+loads, stores and copies of global memory are narrower than 16 bytes: numbers that rows
+have one of.
 
 Needs the package triton.
 """
@@ -97,7 +98,7 @@ class Counted:
     @staticmethod
     def is_wide(access):
         if access.startswith("cp.async"):
-            return re.search(r", 16[,;]|, 16, ", access) is not None
+            return int(re.search(r"\], *(\w+)", access[access.index("]") + 1:])[1], 0) == 16
         vector = int((re.search(r"\.v(\d)", access) or [0, 1])[1])
         return vector * int(re.search(r"\.[a-z](\d+) ", access)[1]) >= 128
 

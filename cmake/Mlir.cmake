@@ -39,13 +39,19 @@ endfunction()
 # named by their files: the targets of MLIR's archives ask for the shared LLVM, those of
 # LLVM's for packages that nothing here needs.
 file(GLOB mlirArchives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+foreach(archive libMLIRIR.a libLLVMSupport.a)
+  if(NOT EXISTS ${LLVM_LIBRARY_DIR}/${archive})
+    message(FATAL_ERROR "expected MLIR's and LLVM's archives in ${LLVM_LIBRARY_DIR}, found "
+      "no ${archive}; Debian has them in libmlir-22-dev and llvm-22-dev")
+  endif()
+endforeach()
 get_target_property(llvmNeeds LLVMSupport INTERFACE_LINK_LIBRARIES)
 list(FILTER llvmNeeds EXCLUDE REGEX "^LLVM")
 add_library(act_mlir_archives INTERFACE)
 target_link_libraries(act_mlir_archives INTERFACE
   "$<LINK_GROUP:RESCAN,${mlirArchives}>" ${llvmNeeds})
 target_link_options(act_mlir_archives INTERFACE
-  -Wl,--strip-debug -Wl,--as-needed)
+  -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-Wl,--strip-debug>)
 set(actArchives $<BOOL:$<TARGET_PROPERTY:ACT_ARCHIVES>>)
 
 # act_add_mlir_library(Name SOURCES... DEPENDS tblgen... LINK ours... MLIR upstream...)

@@ -77,10 +77,12 @@ int64_t AttentionOp::getFlops() {
 CostClass AttentionOp::getCostClass() { return CostClass::Attention; }
 
 int64_t AttentionGradOp::getFlops() {
-  // Five products: the scores again, dp, dv, dq, dk.
+  // Five products: the scores again, dp, and what is asked for of dq, dk, dv.
   int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
+  int64_t ofD = 1 + !getDq().use_empty() + !getDk().use_empty();
+  int64_t ofDv = 1 + !getDv().use_empty();
   return flopsProduct({visitedScores(*this), 2,
-                       flopsSum({flopsProduct({3, d}), flopsProduct({2, dv})})});
+                       flopsSum({flopsProduct({ofD, d}), flopsProduct({ofDv, dv})})});
 }
 CostClass AttentionGradOp::getCostClass() { return CostClass::Attention; }
 

@@ -252,13 +252,20 @@ LogicalResult AttentionOp::lowerToSums(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+bool act::takesTurns(AttentionGradOp op) {
+  return !op.getDq().use_empty() &&
+         (!op.getDk().use_empty() || !op.getDv().use_empty());
+}
+
 SmallVector<RankedTensorType> AttentionGradOp::getWorkspaceTypes() {
   auto q = cast<RankedTensorType>(getQ().getType());
   auto lse = cast<RankedTensorType>(getLse().getType());
-  Builder b(getContext());
-  return {withElement(q, computeType(q.getElementType())), lse,
-          withElement(lse, b.getI32Type()),
-          RankedTensorType::get({1}, b.getI32Type())};
+  Type wide = computeType(q.getElementType());
+  Type i32 = Builder(getContext()).getI32Type();
+  auto number = [](Type type) { return RankedTensorType::get({1}, type); };
+  if (!takesTurns(*this))
+    return {number(wide), lse, number(i32), number(i32)};
+  return {withElement(q, wide), lse, withElement(lse, i32), number(i32)};
 }
 
 void act::attentionGradBegin(OpBuilder &b, AttentionGradOp op,

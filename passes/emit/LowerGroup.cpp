@@ -200,11 +200,8 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operan
 LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange operands,
                                                Part part) {
   enum { sum, delta, turns, ticket }; // as the op's workspaces are
-  bool ofQueries = !op.getDq().use_empty();
   bool ofKeys = !op.getDk().use_empty() || !op.getDv().use_empty();
-  // Blocks of keys take turns to add to dq; where nobody asks for what keys get,
-  // rows of queries go along them instead.
-  bool inTurns = ofQueries && ofKeys;
+  bool inTurns = takesTurns(op);
   auto summed = [&](unsigned number, StringRef mark, unsigned result) {
     Value v = workspace(number, true);
     marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
@@ -238,7 +235,7 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
     return success();
   }
   case Part::Queries:
-    if (!ofQueries)
+    if (op.getDq().use_empty())
       return success();
     if (!inTurns) {
       Value dk, dv, added;

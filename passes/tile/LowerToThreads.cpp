@@ -139,6 +139,19 @@ LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
   return failure(walked.wasInterrupted());
 }
 
+/// What follows would not come to an end in a reasonable time with more than
+/// this: the time in which equal loads are found grows with the square.
+LogicalResult checkLength(gpu::GPUFuncOp kernel) {
+  constexpr int64_t most = int64_t(1) << 19;
+  int64_t length = 0;
+  kernel.walk([&](Operation *) { ++length; });
+  if (length <= most)
+    return success();
+  return kernel.emitOpError()
+         << "has " << length << " operations for each thread, expected at most "
+         << most << ": its blocks are too large";
+}
+
 /// Which program the machine's next one is, as the raster has it: of so many
 /// rows that begin together the machine goes along the columns.
 void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
@@ -258,7 +271,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(bytes));
   kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.shared.size()));
-  return success();
+  return checkLength(kernel);
 }
 
 } // namespace

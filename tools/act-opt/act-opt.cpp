@@ -49,23 +49,18 @@ int main(int argc, char **argv) {
   act::registerDialects(registry);
   act::registerPasses();
   auto arguments = act::expandOptPassFlags(argc, argv);
-  // A plugin's MLIR would be another than the one in here.
-  for (llvm::StringRef a : arguments)
-    if (a = a.ltrim('-'); a.starts_with("load-pass-plugin") ||
-                          a.starts_with("load-dialect-plugin"))
-      return fail({"--" + a.split('=').first.str() +
-                       ": act-opt loads no plugins; mlir-opt loads act's, "
-                       "libActPlugin.so, and others beside it",
-                   ""});
   static char brief[] = "--mlir-print-op-on-diagnostic=false";
   if (llvm::none_of(arguments, [](const char *a) {
         return llvm::StringRef(a).ltrim('-').starts_with(
             "mlir-print-op-on-diagnostic");
       }))
     arguments.insert(arguments.begin() + 1, brief);
+  std::string help = registerCLIOptions("act optimizer driver\n", registry);
+  // A plugin's MLIR would be another than the one in here.
+  for (const char *option : {"load-pass-plugin", "load-dialect-plugin"})
+    llvm::cl::getRegisteredOptions().lookup(option)->removeArgument();
   auto [input, output] =
-      registerAndParseCLIOptions(int(arguments.size()), arguments.data(),
-                                 "act optimizer driver\n", registry);
+      parseCLIOptions(int(arguments.size()), arguments.data(), help);
   auto config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(int(arguments.size()), arguments.data(),

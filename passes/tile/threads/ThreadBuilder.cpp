@@ -253,7 +253,7 @@ Value ThreadBuilder::fromMemory(Value v, Type element) {
 static Value wholeOf(ValueRange elements) {
   Value whole;
   for (auto [i, e] : llvm::enumerate(elements)) {
-    if (auto same = e.getDefiningOp<arith::BitcastOp>())
+    while (auto same = e.getDefiningOp<arith::BitcastOp>())
       e = same.getIn();
     auto part = e.getDefiningOp<LLVM::ExtractElementOp>();
     APInt at;

@@ -8,8 +8,13 @@
 // RUN: act-opt %s --memory-report=format=json -o /dev/null | FileCheck %s --check-prefix=HOST
 // RUN: act-opt %s --memory-report="format=json target=sm_80" -o /dev/null | FileCheck %s --check-prefix=GPU
 
-// INDEX-COUNT-2: "name"
+// Three products of half the scores: 4 * 96 * 96 / 2 * 2 * 3 * 32.
+// INDEX: "name"
+// INDEX: "name"
+// INDEX: "useful_flops": 3538944,
 // INDEX-NOT: "name"
+// A row's sum is all that the kernels hand each other: 4 * 96 f32, and three numbers.
+// HOST: "peak_bytes": 1548,
 // HOST: "launches": 1,
 // GPU: "launches": 2,
 

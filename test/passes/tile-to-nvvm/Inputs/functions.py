@@ -25,6 +25,8 @@ FUNCTIONS = {
     "sin": ("math.sin %x", (-1e9, 1e9), np.sin, 0.51),
     "cos": ("math.cos %x", (-1e9, 1e9), np.cos, 0.51),
     "sin_small": ("math.sin %x", (-1e-3, 1e-3), np.sin, 0.51),
+    "sin_far": ("math.sin %x", (2.0**50, 2.0**53), np.sin, ("abs", 2e-7)),
+    "cos_far": ("math.cos %x", (-(2.0**53), -(2.0**50)), np.cos, ("abs", 2e-7)),
     "sin_large": ("math.sin %x", (-1e20, 1e20), np.zeros_like, ("abs", 1)),
     "cos_large": ("math.cos %x", (-3e38, 3e38), np.zeros_like, ("abs", 1)),
     "rsqrt": ("math.rsqrt %x", (1e-3, 100), lambda v: 1 / np.sqrt(v), 1.5),
