@@ -2,6 +2,7 @@
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile-to-nvvm/TargetTable.h"
+#include "passes/tile/PlaceOf.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_CHECKPTXTARGETPASS
@@ -12,14 +13,6 @@ using namespace mlir;
 using namespace act;
 
 namespace {
-
-/// Where the op is; for one that stands for several, like a folded constant,
-/// where its function is.
-Location placeOf(Operation *op) {
-  while (isa<UnknownLoc>(op->getLoc()) && op->getParentOp())
-    op = op->getParentOp();
-  return op->getLoc();
-}
 
 struct CheckPtxTarget
     : act::tile::impl::CheckPtxTargetPassBase<CheckPtxTarget> {
@@ -33,7 +26,8 @@ struct CheckPtxTarget
       if (op == getOperation() || wrong)
         return;
       if (std::string reason = tile::whyNotOn(target, op); !reason.empty()) {
-        emitError(placeOf(op)) << "'" << op->getName() << "' op " << reason;
+        emitError(tile::placeOf(op))
+            << "'" << op->getName() << "' op " << reason;
         wrong = true;
       }
     });

@@ -2,6 +2,7 @@
 #include "act/Layout/Blocked.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/PlaceOf.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_CHECKKERNELSPASS
@@ -63,8 +64,9 @@ LogicalResult check(Operation *op, TypeRange types, StringRef what,
                     WhyNot whyNot) {
   for (Type type : types)
     if (std::string reason = whyNot(type); !reason.empty())
-      return op->emitOpError() << "has " << what << " that is a block of type "
-                               << type << "; " << reason;
+      return emitError(placeOf(op))
+             << "'" << op->getName() << "' op has " << what
+             << " that is a block of type " << type << "; " << reason;
   return success();
 }
 

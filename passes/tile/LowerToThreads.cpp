@@ -5,6 +5,7 @@
 #include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/PlaceOf.h"
 #include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/Combine.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -129,8 +130,9 @@ LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
       if (auto block = dyn_cast<RankedTensorType>(type))
         if (auto layout = dyn_cast_or_null<LayoutAttr>(block.getEncoding()))
           if (layout.getNumRegisters() > mostElementsOfThread)
-            return op->emitOpError()
-                   << "has a block of " << block.getNumElements()
+            return emitError(placeOf(op))
+                   << "'" << op->getName() << "' op has a block of "
+                   << block.getNumElements()
                    << " elements, of which a thread would hold "
                    << layout.getNumRegisters() << ", expected at most "
                    << mostElementsOfThread;
