@@ -30,15 +30,13 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
+from simulate import bytes_moved, counters, zeros
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 2048,
          "num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 4096,
          "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "max_position_embeddings": 8192, "tie_word_embeddings": True,
          "torch_dtype": "bfloat16", "hidden_act": "silu"}
-STORED = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.uint8, "i32": np.int32,
-          "i64": np.int64}
 ROW = "{:<44}{:>9}{:>15}{:>15}{:>8}{:>15}{:>8}"
 
 
@@ -47,20 +45,6 @@ def run(*command):
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def moved(sim, kernel, folder, target):
-    """Bytes that one launch loads and stores."""
-    arguments = []
-    for i, shape in enumerate(kernel["shapes"]):
-        *dims, element = shape.split("x")
-        np.save(folder / f"{i}.npy", np.zeros([int(d) for d in dims] or [1], STORED[element]))
-        arguments += ["--arg", f"inout:{folder / f'{i}.npy'}"]
-    numbers = {w: ",".join(map(str, kernel[w])) for w in ("grid", "block")}
-    said = json.loads(run(sim, folder / "ptx" / kernel["file"], "--target", target, "--grid", numbers["grid"], "--block",
-                          numbers["block"], "--smem", kernel["shared_bytes"], "--checks", "none", "--max-instructions", 0,
-                          "--json", *arguments))
-    return 32 * (said["counters"]["global_load_sectors"] + said["counters"]["global_store_sectors"])
 
 
 def line(name, count, bytes_, blocks, least):
@@ -120,7 +104,8 @@ def main():
         kernels = {k["name"]: k for k in json.loads((folder / "ptx/index.json").read_text())}
         report = json.loads((folder / "report.json").read_text())
         for k in kernels.values():
-            k["moved"] = moved(tools / "actrt-sim", k, folder, o.target)
+            k["moved"] = bytes_moved(counters(tools / "actrt-sim", folder / "ptx" / k["file"], o.target, k["grid"],
+                                              k["block"], k["shared_bytes"], zeros(folder, k["shapes"])))
 
     launches = launches_of(step)
     names = [kernels[step["kernels"][launch.get("kernel", 0)]["symbol"]]["name"] for launch in launches]

@@ -38,12 +38,10 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-
+from simulate import bytes_moved, counters, zeros
 from triton_programs import compile_program
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STORED = {"bf16": np.uint16, "f32": np.float32, "i32": np.int32, "i64": np.int64}
 ROW = "{:<30}{:>8}{:>5}{:>8}{:>8}{:>7}{:>6}" + 7 * "{:>5}" + "{:>7}{:>10}{:>7}{:>8}"
 HEADER = ("kernel", "threads", "regs", "spilled", "shared", "always", "total", "mma", "mufu", "fp", "smem", "copy",
           "int", "rest", "mma/op", "conflicts", "bytes", "narrow")
@@ -85,13 +83,10 @@ class Counted:
     """What the simulator counts of a launch."""
 
     def __init__(self, build, target, ptx, grid, block, shared, arguments, useful_flops, block_bytes):
-        command = [build / "bin/actrt-sim", ptx, "--target", target, "--grid", ",".join(map(str, grid)),
-                   "--block", ",".join(map(str, block)), "--smem", shared, "--checks", "none",
-                   "--max-instructions", 0, "--json"]
-        counters = json.loads(run(*command, *(x for a in arguments for x in ("--arg", a))))["counters"]
-        self.tensor = sum(counters["tensor_flops"].values()) / useful_flops
-        self.conflicts = counters["shared_conflicts"]
-        self.bytes = 32 * (counters["global_load_sectors"] + counters["global_store_sectors"]) / block_bytes
+        counts = counters(build / "bin/actrt-sim", ptx, target, grid, block, shared, arguments)
+        self.tensor = sum(counts["tensor_flops"].values()) / useful_flops
+        self.conflicts = counts["shared_conflicts"]
+        self.bytes = bytes_moved(counts) / block_bytes
         accesses = re.findall(r"\b(?:(?:ld|st)\.(?:[a-z]+\.)*global|cp\.async\.c[ag])\S* [^;]*;", ptx.read_text())
         self.narrow = sum(not self.is_wide(a) for a in accesses)
 
@@ -101,15 +96,6 @@ class Counted:
             return int(re.search(r"\], *(\w+)", access[access.index("]") + 1:])[1], 0) == 16
         vector = int((re.search(r"\.v(\d)", access) or [0, 1])[1])
         return vector * int(re.search(r"\.[a-z](\d+) ", access)[1]) >= 128
-
-
-def zeros(folder, shapes):
-    """Arguments for arrays of such shapes, each written as 1x2xbf16."""
-    for i, shape in enumerate(shapes):
-        *dims, element = shape.split("x")
-        file = folder / f"{i}.npy"
-        np.save(file, np.zeros(list(map(int, dims)) or [1], STORED[element]))
-        yield f"inout:{file}"
 
 
 def model(d, width, folder):

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs PTX in the simulator, without its checks, and says what it counted."""
+import json
+import subprocess
+import sys
+
+import numpy as np
+
+STORED = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.uint8, "i32": np.int32,
+          "i64": np.int64}
+
+
+def zeros(folder, shapes):
+    """Arguments for arrays of zeros, their shapes written as 1x2xbf16."""
+    for i, shape in enumerate(shapes):
+        *dims, element = shape.split("x")
+        file = folder / f"{i}.npy"
+        np.save(file, np.zeros([int(d) for d in dims] or [1], STORED[element]))
+        yield f"inout:{file}"
+
+
+def counters(sim, ptx, target, grid, block, shared, arguments):
+    """The counters of one launch; `arguments` are those of --arg."""
+    command = [sim, ptx, "--target", target, "--grid", ",".join(map(str, grid)), "--block", ",".join(map(str, block)),
+               "--smem", shared, "--checks", "none", "--max-instructions", 0, "--json",
+               *(x for a in arguments for x in ("--arg", a))]
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return json.loads(done.stdout)["counters"]
+
+
+def bytes_moved(counted):
+    """Loaded from and stored to global memory, in pieces of 32 bytes."""
+    return 32 * (counted["global_load_sectors"] + counted["global_store_sectors"])
