@@ -98,8 +98,8 @@ def products(count):
 BLOCKS = dict(D=128, BM=128, BN=64)
 # name → (the module with so many, Triton's program, its constants)
 ALONE = {
-    "attention D 128, full": (lambda n: attention(n, ""), "attention", dict(**BLOCKS, CAUSAL=False)),
-    "attention D 128, causal": (lambda n: attention(n, "causal"), "causal_attention", BLOCKS),
+    "attention D 128, full": (lambda n: attention(n, ""), "attention", dict(**BLOCKS, CAUSAL=False, APART=False)),
+    "attention D 128, causal": (lambda n: attention(n, "causal"), "attention", dict(**BLOCKS, CAUSAL=True, APART=True)),
     "its gradient, full": (gradients, "attention_backward", dict(D=128, BM=32, BN=128)),
     "product": (products, "matmul", dict(BM=128, BN=128, BK=64))}
 MORE = 8

@@ -161,12 +161,13 @@ def of_triton(build, target, folder):
     work = []
     for d, warps in ((64, 4), (128, 8)):
         heads, blocks = 1024 // d, rows // BM
-        for name, program, more in (("full", "attention", dict(CAUSAL=False)), ("causal", "causal_attention", {})):
-            along = sum(BM * (i + 1) if name == "causal" else rows for i in range(blocks))
+        for causal in (False, True):
+            along = sum(BM * (i + 1) if causal else rows for i in range(blocks))
             least = heads * (rows * d * (2 + 4) + rows * 4 + 2 * along * d * 2)
-            flops = 4 * heads * d * (rows * (rows + 1) // 2 if name == "causal" else rows**2)
+            flops = 4 * heads * d * (rows * (rows + 1) // 2 if causal else rows**2)
             arrays = [f"{heads}x{rows}x{d}xbf16"] * 3 + [f"{heads}x{rows}x{d}xf32", f"{heads}x{rows}xf32"]
-            work.append((f"forward D {d} {name}", program, dict(D=d, BM=BM, BN=BN, **more), warps,
+            work.append((f"forward D {d} {'causal' if causal else 'full'}", "attention",
+                         dict(D=d, BM=BM, BN=BN, CAUSAL=causal, APART=causal), warps,
                          (blocks, heads, 1), arrays, [f"i32:{rows}", "f32:0.1"], flops, least))
     programs, square = rows // 128, f"{rows}x{rows}x"
     work.append(("product", "matmul", dict(BM=128, BN=128, BK=BK), 8, (programs, programs, 1),

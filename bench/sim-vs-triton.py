@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LENGTH, D, SCALE = 1024, 64, 0.18
 M, N, K = 256, 256, 512
 # name → (program, constants, warps)
-WORK = {f"attention {bm}x{bn}": ("attention", dict(D=D, BM=bm, BN=bn, CAUSAL=False), 4)
+WORK = {f"attention {bm}x{bn}": ("attention", dict(D=D, BM=bm, BN=bn, CAUSAL=False, APART=False), 4)
         for bm, bn in ((64, 32), (64, 64), (128, 64))}
 WORK |= {f"matmul {b}x{b}x{b}": ("matmul", dict(BM=b, BN=b, BK=b), 4) for b in (32, 64)}
 

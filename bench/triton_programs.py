@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "test" / "runtime" / "sim" / "kernels" / "triton"
-ATTENTION = dict(q="*T", k="*T", v="*T", out="*fp32", lse="*fp32", length="i32", scale="fp32")
 SIGNATURES = dict(
-    attention=ATTENTION, causal_attention=ATTENTION,
+    attention=dict(q="*T", k="*T", v="*T", out="*fp32", lse="*fp32", length="i32", scale="fp32"),
     attention_backward=dict(q="*T", k="*T", v="*T", dout="*T", lse="*fp32", delta="*fp32", dq="*fp32",
                             dk="*fp32", dv="*fp32", length="i32", scale="fp32"),
     matmul=dict(a="*T", b="*T", c="*fp32", M="i32", N="i32", K="i32"))

@@ -21,7 +21,7 @@ F32, BF16, F16, INT = "*fp32", "*bf16", "*fp16", "i32"
 
 def attention(dtype, D, BM, BN, causal):
     return "attention", dict(q=dtype, k=dtype, v=dtype, out=F32, lse=F32, length=INT, scale="fp32"), \
-        dict(D=D, BM=BM, BN=BN, CAUSAL=causal)
+        dict(D=D, BM=BM, BN=BN, CAUSAL=causal, APART=False)
 
 
 def described(dtype, *block):

@@ -95,26 +95,6 @@ def attention_rows(q, k_block, v_block, most, total, acc, rows, columns, scale, 
 
 
 @triton.jit
-def attention(q, k, v, out, lse, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-              CAUSAL: tl.constexpr):
-    rows = tl.program_id(0) * BM + tl.arange(0, BM)
-    d = tl.arange(0, D)
-    head = tl.program_id(1) * length * D
-    x = tl.load(q + head + rows[:, None] * D + d[None, :])
-    most = tl.full([BM], -1e30, tl.float32)
-    total = tl.zeros([BM], tl.float32)
-    acc = tl.zeros([BM, D], tl.float32)
-    end = (tl.program_id(0) + 1) * BM if CAUSAL else length
-    for first in range(0, end, BN):
-        columns = first + tl.arange(0, BN)
-        kb = tl.load(k + head + columns[:, None] * D + d[None, :])
-        vb = tl.load(v + head + columns[:, None] * D + d[None, :])
-        most, total, acc = attention_rows(x, kb, vb, most, total, acc, rows, columns, scale, CAUSAL)
-    tl.store(out + head + rows[:, None] * D + d[None, :], acc / total[:, None])
-    tl.store(lse + tl.program_id(1) * length + rows, most + tl.log2(total))
-
-
-@triton.jit
 def attention_between(q_block, k, v, most, total, acc, rows, d, head, begin, end, scale, D: tl.constexpr,
                       BN: tl.constexpr, CAUSAL: tl.constexpr):
     for first in range(begin, end, BN):
@@ -126,20 +106,24 @@ def attention_between(q_block, k, v, most, total, acc, rows, d, head, begin, end
 
 
 @triton.jit
-def causal_attention(q, k, v, out, lse, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """Of attention's causal form the one for large blocks: those below the diagonal first,
-    without a mask, in a loop of their own. For benchmarks."""
-    first = tl.program_id(0) * BM
-    rows = first + tl.arange(0, BM)
+def attention(q, k, v, out, lse, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+              CAUSAL: tl.constexpr, APART: tl.constexpr):
+    """APART: what is below the diagonal has a loop of its own, without a mask."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
     d = tl.arange(0, D)
     head = tl.program_id(1) * length * D
     x = tl.load(q + head + rows[:, None] * D + d[None, :])
     most = tl.full([BM], -1e30, tl.float32)
     total = tl.zeros([BM], tl.float32)
     acc = tl.zeros([BM, D], tl.float32)
-    most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, 0, first, scale, D, BN, False)
-    most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, first, first + BM, scale, D, BN,
-                                         True)
+    end = (tl.program_id(0) + 1) * BM if CAUSAL else length
+    if APART:
+        most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, 0, end - BM, scale, D, BN,
+                                             False)
+        most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, end - BM, end, scale, D, BN,
+                                             True)
+    else:
+        most, total, acc = attention_between(x, k, v, most, total, acc, rows, d, head, 0, end, scale, D, BN, CAUSAL)
     tl.store(out + head + rows[:, None] * D + d[None, :], acc / total[:, None])
     tl.store(lse + tl.program_id(1) * length + rows, most + tl.log2(total))
 
