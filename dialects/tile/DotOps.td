@@ -11,6 +11,9 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     in f64. For blocks of f32, `precision` says how: `ieee` (the default)
     multiplies in f32, `tf32` rounds the operands to ten bits of mantissa,
     `bf16x3` writes each operand as a sum of two bf16 and adds three products.
+    Tensor cores truncate sums; what `ieee` and `bf16x3` add to `acc` is rounded
+    to nearest, so that a long sum in a loop stays one of f32. On tensor cores their operands
+    are to be finite, and at most 3.38e38.
     `b` written as `tile.trans` of a block costs nothing.
 
     Example:
@@ -26,6 +29,14 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     $a `,` $b `,` $acc (`precision` `=` custom<Precision>($precision)^)? attr-dict `:` type($a) `,` type($b) `->` type($acc)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether tensor cores multiply parts of the operands, of bf16: those of
+    /// f32 that are not to be tf32.
+    bool isInParts() {
+      return mlir::getElementTypeOrSelf(getA().getType()).isF32() &&
+             getPrecision() != DotPrecision::TF32;
+    }
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,
     CArg<"::act::tile::DotPrecision", "::act::tile::DotPrecision::IEEE">:$precision)>];
 }

@@ -128,6 +128,7 @@ Dims identity(Value root) {
 struct ProductShape {
   int rows = -1, columns = -1; // dimensions of the root
   bool computed = false;       // an operand is made of another product
+  bool isWide = false;         // both operands are of 32 bits
   Dims along;                  // the root's dimensions that it has
   Digits digits;               // of its columns
 };
@@ -164,6 +165,9 @@ std::optional<ProductShape> anyProductBehind(Value root) {
           }
           p.computed |= hasProduct(op.getDpsInputs()[i]);
         }
+        p.isWide = llvm::all_of(op.getDpsInputs(), [](Value v) {
+          return getElementTypeOrSelf(v.getType()).isF32();
+        });
         if (p.rows < 0 || p.columns < 0) {
           if (!partial)
             partial = p;
@@ -216,7 +220,7 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
     return;
   const Choice &c = choices[tightness - 1];
   grid.blocks[rows] = std::min(grid.blocks[rows], c.rows);
-  grid.step = c.step;
+  grid.step = std::min(grid.step, c.step);
   grid.stages = c.stages;
   grid.warps = std::min(grid.warps, c.warps);
 }
@@ -236,7 +240,7 @@ bool canShare(int64_t rows, int64_t columns, int64_t warps) {
 /// is added to memory is a product whose numbers are needed once.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
-  constexpr int64_t most = 160;
+  const int64_t most = p.isWide ? 96 : 160; // its operands are in registers, too
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
   for (Value v : results) {
@@ -254,13 +258,13 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
   int64_t columns = grid.blocks[p.columns],
           adds = columns * int64_t(summed.size());
   auto fits = [&](int64_t warps, int64_t step) {
-    return canShare(rows, columns, warps) &&
+    return canShare(rows, columns, warps) && canShare(rows, step, warps) &&
            rows * kept * columns + std::max(rows * inner, adds) * step <=
                most * 32 * warps;
   };
   const int64_t warps = grid.warps, step = grid.step;
-  for (int64_t w : {warps, std::max<int64_t>(warps, 8)})
-    for (int64_t s : {step, std::min<int64_t>(step, 32)})
+  for (int64_t w = warps; w <= std::max<int64_t>(warps, 8); w *= 2)
+    for (int64_t s : {step, std::max<int64_t>(step / 2, 16)})
       if (fits(w, s)) {
         grid.warps = w;
         grid.step = s;
@@ -299,8 +303,10 @@ bool planParts(KernelGrid &grid, const ProductShape &p) {
 
 void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
                  ValueRange summed, int64_t tightness) {
-  if (!p.computed && planParts(grid, p))
+  if (!p.computed && planParts(grid, p)) {
+    tighten(grid, p.rows, tightness);
     return;
+  }
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
@@ -329,6 +335,7 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
   constexpr int64_t together = 8, atOnce = 128;
   if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
     grid.rowsTogether = together;
+  tighten(grid, p.rows, tightness);
 }
 
 /// Whether a block of `v`, with these extents, is made of blocks: of several
@@ -531,11 +538,14 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   grid.blocks.assign(shape.size(), 1);
   if (shape.empty())
     return grid;
-  if (auto p = productBehind(grid.root)) {
-    planProduct(grid, *p, results, summed, tightness);
-    return grid;
-  }
   if (auto p = anyProductBehind(grid.root)) {
+    // As many bytes, and registers for them, whatever the type is.
+    if (p->isWide)
+      grid.step /= 2;
+    if (p->rows >= 0 && p->columns >= 0) {
+      planProduct(grid, *p, results, summed, tightness);
+      return grid;
+    }
     // Of a product that is summed up the sides that are left, or none.
     for (int d : {p->rows, p->columns})
       if (d >= 0)

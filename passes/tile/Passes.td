@@ -81,17 +81,11 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def SplitDotsPass : Pass<"tile-split-dots", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "makes products of f32 from products of bf16, and of f8 from f16";
+def WidenFloat8DotsPass : Pass<"tile-widen-float8-dots", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "makes products of f8 from f16 where there is no instruction for them";
   let description = [{
-    A `tile.dot` of f32 that is not to be of tf32 becomes several of bf16, whose
-    products are exact and are added in f32. `bf16x3`: two parts of each operand
-    and three products, an error of 2^-16 of each product. `ieee`: three parts
-    and six products, which have all bits of an f32 but the last. Operands are
-    assumed to be finite.
-
-    Operands of f8 become blocks of f16, which have them all, where there is no
-    instruction for them: before sm_89, and if k is no multiple of 32.
+    Operands of f8 become blocks of f16, which have all their numbers, before
+    sm_89, and if k is no multiple of 32.
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",
                         "sm_80, sm_86, sm_89 or sm_90a">];

@@ -29,7 +29,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Counted with what memory may decide to leave out.
   pm.addPass(createCountBlockBytesPass());
   pm.addPass(createSkipEmptyDotsPass());
-  pm.addPass(createSplitDotsPass({options.chip}));
+  pm.addPass(createWidenFloat8DotsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
   // Conversions of equal values are one, and only then are they recognised as
   // the one use of a load.

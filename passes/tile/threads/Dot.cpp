@@ -3,7 +3,13 @@
 // Dots as mma.sync. Operands and accumulator have the layouts of the
 // instruction's fragments, repeated; which registers belong to one instruction
 // is found by the coordinates that they hold in lane 0 of warp 0.
+//
+// f32 that is not to be tf32 is multiplied in parts: as a sum of blocks of bf16,
+// the largest first, each of which has 8 bits of what the ones before leave.
+// Products of these are exact. With two parts of each operand (bf16x3) an error
+// of 2^-16 of each product is left, with three (ieee) the last bit of an f32.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
@@ -49,6 +55,10 @@ private:
   /// The elements at (row, column), (row, column + 1), … as one operand.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
   Value multiply(ArrayRef<Value> as, ArrayRef<Value> bs, ArrayRef<Value> cs);
+  /// The same as parts of bf16.
+  ArrayRef<Value> partsOf(Value block, const Index &index, Coordinates at,
+                          unsigned along);
+  Registers inParts();
   /// The distinct constants along a dimension, below `step` apart.
   static std::vector<int64_t> starts(const Index &index, unsigned dim,
                                      int64_t step);
@@ -56,7 +66,9 @@ private:
   DotOp op;
   ThreadBuilder &t;
   Instruction instruction;
+  unsigned parts = 1; // of each operand
   std::map<std::pair<const void *, Coordinates>, Value> words;
+  std::map<std::pair<const void *, Coordinates>, SmallVector<Value>> split;
 };
 
 Product::Index Product::index(Value block) {
@@ -125,17 +137,81 @@ Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
                                      NVVM::MMALayout::col});
 }
 
+ArrayRef<Value> Product::partsOf(Value block, const Index &index,
+                                 Coordinates at, unsigned along) {
+  SmallVector<Value> &all = split[{block.getAsOpaquePointer(), at}];
+  if (!all.empty())
+    return all;
+  Coordinates next = at;
+  ++next[along];
+  Value rest[] = {t.of(block)[index.at(at)], t.of(block)[index.at(next)]};
+  auto pair = VectorType::get(2, t.b.getBF16Type());
+  for (unsigned i = 0; i < parts; ++i) {
+    Value two = LLVM::CallIntrinsicOp::create(
+                    t.b, t.loc, pair,
+                    t.b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
+                    ValueRange{rest[1], rest[0]})
+                    .getResult(0);
+    all.push_back(t.bitsAs(t.b.getI32Type(), two));
+    for (int64_t j = 0; j < 2 && i + 1 < parts; ++j)
+      rest[j] = arith::SubFOp::create(
+          t.b, t.loc, rest[j],
+          arith::ExtFOp::create(t.b, t.loc, t.b.getF32Type(),
+                                t.elementOf(two, j)));
+  }
+  return all;
+}
+
+/// What the instructions add up begins with nothing, and what there was is added
+/// last: they cut off what a sum has no bits for, which grows with a loop, where
+/// an addition rounds to nearest.
+Registers Product::inParts() {
+  Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
+  bool isFirst = matchPattern(op.getAcc(), m_AnyZeroFloat());
+  Registers registers = t.of(op.getAcc());
+  Value zero =
+      arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
+  std::vector<int64_t> ks = starts(a, 1, instruction.k),
+                       ms = starts(c, 0, instruction.rows);
+  for (int64_t n : starts(c, 1, 8)) {
+    std::vector<SmallVector<Value>> sums(ms.size(),
+                                         SmallVector<Value>(4, zero));
+    // The smallest products first.
+    for (unsigned order = parts; order-- > 0;)
+      for (unsigned i = 0; i <= order; ++i)
+        for (int64_t k : ks)
+          for (auto [m, sum] : llvm::zip_equal(ms, sums)) {
+            SmallVector<Value> as, bs;
+            for (int64_t dk : {0, 8})
+              for (int64_t dm : {0, 8})
+                as.push_back(partsOf(op.getA(), a, {m + dm, k + dk}, 1)[order - i]);
+            for (int64_t dk : {0, 8})
+              bs.push_back(partsOf(op.getB(), b, {k + dk, n}, 0)[i]);
+            Value made = multiply(as, bs, sum);
+            for (auto [r, v] : llvm::enumerate(sum))
+              v = LLVM::ExtractValueOp::create(t.b, t.loc, made, r);
+          }
+    for (auto [m, sum] : llvm::zip_equal(ms, sums))
+      for (auto [i, v] : llvm::enumerate(sum)) {
+        Value &r = registers[c.at({m + int64_t(i) / 2 * 8, n + int64_t(i) % 2})];
+        r = isFirst ? v : arith::AddFOp::create(t.b, t.loc, r, v);
+      }
+  }
+  return registers;
+}
+
 LogicalResult Product::run() {
   auto found = instructionFor(t.element(op.getA().getType()));
   if (!found)
     return op.emitOpError() << "has no tensor core instruction for "
                             << t.element(op.getA().getType());
   instruction = *found;
-  if (instruction.type == NVVM::MMATypes::tf32 &&
-      op.getPrecision() != DotPrecision::TF32)
-    return op.emitOpError() << "multiplies f32 with precision "
-                            << stringifyDotPrecision(op.getPrecision())
-                            << ", which has no instruction here; expected tf32";
+  if (op.isInParts()) {
+    instruction = *instructionFor(t.b.getBF16Type());
+    parts = op.getPrecision() == DotPrecision::BF16x3 ? 2 : 3;
+    t.set(op, inParts());
+    return success();
+  }
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
   auto steps = [](int64_t count, int64_t step) {
     return llvm::map_to_vector(llvm::seq(count),

@@ -241,7 +241,7 @@ def cut(pick):
 
 def many(pick):
     """Products of so many blocks that programs are numbered by groups of rows, the last of which may be fewer."""
-    d, g = pick.choice(["bf16", "f16"]), Group()
+    d, g = pick.choice(["bf16", "f16", "f32"]), Group()
     *lead, m, n, k = pick.choice([(2112, 1600, 48), (3, 900, 1100, 32), (1410, 2500, 16), (2, 130, 9000, 24), (1030, 2200, 64)])
     x, y = g.input((*lead, m, k), d, k**-0.5), g.input((*lead, n, k), d)
     x = g.op(f"act.matmul {x.name}, {y.name} transpose_rhs : ({x.type}, {y.type}) -> RESULT",

@@ -349,7 +349,7 @@ def under_seeds(case, kernels, seeds):
         kernels.options[-1] = f"--seed={seed}"
         outputs = kernels.call(case)
         first = first or outputs
-        for message in differences(case, outputs, 1e-5 if multiplies(case) else 3e-6, smallest=1e-2,
+        for message in differences(case, outputs, 1e-5 if has(case, "attention") else 3e-6, smallest=1e-2,
                                    times=2 if seed and multiplies(case) else 1):
             yield f"{message}, with seed {seed}"
         for i, (a, b) in enumerate(zip(first, outputs)):

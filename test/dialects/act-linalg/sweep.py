@@ -187,6 +187,8 @@ def edges():
     yield edge(70, mask=np.zeros((1, 70), bool), H=4, sinks=np.ones(4))
     yield edge(70, DV=16, D=256)
     yield edge(70, DV=256, D=16)
+    for D in (16, 64, 80, 128, 176, 256, 512):
+        yield edge(70, 90, D=D, dtype="f32", causal=True)
 
 
 def describe(a):

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-split-dots{target=sm_86}))' | FileCheck %s --check-prefixes=SPLIT,OLD
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-split-dots{target=sm_89}))' | FileCheck %s --check-prefixes=SPLIT,NEW
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-widen-float8-dots{target=sm_86}))' | FileCheck %s --check-prefixes=WIDE,OLD
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-widen-float8-dots{target=sm_89}))' | FileCheck %s --check-prefixes=WIDE,NEW
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_80 cache-dir=none" -o /dev/null
 // RUN: FileCheck %s --check-prefix=PTX64 --input-file=%t/doubles.ptx
+// RUN: FileCheck %s --check-prefix=PTX32 --input-file=%t/singles.ptx
+// RUN: FileCheck %s --check-prefix=PTX6 --input-file=%t/added.ptx
 // RUN: FileCheck %s --check-prefix=PTX80 --input-file=%t/bytes.ptx
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_89 cache-dir=none" -o /dev/null
 // RUN: FileCheck %s --check-prefix=PTX89 --input-file=%t/bytes.ptx
 
 // Products of types that tensor cores have in another shape, or not everywhere.
 gpu.module @kernels {
-  // f32 in parts of bf16: three products, the smallest first, or one of tf32.
-  // SPLIT-LABEL: gpu.func @singles
-  // SPLIT-COUNT-3: tile.dot {{.*}} : tensor<16x16xbf16>, tensor<16x8xbf16>
-  // SPLIT: tile.dot {{.*}} precision = tf32 : tensor<16x16xf32>
+  // f32 in parts of bf16, three products that begin with zero, for which the two
+  // smaller ones come first; then two of tf32, which begin with the sum.
+  // PTX32: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+  // PTX32: {{[{]}}%[[Z:r[0-9]+]], %[[Z]], %[[Z]], %[[Z]]};
+  // PTX32-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+  // PTX32-NOT: mma.sync.aligned.m16n8k16
+  // PTX32-NOT: add.rn.f32
+  // PTX32-COUNT-2: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
   gpu.func @singles(%x: !tile.view<16x16xf32>, %y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : tensor<16x8xf32>
@@ -20,6 +26,22 @@ gpu.module @kernels {
     %b = tile.load %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
     %c = tile.dot %a, %b, %zero precision = bf16x3 : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
     %d = tile.dot %a, %b, %c precision = tf32 : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+    tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    gpu.return
+  }
+
+  // All of f32's bits: six products, and the accumulator is added to these.
+  // PTX6: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+  // PTX6: {{[{]}}%[[Z:r[0-9]+]], %[[Z]], %[[Z]], %[[Z]]};
+  // PTX6-COUNT-5: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+  // PTX6-NOT: mma.sync
+  // PTX6-COUNT-4: add.rn.f32
+  gpu.func @added(%x: !tile.view<16x16xf32>, %y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
+    %b = tile.load %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    %c = tile.load %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    %d = tile.dot %a, %b, %c : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
     tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
     gpu.return
   }
@@ -41,7 +63,7 @@ gpu.module @kernels {
 
   // f8 of two kinds, one of them turned: as it is from sm_89 on, else as f16. The
   // turn stays at the load.
-  // SPLIT-LABEL: gpu.func @bytes
+  // WIDE-LABEL: gpu.func @bytes
   // OLD-DAG: %[[A:.+]] = arith.extf %{{.+}} : tensor<32x32xf8E4M3FN> to tensor<32x32xf16>
   // OLD-DAG: %[[B:.+]] = arith.extf %{{.+}} : tensor<16x32xf8E5M2> to tensor<16x32xf16>
   // OLD-DAG: %[[T:.+]] = tile.trans %[[B]] : tensor<16x32xf16>
@@ -66,8 +88,8 @@ gpu.module @kernels {
   }
 
   // The instruction has a k of 32.
-  // SPLIT-LABEL: gpu.func @short
-  // SPLIT: tile.dot {{.*}} : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  // WIDE-LABEL: gpu.func @short
+  // WIDE: tile.dot {{.*}} : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
   gpu.func @short(%x: !tile.view<16x16xf8E5M2>, %y: !tile.view<16x8xf8E5M2>, %z: !tile.view<16x8xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : tensor<16x8xf32>

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/tile/Float8.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "passes/tile/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_WIDENFLOAT8DOTSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// As f16, which has all numbers of f8.
+Value widened(OpBuilder &b, Value v) {
+  if (auto trans = v.getDefiningOp<TransOp>()) // so that it stays free
+    return TransOp::create(b, v.getLoc(), widened(b, trans.getOperand()));
+  auto type = cast<RankedTensorType>(v.getType()).clone(b.getF16Type());
+  return arith::ExtFOp::create(b, v.getLoc(), type, v);
+}
+
+struct WidenFloat8Dots
+    : act::tile::impl::WidenFloat8DotsPassBase<WidenFloat8Dots> {
+  using WidenFloat8DotsPassBase::WidenFloat8DotsPassBase;
+
+  void runOnOperation() override {
+    bool hasFloat8 = target != "sm_80" && target != "sm_86";
+    getOperation().walk([&](DotOp dot) {
+      if (!isFloat8(getElementTypeOrSelf(dot.getA().getType())) ||
+          (hasFloat8 && dot.getA().getType().getDimSize(1) % 32 == 0))
+        return;
+      OpBuilder b(dot);
+      dot.getAMutable().set(widened(b, dot.getA()));
+      dot.getBMutable().set(widened(b, dot.getB()));
+    });
+  }
+};
+
+} // namespace
