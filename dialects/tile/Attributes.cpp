@@ -9,7 +9,7 @@ using namespace act;
 using namespace act::tile;
 
 LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
-                                       int64_t swizzle) {
+                                       int64_t swizzle, bool) {
   if (!llvm::is_contained({0, 16, 32, 64, 128}, swizzle))
     return error() << "swizzle is " << swizzle
                    << ", expected 0, 16, 32, 64 or 128 bytes";

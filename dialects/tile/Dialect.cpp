@@ -23,7 +23,7 @@ struct Aliases : OpAsmDialectInterface {
     if (isa<LayoutAttr>(attr))
       os << "layout";
     else if (auto shared = dyn_cast<SharedLayoutAttr>(attr))
-      os << "shared" << shared.getSwizzle();
+      os << "shared" << shared.getSwizzle() << (shared.getPairs() ? "p" : "");
     else
       return AliasResult::NoAlias;
     return AliasResult::OverridableAlias;

@@ -158,7 +158,7 @@ Result<Shared> Shared::evenly(std::vector<int64_t> shape, int64_t elementBytes,
 }
 
 Result<Shared> Shared::cut(std::vector<int64_t> shape, int64_t elementBytes,
-                           int64_t widest) {
+                           int64_t widest, Swizzle swizzle) {
   if (Status s = checkExtents(shape, elementBytes); !s)
     return s.error();
   int64_t row = shape.back() * elementBytes;
@@ -170,6 +170,7 @@ Result<Shared> Shared::cut(std::vector<int64_t> shape, int64_t elementBytes,
     return wrong("a row that is cut into panels", row,
                  "a multiple of 16 bytes");
   Form form;
+  form.swizzle = swizzle;
   for (; row; widest /= 2)
     for (; row >= widest; row -= widest)
       form.panels.push_back(widest);

@@ -240,7 +240,8 @@ bool canShare(int64_t rows, int64_t columns, int64_t warps) {
 /// is added to memory is a product whose numbers are needed once.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
-  const int64_t most = p.isWide ? 96 : 160; // its operands are in registers, too
+  const int64_t most =
+      p.isWide ? 96 : 160; // its operands are in registers, too
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
   for (Value v : results) {

@@ -467,9 +467,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op)) {
     Distributed acc = layoutOf(dot.getResult());
     auto [m, n] = dotWarps.at(dot);
-    int64_t bits = dot.isInParts()
-                       ? 16
-                       : blockType(dot.getA()).getElementTypeBitWidth();
+    int64_t bits =
+        dot.isInParts() ? 16 : blockType(dot.getA()).getElementTypeBitWidth();
     auto a =
         layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);
     auto b =

@@ -134,8 +134,8 @@ TEST(Shared, SwizzlesByExclusiveOrWithConstants) {
   }
   Shared pairs = get(Shared::evenly({64, 64}, 2, Swizzle::pairs));
   for (int64_t row = 0; row < 64; ++row) {
-    const int64_t reversed[] = {0, 4, 2, 6, 1, 5, 3, 7};
-    EXPECT_EQ(pairs.panels()[0].chunkXor(row), reversed[row % 8]);
+    const int64_t weighted[] = {0, 2, 4, 6, 3, 1, 7, 5};
+    EXPECT_EQ(pairs.panels()[0].chunkXor(row), weighted[row % 8]);
   }
   // The table of the header.
   EXPECT_EQ(s.panels()[0].chunkXor(13), 13 & 7);
@@ -283,6 +283,18 @@ TEST(Shared, ThreadsReachTheirRegistersByConstants) {
   // Two widths, two swizzles.
   Shared mixed = get(Shared::fewest({128, 80}, 2));
   EXPECT_FALSE(mixed.deltas({{0, 0}, {1, 0}}, {{0, 64}}).has_value());
+}
+
+TEST(Shared, OperandsOfF32InPlacesOf16BitsDoNotConflictInPairs) {
+  // Which f32 has that is multiplied in parts of bf16.
+  for (int64_t k : {32, 64, 128})
+    for (int64_t n : {32, 64, 128})
+      for (const Distributed &d : {get(mmaOperandA({n, k}, 2, 2, 16)),
+                                   get(mmaOperandB({k, n}, 2, 2, 16))})
+        for (const Distributed &l : {d, d.transposed({1, 0})}) {
+          Shared s = get(Shared::evenly(l.shape(), 4, Swizzle::pairs));
+          EXPECT_EQ(s.loads(l).conflicts(), 0) << l.str();
+        }
 }
 
 TEST(Choose, LeavesNoConflictWhereAccumulatorsBecomeRows) {

@@ -41,10 +41,12 @@
 // boxes are few that way.
 //
 // Two other ways out of conflicts are for values on their way from one layout
-// to another (choose()). Swizzle::pairs takes the bits of the row in reverse
-// order, which keeps also pairs of chunks apart: 4 lanes of an f32 accumulator
-// store 32 bytes of a row, and 4 rows at once. Padding makes rows longer than
-// what they hold.
+// to another (choose()), and for elements of 4 bytes that are not read by
+// ldmatrix. Swizzle::pairs gives the bits of the row other weights, which keeps
+// also pairs of chunks apart: in a panel of 128 bytes 2, 4 and 3 in place of 1,
+// 2 and 4, so of rows 0 to 3 and of rows 0, 2, 4, 6. Four lanes of an f32
+// accumulator, or operand, reach for 32 bytes of a row, and 4 rows at once, or
+// every other of 8. Padding makes rows longer than what they hold.
 #ifndef ACT_LAYOUT_SHARED_H
 #define ACT_LAYOUT_SHARED_H
 #include "act/Layout/Distributed.h"
@@ -73,7 +75,7 @@ struct Traffic {
 enum class Swizzle {
   none,
   chunks, // the header's table: TMA's
-  pairs,  // the same with the bits of the row in reverse order
+  pairs,  // the same with other weights of the bits of the row
 };
 
 class Shared {
@@ -100,14 +102,14 @@ public:
 
     int64_t chunkXor(int64_t row) const {
       int64_t bits = row >> shift & mask;
-      return swizzle == Swizzle::pairs ? reversed(bits, mask) : bits;
+      if (swizzle != Swizzle::pairs || mask <= 1)
+        return bits;
+      return (bits << 1 & mask) ^ (bits >> topBit()) * topWeight();
     }
-    /// Bits of a value under a mask 7, 3, 1 or 0 in reverse order.
-    static int64_t reversed(int64_t bits, int64_t mask) {
-      return mask == 7   ? (bits & 1) << 2 | (bits & 2) | bits >> 2
-             : mask == 3 ? (bits & 1) << 1 | bits >> 1
-                         : bits;
-    }
+    /// Of pairs, the row's highest bit under the mask 7 or 3, and its weight;
+    /// the others have twice their own.
+    int64_t topBit() const { return mask == 7 ? 2 : 1; }
+    int64_t topWeight() const { return mask == 7 ? 3 : 1; }
     /// From the start of the slot, chunk counted from the panel's first.
     int64_t offset(int64_t row, int64_t chunk) const {
       return start + row * pitch + (chunk ^ chunkXor(row)) * 16;
@@ -126,7 +128,7 @@ public:
   /// half of that, and so on: `#tile.shared<swizzle = widest>`. 0 is one panel
   /// that is not swizzled.
   static Result<Shared> cut(std::vector<int64_t> shape, int64_t elementBytes,
-                            int64_t widest);
+                            int64_t widest, Swizzle swizzle = Swizzle::chunks);
   /// As few panels as there can be: cut() from 128.
   static Result<Shared> fewest(std::vector<int64_t> shape,
                                int64_t elementBytes);

@@ -4,10 +4,11 @@
 // instruction's fragments, repeated; which registers belong to one instruction
 // is found by the coordinates that they hold in lane 0 of warp 0.
 //
-// f32 that is not to be tf32 is multiplied in parts: as a sum of blocks of bf16,
-// the largest first, each of which has 8 bits of what the ones before leave.
-// Products of these are exact. With two parts of each operand (bf16x3) an error
-// of 2^-16 of each product is left, with three (ieee) the last bit of an f32.
+// f32 that is not to be tf32 is multiplied in parts: as a sum of blocks of
+// bf16, the largest first, each of which has 8 bits of what the ones before
+// leave. Products of these are exact. With two parts of each operand (bf16x3)
+// an error of 2^-16 of each product is left, with three (ieee) the last bit of
+// an f32.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -147,11 +148,11 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
   Value rest[] = {t.of(block)[index.at(at)], t.of(block)[index.at(next)]};
   auto pair = VectorType::get(2, t.b.getBF16Type());
   for (unsigned i = 0; i < parts; ++i) {
-    Value two = LLVM::CallIntrinsicOp::create(
-                    t.b, t.loc, pair,
-                    t.b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
-                    ValueRange{rest[1], rest[0]})
-                    .getResult(0);
+    Value two =
+        LLVM::CallIntrinsicOp::create(
+            t.b, t.loc, pair, t.b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
+            ValueRange{rest[1], rest[0]})
+            .getResult(0);
     all.push_back(t.bitsAs(t.b.getI32Type(), two));
     for (int64_t j = 0; j < 2 && i + 1 < parts; ++j)
       rest[j] = arith::SubFOp::create(
@@ -162,15 +163,14 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
   return all;
 }
 
-/// What the instructions add up begins with nothing, and what there was is added
-/// last: they cut off what a sum has no bits for, which grows with a loop, where
-/// an addition rounds to nearest.
+/// What the instructions add up begins with nothing, and what there was is
+/// added last: they cut off what a sum has no bits for, which grows with a
+/// loop, where an addition rounds to nearest.
 Registers Product::inParts() {
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
   bool isFirst = matchPattern(op.getAcc(), m_AnyZeroFloat());
   Registers registers = t.of(op.getAcc());
-  Value zero =
-      arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
+  Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
   std::vector<int64_t> ks = starts(a, 1, instruction.k),
                        ms = starts(c, 0, instruction.rows);
   for (int64_t n : starts(c, 1, 8)) {
@@ -184,7 +184,8 @@ Registers Product::inParts() {
             SmallVector<Value> as, bs;
             for (int64_t dk : {0, 8})
               for (int64_t dm : {0, 8})
-                as.push_back(partsOf(op.getA(), a, {m + dm, k + dk}, 1)[order - i]);
+                as.push_back(
+                    partsOf(op.getA(), a, {m + dm, k + dk}, 1)[order - i]);
             for (int64_t dk : {0, 8})
               bs.push_back(partsOf(op.getB(), b, {k + dk, n}, 0)[i]);
             Value made = multiply(as, bs, sum);
@@ -193,7 +194,8 @@ Registers Product::inParts() {
           }
     for (auto [m, sum] : llvm::zip_equal(ms, sums))
       for (auto [i, v] : llvm::enumerate(sum)) {
-        Value &r = registers[c.at({m + int64_t(i) / 2 * 8, n + int64_t(i) % 2})];
+        Value &r =
+            registers[c.at({m + int64_t(i) / 2 * 8, n + int64_t(i) % 2})];
         r = isFirst ? v : arith::AddFOp::create(t.b, t.loc, r, v);
       }
   }

@@ -12,8 +12,11 @@ using layout::Shared;
 
 Shared act::tile::sharedForm(SharedType type) {
   // The type's verifier has asked for the same.
+  SharedLayoutAttr layout = type.getLayout();
   return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
-                      type.getLayout() ? type.getLayout().getSwizzle() : 0);
+                      layout ? layout.getSwizzle() : 0,
+                      layout && layout.getPairs() ? layout::Swizzle::pairs
+                                                  : layout::Swizzle::chunks);
 }
 
 act::Result<act::layout::Distributed>
@@ -73,17 +76,12 @@ Value SharedAddress::offset(const Shared::Panel &panel, Value row, Value byte) {
   };
   if (panel.mask && panel.swizzle != layout::Swizzle::none) {
     Value flip;
-    if (panel.swizzle == layout::Swizzle::pairs && panel.mask > 1) {
-      // The bits in reverse order, each to its place.
-      int64_t count = panel.mask == 7 ? 3 : 2;
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t to = count - 1 - i;
-        Value bit = bits(panel.shift + i - to, int64_t(1) << to);
-        flip = flip ? Value(arith::OrIOp::create(b, t.loc, flip, bit)) : bit;
-      }
-    } else {
+    if (panel.swizzle == layout::Swizzle::pairs && panel.mask > 1)
+      flip = arith::XOrIOp::create(
+          b, t.loc, bits(panel.shift - 1, panel.mask & ~int64_t(1)),
+          t.mul(bits(panel.shift + panel.topBit(), 1), panel.topWeight()));
+    else
       flip = bits(panel.shift, panel.mask);
-    }
     flip = arith::ShLIOp::create(b, t.loc, flip, t.i32(4));
     byte = arith::XOrIOp::create(b, t.loc, byte, flip);
   }
@@ -148,10 +146,11 @@ SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
   if (slots)
     shape.push_back(slots);
   llvm::append_range(shape, block.getShape());
-  int64_t width =
-      Shared::evenWidth(block.getDimSize(1) * bytesOf(block.getElementType()));
+  int64_t bytes = bytesOf(block.getElementType());
+  int64_t width = Shared::evenWidth(block.getDimSize(1) * bytes);
   return SharedType::get(shape, block.getElementType(),
-                         SharedLayoutAttr::get(block.getContext(), width));
+                         SharedLayoutAttr::get(block.getContext(), width,
+                                               /*pairs=*/bytes >= 4));
 }
 
 void act::tile::readFrom(Value shared, ValueRange slot,
