@@ -9,10 +9,15 @@ using namespace act;
 using namespace act::tile;
 
 LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
-                                       int64_t swizzle, bool) {
+                                       int64_t swizzle, bool pairs) {
   if (!llvm::is_contained({0, 16, 32, 64, 128}, swizzle))
     return error() << "swizzle is " << swizzle
                    << ", expected 0, 16, 32, 64 or 128 bytes";
+  if (pairs && swizzle <= 16)
+    return error()
+           << "swizzle is " << swizzle
+           << ", expected 32, 64 or 128 bytes where pairs of chunks are "
+              "kept apart";
   return success();
 }
 

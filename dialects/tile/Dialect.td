@@ -129,10 +129,14 @@ def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared"> {
     lie in different banks. 80 columns of bf16 are a panel of 64 columns and one
     of 16. With `swizzle = 0` the block lies densely in row-major order.
 
-    `pairs = true` is for elements of 4 bytes, of which an access takes pairs of
-    chunks of four rows: with the bits r0, r1, r2 of the row in a panel of 128
-    bytes, chunk c lies at c ^ 2 r0 ^ 4 r1 ^ 3 r2, and at c ^ 2 r1 ^ r2 in one of
-    64.
+    `pairs = true` is for elements of 4 bytes and more, of which an access takes
+    pairs of chunks of four rows. Chunks trade places in aligned lines of 128
+    bytes, which are one row of a panel of 128 bytes, two of 64 or four of 32.
+    With the bits r0, r1, r2 of the row, chunk c of the line lies at
+
+        c ^ 2 r0 ^ 4 r1 ^ 3 r2  in a panel of 128 bytes
+        c ^ 2 r1 ^ 5 r2         in one of 64
+        c ^ 3 r2                in one of 32
 
     Example: `#tile.shared<swizzle = 128>`
   }];

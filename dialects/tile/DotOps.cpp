@@ -19,6 +19,11 @@ static Type accumulatorOf(Type element) {
   return isa<Float64Type>(element) ? element : Type();
 }
 
+bool DotOp::isInParts() {
+  return getElementTypeOrSelf(getA().getType()).isF32() &&
+         getPrecision() != DotPrecision::TF32;
+}
+
 // Verifies that
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
 // - a and b have one element type (or are both of f8), acc has theirs to add up

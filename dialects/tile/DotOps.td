@@ -11,9 +11,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     in f64. For blocks of f32, `precision` says how: `ieee` (the default)
     multiplies in f32, `tf32` rounds the operands to ten bits of mantissa,
     `bf16x3` writes each operand as a sum of two bf16 and adds three products.
-    Tensor cores truncate sums; what `ieee` and `bf16x3` add to `acc` is rounded
-    to nearest, so that a long sum in a loop stays one of f32. On tensor cores their operands
-    are to be finite, and at most 3.38e38.
+    Tensor cores truncate sums; those of `ieee` and `bf16x3` are added to `acc`
+    every 32 of k, rounded to nearest, so that a long sum stays one of f32. On
+    tensor cores operands and products of these are to be finite, and what of an
+    operand is below 2^-126 (a third part, of numbers below 1e-33) is lost.
     `b` written as `tile.trans` of a block costs nothing.
 
     Example:
@@ -32,10 +33,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let extraClassDeclaration = [{
     /// Whether tensor cores multiply parts of the operands, of bf16: those of
     /// f32 that are not to be tf32.
-    bool isInParts() {
-      return mlir::getElementTypeOrSelf(getA().getType()).isF32() &&
-             getPrecision() != DotPrecision::TF32;
-    }
+    bool isInParts();
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,
     CArg<"::act::tile::DotPrecision", "::act::tile::DotPrecision::IEEE">:$precision)>];

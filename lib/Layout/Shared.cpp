@@ -28,6 +28,7 @@ std::string Shared::Form::str() const {
 
 /// TMA aligns swizzled panels of 8 rows; 128 is what bank arithmetic needs.
 static constexpr int64_t panelAlignment = 128;
+static constexpr int64_t lineBytes = 128; // all banks
 
 static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -126,7 +127,8 @@ Result<Shared> Shared::get(std::vector<int64_t> shape, int64_t elementBytes,
     if (form.swizzle != Swizzle::none)
       std::tie(panel.shift, panel.mask) = swizzleOf(bytes);
     firstByte += bytes;
-    r.bytesOfSlot = panel.start + r.rowCount * panel.pitch;
+    r.bytesOfSlot = panel.start + roundUp(r.rowCount * panel.pitch,
+                                          panel.inLines() ? lineBytes : 1);
     r.parts.push_back(panel);
   }
   if (r.slotCount > 1)
@@ -219,6 +221,11 @@ Shared::deltas(const std::vector<Place> &threads,
     if (panel.mask) {
       delta.flip = (inPanel / 16 ^ panel.chunkXor(row)) * 16;
       delta.add += inPanel % 16;
+      if (panel.inLines()) {
+        int64_t inLine = row * panel.pitch % lineBytes;
+        delta.flip ^= inLine;
+        delta.add -= inLine;
+      }
     } else {
       delta.add += inPanel;
     }

@@ -207,8 +207,8 @@ int64_t block(int64_t size, int64_t most, int64_t unit) {
   return std::min<int64_t>(most, llvm::alignTo(size, unit));
 }
 
-/// Kernels that keep blocks of a row's width in shared memory, and others
-/// beside them that they go through.
+/// Smaller blocks and fewer stages, for kernels that take too much shared
+/// memory.
 void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   struct Choice {
     int64_t rows, step, stages, warps;
@@ -271,6 +271,12 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
         grid.step = s;
         return;
       }
+  // No way to keep all: the fewest numbers that are left over.
+  for (int64_t w = 8; w > warps; w /= 2)
+    if (canShare(rows, columns, w) && canShare(rows, step, w)) {
+      grid.warps = w;
+      return;
+    }
 }
 
 /// Where the root has parts of the product's rows beside each other, which its

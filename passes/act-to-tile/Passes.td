@@ -18,8 +18,8 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
 
     How much shared memory a kernel takes is known only when it is lowered.
     `tightness` is for those that took too much: 0 are the blocks that are
-    fastest, and with each step up to 6 products of computed blocks (attention,
-    of wide heads) have smaller blocks or fewer stages.
+    fastest, and with each step up to 6 products (attention of wide heads, of
+    f32) have smaller blocks or fewer stages.
   }];
   let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
     "ieee, bf16x3 or tf32: how products of f32 are made">,

@@ -287,9 +287,9 @@ TEST(Shared, ThreadsReachTheirRegistersByConstants) {
 
 TEST(Shared, OperandsOfF32InPlacesOf16BitsDoNotConflictInPairs) {
   // Which f32 has that is multiplied in parts of bf16.
-  for (int64_t k : {32, 64, 128})
-    for (int64_t n : {32, 64, 128})
-      for (const Distributed &d : {get(mmaOperandA({n, k}, 2, 2, 16)),
+  for (int64_t k : {16, 32, 64, 80, 128})
+    for (int64_t n : {16, 32, 48, 64, 80, 112, 128})
+      for (const Distributed &d : {get(mmaOperandA({64, k}, 2, 2, 16)),
                                    get(mmaOperandB({k, n}, 2, 2, 16))})
         for (const Distributed &l : {d, d.transposed({1, 0})}) {
           Shared s = get(Shared::evenly(l.shape(), 4, Swizzle::pairs));

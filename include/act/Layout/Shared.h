@@ -41,12 +41,19 @@
 // boxes are few that way.
 //
 // Two other ways out of conflicts are for values on their way from one layout
-// to another (choose()), and for elements of 4 bytes that are not read by
-// ldmatrix. Swizzle::pairs gives the bits of the row other weights, which keeps
-// also pairs of chunks apart: in a panel of 128 bytes 2, 4 and 3 in place of 1,
-// 2 and 4, so of rows 0 to 3 and of rows 0, 2, 4, 6. Four lanes of an f32
-// accumulator, or operand, reach for 32 bytes of a row, and 4 rows at once, or
-// every other of 8. Padding makes rows longer than what they hold.
+// to another (choose()), and for elements of 4 bytes and more. Swizzle::pairs
+// keeps also pairs of chunks apart, of rows 0 to 3 and of rows 0, 2, 4, 6: four
+// lanes of an f32 accumulator, or operand, reach for 32 bytes of a row, and 4
+// rows at once, or every other of 8. It counts chunks in the 128 bytes that the
+// row is in, and by which number each of three bits of the row moves them (with
+// what the row's place is anyway) is
+//
+//   panel bytes   row & 1   row & 2   row & 4
+//   128           2         4         3
+//   64            (4)       2         5
+//   32            (2)       (4)       3
+//
+// Padding makes rows longer than what they hold.
 #ifndef ACT_LAYOUT_SHARED_H
 #define ACT_LAYOUT_SHARED_H
 #include "act/Layout/Distributed.h"
@@ -102,18 +109,19 @@ public:
 
     int64_t chunkXor(int64_t row) const {
       int64_t bits = row >> shift & mask;
-      if (swizzle != Swizzle::pairs || mask <= 1)
+      if (!inLines())
         return bits;
-      return (bits << 1 & mask) ^ (bits >> topBit()) * topWeight();
+      return (bits << 1 & mask & 6) ^ (row >> 2 & 1) * weightOf4();
     }
-    /// Of pairs, the row's highest bit under the mask 7 or 3, and its weight;
-    /// the others have twice their own.
-    int64_t topBit() const { return mask == 7 ? 2 : 1; }
-    int64_t topWeight() const { return mask == 7 ? 3 : 1; }
+    /// Of pairs, the weight of row & 4.
+    int64_t weightOf4() const { return bytes == 64 ? 5 : 3; }
     /// From the start of the slot, chunk counted from the panel's first.
     int64_t offset(int64_t row, int64_t chunk) const {
-      return start + row * pitch + (chunk ^ chunkXor(row)) * 16;
+      int64_t at = (chunk ^ chunkXor(row)) * 16;
+      return start + (inLines() ? row * pitch ^ at : row * pitch + at);
     }
+    /// Whether chunks trade places in the 128 bytes that their row is in.
+    bool inLines() const { return swizzle == Swizzle::pairs && mask; }
   };
 
   /// Fails unless the panels add up to a row, panels but the last are multiples

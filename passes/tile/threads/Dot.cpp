@@ -7,8 +7,8 @@
 // f32 that is not to be tf32 is multiplied in parts: as a sum of blocks of
 // bf16, the largest first, each of which has 8 bits of what the ones before
 // leave. Products of these are exact. With two parts of each operand (bf16x3)
-// an error of 2^-16 of each product is left, with three (ieee) the last bit of
-// an f32.
+// an error of 2^-16 of each product is left, with three (ieee) about the last
+// bit of an f32.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -56,9 +56,16 @@ private:
   /// The elements at (row, column), (row, column + 1), … as one operand.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
   Value multiply(ArrayRef<Value> as, ArrayRef<Value> bs, ArrayRef<Value> cs);
-  /// The same as parts of bf16.
+  /// The word there of a block of f32, as parts of bf16.
   ArrayRef<Value> partsOf(Value block, const Index &index, Coordinates at,
                           unsigned along);
+  /// Which part of an operand, and from where on.
+  struct Operand {
+    const Index &index;
+    Coordinates at;
+    unsigned part;
+  };
+  void addProduct(SmallVector<Value> &sum, const Operand &x, const Operand &y);
   Registers inParts();
   /// The distinct constants along a dimension, below `step` apart.
   static std::vector<int64_t> starts(const Index &index, unsigned dim,
@@ -163,43 +170,56 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
   return all;
 }
 
-/// What the instructions add up begins with nothing, and what there was is
-/// added last: they cut off what a sum has no bits for, which grows with a
-/// loop, where an addition rounds to nearest.
+/// Tensor cores cut off what a sum has no bits for, which grows with the sum's
+/// length, where an addition rounds to nearest. So what the instructions add up
+/// begins with nothing every 32 of k, and is added to what there was. Parts of
+/// an operand are needed no longer than that.
 Registers Product::inParts() {
+  constexpr size_t stepsAtOnce = 2;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
-  bool isFirst = matchPattern(op.getAcc(), m_AnyZeroFloat());
+  bool isZero = matchPattern(op.getAcc(), m_AnyZeroFloat());
   Registers registers = t.of(op.getAcc());
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
-  std::vector<int64_t> ks = starts(a, 1, instruction.k),
+  std::vector<int64_t> all = starts(a, 1, instruction.k),
                        ms = starts(c, 0, instruction.rows);
-  for (int64_t n : starts(c, 1, 8)) {
-    std::vector<SmallVector<Value>> sums(ms.size(),
-                                         SmallVector<Value>(4, zero));
-    // The smallest products first.
-    for (unsigned order = parts; order-- > 0;)
-      for (unsigned i = 0; i <= order; ++i)
-        for (int64_t k : ks)
-          for (auto [m, sum] : llvm::zip_equal(ms, sums)) {
-            SmallVector<Value> as, bs;
-            for (int64_t dk : {0, 8})
-              for (int64_t dm : {0, 8})
-                as.push_back(
-                    partsOf(op.getA(), a, {m + dm, k + dk}, 1)[order - i]);
-            for (int64_t dk : {0, 8})
-              bs.push_back(partsOf(op.getB(), b, {k + dk, n}, 0)[i]);
-            Value made = multiply(as, bs, sum);
-            for (auto [r, v] : llvm::enumerate(sum))
-              v = LLVM::ExtractValueOp::create(t.b, t.loc, made, r);
-          }
-    for (auto [m, sum] : llvm::zip_equal(ms, sums))
-      for (auto [i, v] : llvm::enumerate(sum)) {
-        Value &r =
-            registers[c.at({m + int64_t(i) / 2 * 8, n + int64_t(i) % 2})];
-        r = isFirst ? v : arith::AddFOp::create(t.b, t.loc, r, v);
-      }
+  for (ArrayRef<int64_t> left = all; !left.empty();) {
+    ArrayRef<int64_t> ks = left.take_front(stepsAtOnce);
+    left = left.drop_front(ks.size());
+    for (int64_t n : starts(c, 1, 8)) {
+      std::vector<SmallVector<Value>> sums(ms.size(),
+                                           SmallVector<Value>(4, zero));
+      // The smallest products first.
+      for (unsigned order = parts; order-- > 0;)
+        for (unsigned i = 0; i <= order; ++i)
+          for (int64_t k : ks)
+            for (auto [m, sum] : llvm::zip_equal(ms, sums))
+              addProduct(sum, {a, {m, k}, order - i}, {b, {k, n}, i});
+      for (auto [m, sum] : llvm::zip_equal(ms, sums))
+        for (auto [i, v] : llvm::enumerate(sum)) {
+          int64_t dm = int64_t(i) / 2 * 8, dn = int64_t(i) % 2;
+          Value &r = registers[c.at({m + dm, n + dn})];
+          r = isZero ? v : arith::AddFOp::create(t.b, t.loc, r, v);
+        }
+    }
+    isZero = false;
   }
   return registers;
+}
+
+/// One instruction more in a sum of bf16's products.
+void Product::addProduct(SmallVector<Value> &sum, const Operand &x,
+                         const Operand &y) {
+  SmallVector<Value> as, bs;
+  for (int64_t dk : {0, 8})
+    for (int64_t dm : {0, 8})
+      as.push_back(
+          partsOf(op.getA(), x.index, {x.at[0] + dm, x.at[1] + dk}, 1)[x.part]);
+  for (int64_t dk : {0, 8})
+    bs.push_back(
+        partsOf(op.getB(), y.index, {y.at[0] + dk, y.at[1]}, 0)[y.part]);
+  Value made = multiply(as, bs, sum);
+  for (auto [r, v] : llvm::enumerate(sum))
+    v = LLVM::ExtractValueOp::create(t.b, t.loc, made, r);
 }
 
 LogicalResult Product::run() {

@@ -76,15 +76,17 @@ Value SharedAddress::offset(const Shared::Panel &panel, Value row, Value byte) {
   };
   if (panel.mask && panel.swizzle != layout::Swizzle::none) {
     Value flip;
-    if (panel.swizzle == layout::Swizzle::pairs && panel.mask > 1)
-      flip = arith::XOrIOp::create(
-          b, t.loc, bits(panel.shift - 1, panel.mask & ~int64_t(1)),
-          t.mul(bits(panel.shift + panel.topBit(), 1), panel.topWeight()));
+    if (panel.inLines())
+      flip =
+          arith::XOrIOp::create(b, t.loc, bits(panel.shift - 1, panel.mask & 6),
+                                t.mul(bits(2, 1), panel.weightOf4()));
     else
       flip = bits(panel.shift, panel.mask);
     flip = arith::ShLIOp::create(b, t.loc, flip, t.i32(4));
     byte = arith::XOrIOp::create(b, t.loc, byte, flip);
   }
+  if (panel.inLines())
+    return arith::XOrIOp::create(b, t.loc, t.mul(row, panel.pitch), byte);
   return t.add(t.mul(row, panel.pitch), byte);
 }
 
@@ -148,9 +150,10 @@ SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
   llvm::append_range(shape, block.getShape());
   int64_t bytes = bytesOf(block.getElementType());
   int64_t width = Shared::evenWidth(block.getDimSize(1) * bytes);
-  return SharedType::get(shape, block.getElementType(),
-                         SharedLayoutAttr::get(block.getContext(), width,
-                                               /*pairs=*/bytes >= 4));
+  return SharedType::get(
+      shape, block.getElementType(),
+      SharedLayoutAttr::get(block.getContext(), width,
+                            /*pairs=*/bytes >= 4 && width > 16));
 }
 
 void act::tile::readFrom(Value shared, ValueRange slot,

@@ -60,6 +60,12 @@ func.func private @f(!tile.shared<64xf32, #tile.shared<swizzle = 128>>)
 
 // -----
 
+// pairs in a panel of one
+// expected-error@+1 {{swizzle is 16, expected 32, 64 or 128 bytes where pairs of chunks are kept apart}}
+func.func private @f(!tile.shared<64x4xf32, #tile.shared<swizzle = 16, pairs = true>>)
+
+// -----
+
 // a swizzle of chunks that are not whole
 // expected-error@+1 {{swizzled shared memory has rows of 6 bytes, expected a multiple of 16}}
 func.func private @f(!tile.shared<64x3xbf16, #tile.shared<swizzle = 16>>)

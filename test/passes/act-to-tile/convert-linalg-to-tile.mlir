@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s
+// RUN: act-opt %s --convert-linalg-to-tile=tightness=4 | FileCheck %s --check-prefix=TIGHT
 
 // A product takes its operands as they lie, and what follows it is done on its
 // block before that is stored. The result's memory is dense, so that it is
@@ -243,6 +244,11 @@ func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x102
 
 // Of many programs 8 rows begin together: those that run at once need few columns.
 // CHECK-LABEL: gpu.func @many
+// With less shared memory: fewer rows at once, half of the step, one stage.
+// TIGHT-LABEL: gpu.func @many
+// TIGHT-SAME: stages = 1
+// TIGHT: scf.for
+// TIGHT: tile.dot {{.*}} : tensor<32x32xbf16>, tensor<32x128xbf16> -> tensor<32x128xf32>
 // CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.schedule = #tile.schedule<warps = 8, stages = 2, raster = 8x13>
 func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<2112x1600xf32> {
   %zero = arith.constant 0.0 : f32

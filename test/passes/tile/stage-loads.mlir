@@ -36,6 +36,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Operands of f32 are copied as they are, and read in pairs of chunks; they are
+  // made parts of bf16 where they are multiplied.
+  // CHECK-LABEL: gpu.func @singles
+  // CHECK-DAG: tile.alloc_shared : !tile.shared<2x64x32xf32, #[[S128:shared128p.*]]>
+  // CHECK-DAG: tile.alloc_shared : !tile.shared<2x32x80xf32, #[[S64:shared64p.*]]>
+  // CHECK: scf.for
+  // CHECK-NOT: tile.load %
+  // CHECK-COUNT-2: tile.load_shared
+  // CHECK: tile.dot {{.*}} : tensor<64x32xf32, {{.*}}>, tensor<32x80xf32, {{.*}}> -> tensor<64x80xf32
+  gpu.func @singles(%x: !tile.view<64x256xf32>, %y: !tile.view<256x80xf32>, %z: !tile.view<64x80xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<64x80xf32>
+    %r = scf.for %k = %c0 to %c256 step %c32 iter_args(%s = %zero) -> tensor<64x80xf32> {
+      %a = tile.load %x[%c0 : 64, %k : 32] : !tile.view<64x256xf32>
+      %b = tile.load %y[%k : 32, %c0 : 80] : !tile.view<256x80xf32>
+      %d = tile.dot %a, %b, %s : tensor<64x32xf32>, tensor<32x80xf32> -> tensor<64x80xf32>
+      scf.yield %d : tensor<64x80xf32>
+    }
+    tile.store %r, %z[%c0 : 64, %c0 : 80] : !tile.view<64x80xf32>
+    gpu.return
+  }
+
   // What the loop writes is not copied ahead of it: each iteration copies its own.
   // CHECK-LABEL: gpu.func @written
   // CHECK-NOT: tile.copy_async
