@@ -175,7 +175,7 @@ def edge(S, T=None, D=64, dtype="bf16", H=2, G=1, DV=None, packed=False, **optio
                 o=Options(scale=round(D**-0.5, 4), **options))
 
 
-def edges():
+def edges(copy_warps):
     for D in list(range(16, 257, 16)) + [512]:
         yield edge(70, 90, D=D, causal=True)
     for S, T in ((1, 1), (1, 300), (300, 1), (2, 129), (64, 64), (127, 257), (257, 127)):
@@ -187,7 +187,8 @@ def edges():
     yield edge(70, mask=np.zeros((1, 70), bool), H=4, sinks=np.ones(4))
     yield edge(70, DV=16, D=256)
     yield edge(70, DV=256, D=16)
-    for D in (16, 64, 80, 128, 176, 256, 512):
+    # Four rings of 32 KiB, which are all needed until the end where others fill them.
+    for D in (16, 64, 80, 128, 176, 256) + ((512,) if not copy_warps else ()):
         yield edge(70, 90, D=D, H=1, dtype="f32", causal=True)
 
 
@@ -305,9 +306,9 @@ def seeded(name, seed):
     return zlib.crc32(f"{seed} {name}".encode())
 
 
-def attention_draws(count, seed):
+def attention_draws(count, seed, copy_warps):
     """(name, check): what check(kernels, schedules) returns are its problems."""
-    drawn = [(f"edge {n} ", a) for n, a in enumerate(edges())]
+    drawn = [(f"edge {n} ", a) for n, a in enumerate(edges(copy_warps))]
     for n in range(count):
         drawn.append((f"#{n} ", draw(random.Random(f"{seed} {n}"))))
     for name, arguments in drawn:
@@ -376,7 +377,7 @@ def main():
     np.seterr(all="ignore")
     ptxas = shutil.which("ptxas")
     print(f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas")
-    draws = [*attention_draws(options.count, options.seed), *op_draws(options.ops, options.seed)]
+    draws = [*attention_draws(options.count, options.seed, options.copy_warps), *op_draws(options.ops, options.seed)]
     targets = options.target.split(",")
     runs = []
     for number, (name, run) in enumerate(draws):
