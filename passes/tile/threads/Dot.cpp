@@ -153,13 +153,8 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
   Coordinates next = at;
   ++next[along];
   Value rest[] = {t.of(block)[index.at(at)], t.of(block)[index.at(next)]};
-  auto pair = VectorType::get(2, t.b.getBF16Type());
   for (unsigned i = 0; i < parts; ++i) {
-    Value two =
-        LLVM::CallIntrinsicOp::create(
-            t.b, t.loc, pair, t.b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
-            ValueRange{rest[1], rest[0]})
-            .getResult(0);
+    Value two = t.roundedPair(t.b.getBF16Type(), rest[0], rest[1]);
     all.push_back(t.bitsAs(t.b.getI32Type(), two));
     for (int64_t j = 0; j < 2 && i + 1 < parts; ++j)
       rest[j] = arith::SubFOp::create(

@@ -19,20 +19,13 @@ static SmallVector<Value> onScalars(Operation *op, ThreadBuilder &t,
   return SmallVector<Value>(t.b.create(state)->getResults());
 }
 
-/// f32 to bf16 or f16: two numbers are one instruction, and one register of the
-/// tensor cores' operands.
+/// f32 to bf16 or f16, two numbers at once.
 static LogicalResult lowerTruncation(arith::TruncFOp op, ThreadBuilder &t) {
   const Registers &in = t.of(op.getIn());
   Type to = t.element(op.getType());
-  auto pair = VectorType::get(2, to);
   Registers out;
   for (size_t r = 0; r + 1 < in.size(); r += 2) {
-    Value two = LLVM::CallIntrinsicOp::create(
-                    t.b, t.loc, pair,
-                    t.b.getStringAttr(to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn"
-                                                  : "llvm.nvvm.ff2f16x2.rn"),
-                    ValueRange{in[r + 1], in[r]})
-                    .getResult(0);
+    Value two = t.roundedPair(to, in[r], in[r + 1]);
     for (int i = 0; i < 2; ++i)
       out.push_back(t.elementOf(two, i));
   }

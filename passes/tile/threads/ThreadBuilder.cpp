@@ -309,6 +309,14 @@ Value ThreadBuilder::elementOf(Value vector, int64_t i) {
   return LLVM::ExtractElementOp::create(b, loc, vector, i32(i));
 }
 
+Value ThreadBuilder::roundedPair(Type element, Value first, Value second) {
+  auto name = b.getStringAttr(element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn"
+                                               : "llvm.nvvm.ff2f16x2.rn");
+  return LLVM::CallIntrinsicOp::create(b, loc, VectorType::get(2, element),
+                                       name, ValueRange{second, first})
+      .getResult(0);
+}
+
 Value ThreadBuilder::bitsAs(Type type, Value v) {
   return v.getType() == type ? v
                              : b.createOrFold<LLVM::BitcastOp>(loc, type, v);

@@ -109,6 +109,10 @@ public:
   /// came out of a vector as it goes into one is that vector.
   mlir::Value vectorOf(mlir::ValueRange elements);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
+  /// Two numbers of f32 rounded to a vector of bf16 or f16: one instruction, and
+  /// one register of the tensor cores' operands.
+  mlir::Value roundedPair(mlir::Type element, mlir::Value first,
+                          mlir::Value second);
   /// The bits of `v` as a `type` of as many.
   mlir::Value bitsAs(mlir::Type type, mlir::Value v);
 
