@@ -133,7 +133,9 @@ def Tile_SplitOp : Tile_Op<"split", [Pure, SameTypeOperands]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "the same block held by other threads";
   let description = [{
-    Shape and elements stay; only the encoding differs.
+    Shape and elements stay; only the encoding differs. What a thread has itself
+    it renames; what other lanes of its warp have is shuffled, unless shared
+    memory costs less, through which goes all else.
 
     Example:
     ```mlir

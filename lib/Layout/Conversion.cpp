@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Layout/Conversion.h"
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -39,6 +40,24 @@ int64_t Conversion::shuffles() const {
   for (const Step &step : steps)
     n += !step.isLocal;
   return n;
+}
+
+bool Conversion::shuffleIsCheaper() const {
+  if (kind != Kind::Shuffle)
+    return false;
+  // One value of 2^k is k levels of selects.
+  auto selects = [](int32_t bits) {
+    int64_t values = 1;
+    for (int b = 0; b < 5; ++b)
+      values <<= bits >> b & 1;
+    return values - 1;
+  };
+  int64_t words = elementBytes > 4 ? 2 : 1, count = words * steps.size();
+  // In halves of a cycle of 32 lanes.
+  int64_t exchange = 2 * words * shuffles() +
+                     count * (selects(offerBits) + selects(keepBits)),
+          halves = 2 * count * (lanes + std::max<int64_t>(lanes, 8)) / 32;
+  return exchange <= halves + 2 * 32;
 }
 
 namespace {
@@ -251,6 +270,8 @@ Conversion::Step Scheduler::step(int64_t offerBase, int64_t keepBase,
 
 void Scheduler::writeSteps() {
   for (int p = 0; p < laneBits; ++p) {
+    if (!toBits[p].dim)
+      result.lanes /= 2;
     if (sources[p].follows)
       result.image[sources[p].asker] |= 1 << p;
     if (sources[p].offerWeight)
@@ -316,6 +337,7 @@ Result<Conversion> Conversion::get(const Distributed &from,
     if (!scheduled)
       result = Conversion();
     result.kind = scheduled ? Kind::Shuffle : Kind::Shared;
+    result.elementBytes = elementBytes;
     return result;
   }
   bool same = from.registerCount() == to.registerCount();

@@ -197,11 +197,12 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
 def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lets conversions of computed blocks share memory and barriers";
   let description = [{
-    A conversion of a layout that moves elements between threads goes through
-    shared memory: a barrier, stores, a barrier, loads. Where a block of two
-    dimensions is converted several times, also transposed, it is stored once,
-    and what is converted at about the same time waits at one barrier; in a loop
-    that carries more numbers than fit beside that, each block at its own.
+    A conversion of a layout that moves elements between threads, and is not
+    cheaper by shuffles, goes through shared memory: a barrier, stores, a
+    barrier, loads. Where a block of two dimensions is converted several times,
+    also transposed, it is stored once, and what is converted at about the same
+    time waits at one barrier; in a loop that carries more numbers than fit
+    beside that, each block at its own.
 
     Example: with %ds and %p as the operands of three dots, before and after
     ```mlir

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "act/Layout/Conversion.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/Layouts.h"
@@ -18,15 +19,17 @@ using namespace act::tile;
 namespace {
 
 /// The block whose elements a conversion moves, which may be transposed first;
-/// null where threads keep their own.
+/// null where threads keep their own, or warps.
 Value movedBlock(ConvertLayoutOp conversion) {
   Value v = conversion.getInput();
   auto from = cast<RankedTensorType>(v.getType()),
        to = cast<RankedTensorType>(conversion.getType());
-  auto own = distributed(from), wanted = distributed(to);
-  if (from.getRank() != 2 ||
-      from.getDimSize(1) * bytesOf(from.getElementType()) % 16 ||
-      (own.lanes() == wanted.lanes() && own.warps() == wanted.warps()))
+  int64_t bytes = bytesOf(from.getElementType());
+  if (from.getRank() != 2 || from.getDimSize(1) * bytes % 16)
+    return nullptr;
+  auto way =
+      act::layout::Conversion::get(distributed(from), distributed(to), bytes);
+  if (!way || way->keepsLanes() || way->shuffleIsCheaper())
     return nullptr;
   if (auto trans = v.getDefiningOp<TransOp>())
     v = trans.getInput();

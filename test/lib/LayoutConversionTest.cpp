@@ -324,6 +324,43 @@ TEST(Conversion, GathersForCopiesWithoutSelects) {
   simulate(whole, spread, scatter);
 }
 
+TEST(Conversion, ShufflesWhereThatIsCheaper) {
+  auto deal = [](Digits registers, Digits lanes, int64_t size) {
+    return get(Distributed::get({size}, registers, lanes, {}));
+  };
+  // One bit of lanes for one of registers: 2 selects for each shuffle, which
+  // are as much as a store and a load, however many words there are.
+  for (int64_t n : {2, 256}) {
+    Distributed from = deal({{2, {1}}, {n / 2, {64}}}, {{2, {2}}, {16, {4}}},
+                            32 * n),
+                to = deal({{2, {2}}, {n / 2, {64}}}, {{2, {1}}, {16, {4}}},
+                          32 * n);
+    EXPECT_TRUE(get(Conversion::get(from, to, 4)).shuffleIsCheaper()) << n;
+    EXPECT_TRUE(get(Conversion::get(from, to, 8)).shuffleIsCheaper()) << n;
+  }
+  // Two bits have 6 selects for a word: only while a barrier costs more.
+  for (int64_t n : {4, 8}) {
+    Digits rows = {{4, {4}}, {8, {16}}}, columns = {{4, {1}}, {8, {16}}};
+    Conversion c =
+        get(Conversion::get(deal({{4, {1}}, {n, {128}}}, rows, 128 * n),
+                            deal({{4, {4}}, {n, {128}}}, columns, 128 * n), 4));
+    EXPECT_EQ(int64_t(c.steps.size()), 4 * n);
+    EXPECT_EQ(c.shuffles(), 3 * n);
+    EXPECT_EQ(c.shuffleIsCheaper(), n == 4);
+  }
+  // A row for all lanes: loads of 16 bytes bring 4 words to all.
+  Distributed spread = deal({}, {{32, {1}}}, 32),
+              whole = deal({{32, {1}}}, {{32, {0}}}, 32);
+  Conversion gather = get(Conversion::get(spread, whole, 4));
+  EXPECT_EQ(gather.lanes, 1);
+  EXPECT_TRUE(gather.shuffleIsCheaper());
+  EXPECT_FALSE(get(Conversion::get(deal({{4, {32}}}, {{32, {1}}}, 128),
+                                   deal({{128, {1}}}, {{32, {0}}}, 128), 4))
+                   .shuffleIsCheaper());
+  // Nothing to shuffle.
+  EXPECT_FALSE(get(Conversion::get(whole, whole, 4)).shuffleIsCheaper());
+}
+
 TEST(Conversion, GoesThroughSharedMemoryWhereItMust) {
   // Other warps.
   Distributed s = get(mmaAccumulator({128, 64}, 4, 1));

@@ -68,10 +68,17 @@ struct Conversion {
                                 int64_t elementBytes);
 
   Kind kind = Kind::Nothing;
+  /// Every lane has what it needs.
+  bool keepsLanes() const {
+    return kind == Kind::Nothing || kind == Kind::Registers;
+  }
   /// Nothing, Registers: register i of the result is this register.
   std::vector<int64_t> table;
 
   // Shuffle only.
+  int64_t elementBytes = 0;
+  /// Lanes of `to` that hold different values: 32, or less with copies.
+  int64_t lanes = 32;
   int64_t width = 1;
   std::vector<Step> steps;
   /// Register i of the result is a copy of register original[i] of it; the
@@ -88,6 +95,12 @@ struct Conversion {
   bool isButterfly() const;
   /// Steps that are an instruction (two for elements of 8 bytes).
   int64_t shuffles() const;
+  /// Whether shuffles take less of a multiprocessor's time than stores to
+  /// shared memory, a barrier and loads. A warp's cycles: 1 for a shuffle, 1/2
+  /// for a select; through shared memory 1 for 32 words that are stored, 1 for
+  /// 32 that are loaded (but 4 words of a thread are 1 at least, when lanes
+  /// hold copies), and 32 for the barrier. False for the other kinds.
+  bool shuffleIsCheaper() const;
 };
 
 const char *name(Conversion::Kind kind);

@@ -2,17 +2,19 @@
 //
 // Shared memory: its allocation, asynchronous copies into it, blocks from it
 // (by ldmatrix where the layout is that of a fragment), and the conversion of
-// layouts through it.
+// layouts, through it where shuffles would not do or cost more.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Ldmatrix.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
+#include "passes/tile/threads/Exchange.h"
 #include "passes/tile/threads/SharedAddress.h"
 
 using namespace mlir;
 using namespace act::tile;
+using act::layout::Conversion;
 using act::layout::Digit;
 using act::layout::Distributed;
 using act::layout::Ldmatrix;
@@ -29,8 +31,50 @@ int64_t sideBySide(Type block, const Shared &form, ThreadBuilder &t) {
   return std::max<int64_t>(1, v);
 }
 
+/// Names registers as a block of the type, for as long as it lives.
+class Named {
+public:
+  Named(RankedTensorType type, Registers registers, ThreadBuilder &t)
+      : t(t), value(stand.addArgument(type, t.loc)) {
+    t.set(value, std::move(registers));
+  }
+  ~Named() { t.forget(value); }
+
+private:
+  ThreadBuilder &t;
+  Block stand;
+
+public:
+  Value value;
+};
+
+/// Of each register of a block, the one that holds the same in `of`, which
+/// differs from it in copies.
+SmallVector<int64_t> sameRegisters(const Distributed &block,
+                                   const Distributed &of) {
+  SmallVector<int64_t> same;
+  for (int64_t r = 0; r < block.registerCount(); ++r)
+    same.push_back(of.holder(block.coordinates(r, 0, 0)).reg);
+  return same;
+}
+
+Registers selected(const Registers &from, ArrayRef<int64_t> which) {
+  Registers out;
+  for (int64_t r : which)
+    out.push_back(from[r]);
+  return out;
+}
+
 void storeShared(Value value, const Shared &form, Value pointer,
                  ThreadBuilder &t) {
+  auto type = cast<RankedTensorType>(value.getType());
+  const Distributed &l = t.layoutOf(type);
+  const Distributed once = l.withoutRegisterCopies();
+  if (once.registerCount() != l.registerCount()) {
+    Named block(with(type, once), selected(t.of(value), sameRegisters(once, l)),
+                t);
+    return storeShared(block.value, form, pointer, t);
+  }
   int64_t v = sideBySide(value.getType(), form, t);
   SharedAddress address(form, pointer, accessesOf(value.getType(), v, t), t);
   ArrayRef<Value> registers = t.of(value);
@@ -139,7 +183,15 @@ void loadByElements(Value result, const Shared &form, Value pointer,
 
 void loadShared(Value result, const Shared &form, Value pointer,
                 ThreadBuilder &t) {
-  const Distributed &l = t.layoutOf(result.getType());
+  auto type = cast<RankedTensorType>(result.getType());
+  const Distributed &l = t.layoutOf(type);
+  const Distributed once = l.withoutRegisterCopies();
+  if (once.registerCount() != l.registerCount()) {
+    Named block(with(type, once), {}, t);
+    loadShared(block.value, form, pointer, t);
+    t.set(result, selected(t.of(block.value), sameRegisters(l, once)));
+    return;
+  }
   if (l.rank() == 2 && form.elementBytes() <= 4 && form.hasMatrixRows())
     if (auto plan = Ldmatrix::get(l, form.elementBytes())) {
       loadByMatrices(*plan, result, form, pointer, t);
@@ -147,23 +199,6 @@ void loadShared(Value result, const Shared &form, Value pointer,
     }
   loadByElements(result, form, pointer, t);
 }
-
-/// Names registers as a block of the type, for as long as it lives.
-class Named {
-public:
-  Named(RankedTensorType type, Registers registers, ThreadBuilder &t)
-      : t(t), value(stand.addArgument(type, t.loc)) {
-    t.set(value, std::move(registers));
-  }
-  ~Named() { t.forget(value); }
-
-private:
-  ThreadBuilder &t;
-  Block stand;
-
-public:
-  Value value;
-};
 
 /// Copies of 16 bytes, panel by panel: a panel's chunks over the lanes first,
 /// then rows.
@@ -237,25 +272,13 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   return success();
 }
 
-} // namespace
-
-FailureOr<Registers> act::tile::converted(Operation *op, const Registers &in,
-                                          RankedTensorType type,
-                                          RankedTensorType wanted,
-                                          ThreadBuilder &t) {
+FailureOr<Registers> throughShared(Operation *op, const Registers &in,
+                                   RankedTensorType type,
+                                   RankedTensorType wanted, ThreadBuilder &t) {
   if (type.getRank() > 2)
-    return converted(op, in, collapsed(type, 2), collapsed(wanted, 2), t);
-  const Distributed from = t.layoutOf(type), to = t.layoutOf(wanted);
-  if (from.lanes() == to.lanes() && from.warps() == to.warps()) {
-    std::map<Coordinates, int64_t> at;
-    for (int64_t r = from.registerCount() - 1; r >= 0; --r)
-      at[from.coordinates(r, 0, 0)] = r;
-    Registers out;
-    for (int64_t r = 0; r < to.registerCount(); ++r)
-      out.push_back(in[at.at(to.coordinates(r, 0, 0))]);
-    return out;
-  }
-  auto passage = act::layout::choose(from, to, bytesOf(type.getElementType()));
+    return throughShared(op, in, collapsed(type, 2), collapsed(wanted, 2), t);
+  auto passage = act::layout::choose(t.layoutOf(type), t.layoutOf(wanted),
+                                     bytesOf(type.getElementType()));
   if (!passage)
     return op->emitOpError() << passage.error().message;
   if (passage->transposed)
@@ -271,6 +294,24 @@ FailureOr<Registers> act::tile::converted(Operation *op, const Registers &in,
   t.barrier();
   loadShared(read.value, passage->shared, scratch, t);
   return t.of(read.value);
+}
+
+} // namespace
+
+FailureOr<Registers> act::tile::converted(Operation *op, const Registers &in,
+                                          RankedTensorType type,
+                                          RankedTensorType wanted,
+                                          ThreadBuilder &t) {
+  Type element = type.getElementType();
+  const Distributed from = t.layoutOf(type), to = t.layoutOf(wanted);
+  auto conversion = Conversion::get(from, to, bytesOf(element));
+  if (!conversion)
+    return op->emitOpError() << conversion.error().message;
+  if (conversion->keepsLanes())
+    return selected(in, conversion->table);
+  if (conversion->shuffleIsCheaper())
+    return exchanged(*conversion, in, element, t);
+  return throughShared(op, in, type, wanted, t);
 }
 
 LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {

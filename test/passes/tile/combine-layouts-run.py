@@ -6,11 +6,10 @@ simulator under several orders, against loops in Python.
 A layout is drawn digit by digit: registers, lanes, warps and copies follow each other along
 either dimension in any order, also such as tile-assign-layouts would not choose. All numbers are integers.
 """
-import pathlib
 import re
-import subprocess
 import sys
 
+import layout_kernels
 import numpy as np
 
 
@@ -123,16 +122,8 @@ def dropped(text, axis):
     return f"#tile.layout<{', '.join(parts)}>"
 
 
-def run(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-
-
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    count, seed = (int(sys.argv[i]) if len(sys.argv) > i else n for i, n in ((2, 40), (3, 0)))
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, count, seed = layout_kernels.arguments()
     rng = np.random.default_rng(seed)
     layouts, kernels = [], {}
     for i in range(count):
@@ -141,11 +132,7 @@ def main():
         layouts.append(f"#{name} = {k[0]}")
         if k[2] == "reduce":
             layouts.append(f"#{name}r = {dropped(k[0], k[1])}")
-    text = "\n".join([*layouts, "gpu.module @kernels {", *(k[5] for k in kernels.values()), "}", ""])
-    (folder / "k.mlir").write_text(text)
-    run("act-opt", folder / "k.mlir", "--pass-pipeline=builtin.module(gpu.module(tile-lower-to-threads))",
-        "-o", folder / "threads.mlir")
-    run("act-opt", folder / "threads.mlir", f"--emit-ptx=dir={folder} target=sm_80 cache-dir=none", "-o", "/dev/null")
+    layout_kernels.make(folder, layouts, [k[5] for k in kernels.values()], "sm_80")
     wrong = 0
     for name, (_, axis, op, shape, warps, _, x, out) in kernels.items():
         for i, v in enumerate(x):
@@ -154,8 +141,7 @@ def main():
         dims = ",".join(map(str, out[0].shape))
         arguments += [f"out:i32[{dims}]:{folder}/y{i}.npy" for i in range(len(out))]
         for order in ("0", "7"):
-            run("actrt-sim", folder / f"{name}.ptx", "--block", 32 * warps, "--smem", 65536, "--seed", order,
-                *(w for a in arguments for w in ("--arg", a)))
+            layout_kernels.simulate(folder, name, warps, arguments, order)
             for i, v in enumerate(out):
                 if not np.array_equal(np.load(folder / f"y{i}.npy"), v):
                     print(f"{name}: result {i} of tile.{op} axis {axis} of {shape} on {warps} warps is wrong")
