@@ -133,9 +133,10 @@ def Tile_SplitOp : Tile_Op<"split", [Pure, SameTypeOperands]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "the same block held by other threads";
   let description = [{
-    Shape and elements stay; only the encoding differs. What a thread has itself
-    it renames; what other lanes of its warp have is shuffled, unless shared
-    memory costs less, through which goes all else.
+    Shape and elements stay; only the encoding differs. Where lanes and warps hold
+    the same, registers get other names. Where warps do, lanes shuffle, unless
+    shared memory costs less or strides have no common refinement. All else goes
+    through shared memory. A conversion orders no accesses to memory.
 
     Example:
     ```mlir

@@ -328,8 +328,8 @@ TEST(Conversion, ShufflesWhereThatIsCheaper) {
   auto deal = [](Digits registers, Digits lanes, int64_t size) {
     return get(Distributed::get({size}, registers, lanes, {}));
   };
-  // One bit of lanes for one of registers: 2 selects for each shuffle, which
-  // are as much as a store and a load, however many words there are.
+  // One bit of lanes for one of registers: of two words one is shuffled, with 4
+  // selects, which is 3 cycles; stored and loaded they are 4, however many.
   for (int64_t n : {2, 256}) {
     Distributed from = deal({{2, {1}}, {n / 2, {64}}}, {{2, {2}}, {16, {4}}},
                             32 * n),

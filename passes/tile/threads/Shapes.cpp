@@ -2,8 +2,7 @@
 //
 // Ops that only give elements another place: no thread gives anything to
 // another, a result's register is one of the operand's. Layouts were assigned
-// so; only a reshape between shapes that no layout fits goes through shared
-// memory.
+// so; only a reshape between shapes that no layout fits is a conversion.
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 

@@ -168,8 +168,8 @@ mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerRoles(mlir::Operation *op, ThreadBuilder &t);
 
-/// Registers of a block of type `from` as the layout of `to` wants them, by way
-/// of shared memory where other threads have them.
+/// Registers of a block of type `from` as the layout of `to` wants them, by
+/// shuffles or by way of shared memory where other threads have them.
 mlir::FailureOr<Registers> converted(mlir::Operation *op, const Registers &in,
                                      mlir::RankedTensorType from,
                                      mlir::RankedTensorType to,

@@ -11,45 +11,57 @@ import sys
 import layout_kernels
 import numpy as np
 
-# What is moved, what is in memory, and how the one becomes the other and back.
+# What is moved, what is in memory, how the one becomes the other and back, and the largest number.
 TYPES = {
-    "i8": ("i8", "", ""), "i16": ("i16", "", ""), "i32": ("i32", "", ""), "i64": ("i64", "", ""),
-    "f32": ("f32", "", ""),
-    "bf16": ("f32", "arith.truncf", "arith.extf"),
-    "f8E4M3FN": ("f32", "arith.truncf", "arith.extf"),
-    "i1": ("i32", "arith.trunci", "arith.extui"),
+    "i8": ("i8", "", "", 2**7 - 1), "i16": ("i16", "", "", 2**15 - 1), "i32": ("i32", "", "", 2**31 - 1),
+    "i64": ("i64", "", "", 2**63 - 1), "f32": ("f32", "", "", 2**24), "f64": ("f64", "", "", 2**53),
+    "bf16": ("f32", "arith.truncf", "arith.extf", 2**8), "f16": ("f32", "arith.truncf", "arith.extf", 2**11),
+    "f8E4M3FN": ("f32", "arith.truncf", "arith.extf", 2**4), "f8E5M2": ("f32", "arith.truncf", "arith.extf", 2**3),
+    "i1": ("i32", "arith.trunci", "arith.extui", 1),
 }
-NUMPY = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f32": np.float32}
+NUMPY = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+
+
+def exchanged(digits):
+    """A digit of 2 and the next one of its dimension, if that is larger, the other way around."""
+    digits = list(digits)
+    for i, (e, strides) in enumerate(digits):
+        for j, (f, others) in enumerate(digits):
+            if e == 2 and f > 2 and others == tuple(2 * s for s in strides):
+                digits[i], digits[j] = (2, tuple(f * s for s in strides)), (f, strides)
+                return digits
+    return digits
 
 
 def deal(rng):
     """Shape, warps and the texts of four layouts."""
-    shape, bits, others, warps = [1, 1], [], [], []
-    kinds = [bits] * int(rng.integers(2, 9)) + [others] * int(rng.integers(0, 2)) + [warps] * int(rng.integers(0, 3))
+    shape, digits, warps = [1] * int(rng.integers(1, 4)), [], []
+    kinds = ["bit"] * int(rng.integers(2, 9)) + ["other"] * int(rng.integers(0, 2)) + ["warp"] * int(rng.integers(0, 3))
     rng.shuffle(kinds)
     for kind in kinds:
-        extent, dim = 2 if kind is bits else int(rng.integers(2, 4)), int(rng.random() < 0.7)
-        strides = [0, 0]
-        strides[dim] = shape[dim]
-        kind.append((extent, *strides))
+        extent, dim = 2 if kind == "bit" else 3 if kind == "other" else int(rng.integers(2, 4)), int(rng.integers(len(shape)))
+        (warps if kind == "warp" else digits).append((extent, tuple(shape[dim] * (d == dim) for d in range(len(shape)))))
         shape[dim] *= extent
+    copy = (2, (0,) * len(shape))
+    digit = lambda extent, strides: f"{extent}:({','.join(map(str, strides))})"
 
     def layout():
-        registers, lanes, own = list(others), [], list(warps)
-        order = [bits[i] for i in (rng.permutation(len(bits)) if rng.random() < 0.6 else range(len(bits)))]
-        for bit in order:
-            (lanes if len(lanes) < 5 and rng.random() < 0.7 else registers).append(bit)
+        dealt = exchanged(digits) if rng.random() < 0.2 else digits
+        registers, lanes, own = [d for d in dealt if d[0] > 2], [], list(warps)
+        bits = [d for d in dealt if d[0] == 2]
+        for i in (rng.permutation(len(bits)) if rng.random() < 0.6 else range(len(bits))):
+            (lanes if len(lanes) < 5 and rng.random() < 0.7 else registers).append(bits[i])
         while len(lanes) < 5:
-            lanes.insert(int(rng.integers(len(lanes) + 1)), (2, 0, 0))
+            lanes.insert(int(rng.integers(len(lanes) + 1)), copy)
         if rng.random() < 0.5:
             rng.shuffle(registers)
         if rng.random() < 0.2:
-            registers.insert(int(rng.integers(len(registers) + 1)), (2, 0, 0))
+            registers.insert(int(rng.integers(len(registers) + 1)), copy)
         if rng.random() < 0.15:
             own.reverse()
         return "#tile.layout<%s>" % ", ".join(
-            f"{holder} = [{', '.join(f'{e}:({a},{b})' for e, a, b in digits)}]"
-            for holder, digits in (("register", registers), ("lane", lanes), ("warp", own)))
+            f"{holder} = [{', '.join(digit(*d) for d in some)}]"
+            for holder, some in (("register", registers), ("lane", lanes), ("warp", own)))
 
     return tuple(shape), int(np.prod([w[0] for w in warps], dtype=int)), [layout() for _ in range(4)]
 
@@ -58,9 +70,9 @@ def kernel(name, rng):
     """Text, layouts, shape, warps and the type in memory."""
     shape, warps, layouts = deal(rng)
     moved = list(TYPES)[rng.integers(len(TYPES))]
-    stored, there, back = TYPES[moved]
-    size = f"{shape[0]}x{shape[1]}x"
-    view, place = f"!tile.view<{size}{stored}>", f"%c0 : {shape[0]}, %c0 : {shape[1]}"
+    stored, there, back, most = TYPES[moved]
+    size = "".join(f"{n}x" for n in shape)
+    view, place = f"!tile.view<{size}{stored}>", ", ".join(f"%c0 : {n}" for n in shape)
     block = lambda element, i: f"tensor<{size}{element}, #{name}_{i}>"
     lines = [f"  gpu.func @{name}(%x: {view}, %y: {view}) kernel attributes {{tile.schedule = "
              f"#tile.schedule<warps = {warps}, stages = 1>, tile.grid = array<i64: 1, 1, 1>}} {{",
@@ -76,7 +88,7 @@ def kernel(name, rng):
               f"    %out = {back} %last : {block(moved, 1)} to {block(stored, 1)}" if back else "",
               f"    tile.store %{'out' if back else 'last'}, %y[{place}] : {block(stored, 1)}, {view}",
               "    gpu.return", "  }"]
-    numbers = rng.integers(0, 2, shape) if moved == "i1" else rng.integers(-8, 9, shape)
+    numbers = rng.integers(0 if moved == "i1" else -most, most, shape, endpoint=True)
     return "\n".join(lines), layouts, warps, numbers.astype(NUMPY[stored]), stored, moved
 
 

@@ -24,11 +24,11 @@ gpu.module @kernels {
   // CHECK-NOT: shfl
   // CHECK-NOT: barrier
   // CHECK: gpu.return
-  gpu.func @neighbours(%x: !tile.view<128xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
+  gpu.func @neighbours(%x: !tile.view<128xf32>, %y: !tile.view<128xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 128] : !tile.view<128xf32> -> tensor<128xf32, #pairs>
     %b = tile.convert_layout %a : tensor<128xf32, #pairs> -> tensor<128xf32, #apart>
-    tile.store %b, %x[%c0 : 128] : tensor<128xf32, #apart>, !tile.view<128xf32>
+    tile.store %b, %y[%c0 : 128] : tensor<128xf32, #apart>, !tile.view<128xf32>
     gpu.return
   }
 
@@ -37,11 +37,11 @@ gpu.module @kernels {
   // CHECK-COUNT-2: nvvm.shfl.sync bfly
   // CHECK-NOT: shfl
   // CHECK: gpu.return
-  gpu.func @wide(%x: !tile.view<128xf64>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
+  gpu.func @wide(%x: !tile.view<128xf64>, %y: !tile.view<128xf64>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 128] : !tile.view<128xf64> -> tensor<128xf64, #pairs>
     %b = tile.convert_layout %a : tensor<128xf64, #pairs> -> tensor<128xf64, #apart>
-    tile.store %b, %x[%c0 : 128] : tensor<128xf64, #apart>, !tile.view<128xf64>
+    tile.store %b, %y[%c0 : 128] : tensor<128xf64, #apart>, !tile.view<128xf64>
     gpu.return
   }
 
@@ -53,11 +53,11 @@ gpu.module @kernels {
   // CHECK-NOT: shfl
   // CHECK-NOT: arith.select
   // CHECK: gpu.return
-  gpu.func @gather(%x: !tile.view<32xi32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+  gpu.func @gather(%x: !tile.view<32xi32>, %y: !tile.view<32xi32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 32] : !tile.view<32xi32> -> tensor<32xi32, #one>
     %b = tile.convert_layout %a : tensor<32xi32, #one> -> tensor<32xi32, #all>
-    tile.store %b, %x[%c0 : 32] : tensor<32xi32, #all>, !tile.view<32xi32>
+    tile.store %b, %y[%c0 : 32] : tensor<32xi32, #all>, !tile.view<32xi32>
     gpu.return
   }
 
@@ -69,11 +69,11 @@ gpu.module @kernels {
   // CHECK: gpu.barrier
   // CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xf32>
   // CHECK: gpu.return
-  gpu.func @warps(%x: !tile.view<128xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
+  gpu.func @warps(%x: !tile.view<128xf32>, %y: !tile.view<128xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 128] : !tile.view<128xf32> -> tensor<128xf32, #pairs>
     %b = tile.convert_layout %a : tensor<128xf32, #pairs> -> tensor<128xf32, #warps>
-    tile.store %b, %x[%c0 : 128] : tensor<128xf32, #warps>, !tile.view<128xf32>
+    tile.store %b, %y[%c0 : 128] : tensor<128xf32, #warps>, !tile.view<128xf32>
     gpu.return
   }
 
@@ -103,14 +103,14 @@ gpu.module @kernels {
   // CHECK-SAME: tile.shared_bytes = 0
   // CHECK-NOT: barrier
   // CHECK: gpu.return
-  gpu.func @alone(%x: !tile.view<2x64xf32>, %y: !tile.view<2x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
+  gpu.func @alone(%x: !tile.view<2x64xf32>, %y: !tile.view<2x64xf32>, %z: !tile.view<2x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 2, stages = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 2, %c0 : 64] : !tile.view<2x64xf32> -> tensor<2x64xf32, #rows>
     %b = arith.addf %a, %a : tensor<2x64xf32, #rows>
     %c = arith.mulf %a, %b : tensor<2x64xf32, #rows>
     %d = tile.convert_layout %b : tensor<2x64xf32, #rows> -> tensor<2x64xf32, #columns>
     %e = tile.convert_layout %c : tensor<2x64xf32, #rows> -> tensor<2x64xf32, #columns>
-    tile.store %d, %x[%c0 : 2, %c0 : 64] : tensor<2x64xf32, #columns>, !tile.view<2x64xf32>
+    tile.store %d, %z[%c0 : 2, %c0 : 64] : tensor<2x64xf32, #columns>, !tile.view<2x64xf32>
     tile.store %e, %y[%c0 : 2, %c0 : 64] : tensor<2x64xf32, #columns>, !tile.view<2x64xf32>
     gpu.return
   }
