@@ -51,14 +51,13 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
         return failure();
       return kernels;
     }
-    OwningOpRef<ModuleOp> copy(module.clone());
     EmitOptions options;
     options.mode = mode;
     options.target = target;
     options.cacheDir = cacheDir;
     options.f32Products = f32Products;
     options.joinLaunches = joinLaunches;
-    return compileKernelsOf(*copy, options);
+    return compileKernelsOf(module, options);
   }
 
   LogicalResult run() {

@@ -18,6 +18,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <optional>
 #include <set>
@@ -243,10 +244,7 @@ void Emitter::share() {
   std::map<std::string, uint32_t> known;
   for (Lowered &l : lowered)
     for (LoweredKernel &part : l.parts) {
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      part.function->print(os,
-                           OpPrintingFlags().useLocalScope().assumeVerified());
+      std::string text = tile::textForKey(part.function);
       auto [it, first] = known.insert({text, uint32_t(groupKernels.size())});
       l.kernel.push_back(it->second);
       if (first)
@@ -767,7 +765,22 @@ LogicalResult Emitter::functions() {
 
 FailureOr<std::vector<tile::CompiledKernel>>
 act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
-  return Emitter(module, options).runKernels();
+  tile::PtxOptions ptx;
+  ptx.chip = options.target;
+  tile::PtxCache cache(options.cacheDir);
+  std::string key =
+      cache.key(llvm::formatv("model\n{0}\n{1}\n{2}\n{3}", options.mode,
+                              options.f32Products, options.joinLaunches,
+                              tile::textForKey(module))
+                    .str(),
+                ptx);
+  if (auto kernels = findGpuKernels(cache, key))
+    return std::move(*kernels);
+  OwningOpRef<ModuleOp> copy(module.clone());
+  auto kernels = Emitter(*copy, options).runKernels();
+  if (succeeded(kernels))
+    storeGpuKernels(cache, key, *kernels);
+  return kernels;
 }
 
 LogicalResult act::addTarget(report::MemoryReport &report,

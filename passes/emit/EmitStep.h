@@ -25,7 +25,8 @@ struct EmitOptions {
 mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module,
                                          const EmitOptions &options);
 
-/// The kernels alone, which take no report; for a GPU.
+/// The kernels alone, which take no report; for a GPU. Leaves `module` as it
+/// is.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileKernelsOf(mlir::ModuleOp module, const EmitOptions &options);
 

@@ -204,6 +204,15 @@ llvm::json::Object aboutAll(const LaunchKernel &k) {
                             {"least_bytes", bytes}};
 }
 
+/// Fills `k`, which has a name, from the entry of `key`.
+bool find(const tile::PtxCache &cache, const std::string &key,
+          tile::CompiledKernel &k) {
+  if (!cache.find(key, k))
+    return false;
+  k.ptx = tile::renameEntry(k.ptx, nameless, k.name);
+  return true;
+}
+
 /// What a launch does, whatever it is called.
 std::string textOf(const LaunchKernel &k) {
   if (k.parts.size() == 1 && k.parts[0].second == 1)
@@ -228,35 +237,74 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
                        const GpuOptions &options, const tile::PtxCache &cache) {
   std::vector<tile::CompiledKernel> compiled(kernels.size());
   SmallVector<const LaunchKernel *> missing;
-  std::vector<std::pair<size_t, std::string>> places; // of `missing`, and keys
+  std::vector<std::string> keys;
+  SmallVector<size_t> places; // of `missing`
   std::string precision =
       tile::stringifyDotPrecision(options.f32Products).str() + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {
-    std::string key = cache.key(precision + textOf(k), options.ptx);
-    if (cache.find(key, compiled[i])) {
-      compiled[i].ptx = tile::renameEntry(compiled[i].ptx, nameless, k.name);
-      compiled[i].cached = true;
-    } else {
-      missing.push_back(&k);
-      places.push_back({i, key});
-    }
+    keys.push_back(cache.key(precision + textOf(k), options.ptx));
     compiled[i].name = k.name;
+    if (!find(cache, keys[i], compiled[i])) {
+      missing.push_back(&k);
+      places.push_back(i);
+    }
   }
   if (!missing.empty()) {
     auto made = compile(missing, options);
     if (failed(made))
       return failure();
-    for (auto [k, place] : llvm::zip_equal(*made, places)) {
+    for (auto [k, i] : llvm::zip_equal(*made, places)) {
       if (!k.ptx.empty()) {
         tile::CompiledKernel entry = k;
         entry.ptx = tile::renameEntry(k.ptx, k.name, nameless);
-        cache.store(place.second, entry);
+        cache.store(keys[i], entry);
       }
-      compiled[place.first] = std::move(k);
+      compiled[i] = std::move(k);
     }
   }
-  for (auto [k, given] : llvm::zip_equal(compiled, kernels))
+  for (auto [k, key, given] : llvm::zip_equal(compiled, keys, kernels)) {
+    k.key = key;
     for (auto &[word, value] : aboutAll(given))
       k.about[word] = value;
+  }
   return compiled;
+}
+
+std::optional<std::vector<tile::CompiledKernel>>
+act::findGpuKernels(const tile::PtxCache &cache, const std::string &key) {
+  auto text = cache.findText(key);
+  if (!text)
+    return std::nullopt;
+  auto list = llvm::json::parse(*text);
+  if (!list) {
+    llvm::consumeError(list.takeError());
+    return std::nullopt;
+  }
+  std::vector<tile::CompiledKernel> kernels;
+  for (llvm::json::Value &entry : *list->getAsArray()) {
+    llvm::json::Object &words = *entry.getAsObject();
+    tile::CompiledKernel &k = kernels.emplace_back();
+    k.name = *words.getString("name");
+    k.key = *words.getString("key");
+    if (!find(cache, k.key, k))
+      return std::nullopt;
+    k.about = std::move(*words.getObject("about"));
+  }
+  return kernels;
+}
+
+void act::storeGpuKernels(const tile::PtxCache &cache, const std::string &key,
+                          ArrayRef<tile::CompiledKernel> kernels) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.array([&] {
+    for (const tile::CompiledKernel &k : kernels)
+      json.object([&] {
+        json.attribute("name", k.name);
+        json.attribute("key", k.key);
+        json.attribute("about", llvm::json::Object(k.about));
+      });
+  });
+  cache.storeText(key, text);
 }

@@ -6,6 +6,7 @@
 //
 // A kernel is kept in the cache by the text of its function, so one that was
 // compiled before, under whatever name and in whatever model, costs no pass.
+// The kernels of a whole model are a list there, by the model's text.
 #ifndef ACT_PASSES_EMIT_GPUKERNELS_H
 #define ACT_PASSES_EMIT_GPUKERNELS_H
 #include "dialects/act/Dialect.h"
@@ -53,6 +54,13 @@ struct GpuOptions {
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileGpuKernels(llvm::ArrayRef<LaunchKernel> kernels,
                   const GpuOptions &options, const tile::PtxCache &cache);
+
+/// All the kernels of a model that were stored under `key`, which says what the
+/// model is; nothing if one of them is not in the cache any more.
+std::optional<std::vector<tile::CompiledKernel>>
+findGpuKernels(const tile::PtxCache &cache, const std::string &key);
+void storeGpuKernels(const tile::PtxCache &cache, const std::string &key,
+                     llvm::ArrayRef<tile::CompiledKernel> kernels);
 
 } // namespace act
 #endif

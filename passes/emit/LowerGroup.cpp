@@ -207,8 +207,8 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
     marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
   };
   switch (part) {
-  case Part::Whole:
-    llvm_unreachable("a part is asked for");
+  default:
+    llvm_unreachable("no part of attention's gradient");
   case Part::Begin: {
     AttentionGradWorkspace begun;
     attentionGradBegin(b, op, operands, begun);

@@ -223,25 +223,21 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
     return failure();
   OwningOpRef<ModuleOp> copies = ModuleOp::create(module.getLoc());
   SmallVector<Isolated> missing;
-  std::vector<std::string> keys;
   for (CompiledKernel &k : kernels) {
     gpu::GPUModuleOp copy = isolate(k.source, *copies);
-    std::string key = cache.key(copy, options);
-    if (cache.find(key, k)) {
-      k.cached = true;
+    k.key = cache.key(copy, options);
+    if (cache.find(k.key, k))
       copy.erase();
-      continue;
-    }
-    missing.push_back({&k, copy});
-    keys.push_back(std::move(key));
+    else
+      missing.push_back({&k, copy});
   }
   if (missing.empty())
     return kernels;
   if (failed(compileBlocks(*copies, missing, options)) ||
       failed(compileThreads(*copies, missing, options)))
     return failure();
-  for (auto [item, key] : llvm::zip_equal(missing, keys))
-    cache.store(key, *item.first);
+  for (auto &[kernel, module] : missing)
+    cache.store(kernel->key, *kernel);
   return kernels;
 }
 

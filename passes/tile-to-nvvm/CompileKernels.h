@@ -22,7 +22,7 @@ struct CompiledKernel {
   int64_t blockBytes = -1;
   mlir::gpu::GPUFuncOp source; ///< in the module that was given
   llvm::json::Object about;    ///< for the index: KernelIndex.h
-  bool cached = false;         ///< it was on disk already
+  std::string key;             ///< its place in the cache; empty: none
 };
 
 /// Compiles copies of the kernels in all gpu.modules of `module`, or of the one

@@ -8,6 +8,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <dlfcn.h>
+#include <limits>
 
 using namespace mlir;
 using namespace act;
@@ -18,6 +19,31 @@ static constexpr llvm::StringLiteral magic = "act-ptx 4 ";
 static std::string digest(StringRef text) {
   auto hash = llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(text));
   return llvm::toHex(hash, /*LowerCase=*/true);
+}
+
+/// What stands after the first line of `entry`; nothing if it is damaged.
+static std::optional<StringRef> bodyOf(StringRef entry) {
+  auto [head, body] = entry.split('\n');
+  if (!head.consume_front(magic) || head != digest(body))
+    return std::nullopt;
+  return body;
+}
+
+std::string tile::textForKey(Operation *op) {
+  constexpr int64_t all = std::numeric_limits<int64_t>::max();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  op->print(os, OpPrintingFlags()
+                    .useLocalScope()
+                    .assumeVerified()
+                    .skipRegions(false)
+                    .enableDebugInfo(false)
+                    .printUniqueSSAIDs(false)
+                    .printValueUsers(false)
+                    .printNameLocAsPrefix(false)
+                    .elideLargeElementsAttrs(all)
+                    .elideLargeResourceString(all));
+  return text;
 }
 
 /// Which build this is: the file that this function lies in, a plugin or the
@@ -53,9 +79,9 @@ PtxCache::PtxCache(StringRef given) : folder(given) {
   folder = home.str();
 }
 
-std::string PtxCache::file(const std::string &key) const {
+std::string PtxCache::file(const std::string &key, StringRef ending) const {
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, key + ".ptx");
+  llvm::sys::path::append(path, key + ending);
   return path.str().str();
 }
 
@@ -63,10 +89,7 @@ std::string PtxCache::key(gpu::GPUModuleOp module,
                           const PtxOptions &options) const {
   if (folder.empty())
     return "";
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module->print(os, OpPrintingFlags().useLocalScope());
-  return key(text, options);
+  return key(textForKey(module), options);
 }
 
 std::string PtxCache::key(StringRef source, const PtxOptions &options) const {
@@ -85,14 +108,13 @@ std::string PtxCache::key(StringRef source, const PtxOptions &options) const {
 bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
   if (key.empty())
     return false;
-  auto buffer = llvm::MemoryBuffer::getFile(file(key));
+  auto buffer = llvm::MemoryBuffer::getFile(file(key, ".ptx"));
   if (!buffer)
     return false;
-  StringRef text = (*buffer)->getBuffer();
-  auto [head, rest] = text.split('\n');
-  if (!head.consume_front(magic) || head != digest(rest))
+  auto body = bodyOf((*buffer)->getBuffer());
+  if (!body)
     return false;
-  auto [numbers, afterNumbers] = rest.split('\n');
+  auto [numbers, afterNumbers] = body->split('\n');
   auto [schedule, ptx] = afterNumbers.split('\n');
   SmallVector<StringRef> words;
   numbers.split(words, ' ');
@@ -121,7 +143,7 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
 }
 
 void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
-  if (key.empty() || llvm::sys::fs::create_directories(folder))
+  if (key.empty())
     return;
   std::string body;
   llvm::raw_string_ostream os(body);
@@ -131,7 +153,28 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   const llvm::json::Value *schedule = k.about.get("schedule");
   os << (schedule ? *schedule : llvm::json::Value(llvm::json::Object())) << "\n"
      << k.ptx;
+  write(file(key, ".ptx"), body);
+}
+
+std::optional<std::string> PtxCache::findText(const std::string &key) const {
+  if (key.empty())
+    return std::nullopt;
+  auto buffer = llvm::MemoryBuffer::getFile(file(key, ".txt"));
+  if (!buffer)
+    return std::nullopt;
+  auto body = bodyOf((*buffer)->getBuffer());
+  return body ? std::optional(body->str()) : std::nullopt;
+}
+
+void PtxCache::storeText(const std::string &key, StringRef text) const {
+  if (!key.empty())
+    write(file(key, ".txt"), text);
+}
+
+void PtxCache::write(const std::string &file, StringRef body) const {
+  if (llvm::sys::fs::create_directories(folder))
+    return;
   // The digest tells what a power cut left.
-  (void)file::writeFile(file(key), (magic + digest(body) + "\n" + body).str(),
+  (void)file::writeFile(file, (magic + digest(body) + "\n" + body).str(),
                         file::Survives::ProcessEnd);
 }

@@ -12,16 +12,24 @@
 //     {"stages":2,"warps":4}
 //     <PTX>
 //
+// What a whole model is made of has an entry of its own, KEY.txt, of the same
+// first line and what its writer chose.
+//
 // Files appear whole or not at all. One that is damaged is as one that is not
 // there. A cache never fails: what it cannot write it does not keep.
 #ifndef ACT_PASSES_TILETONVVM_PTXCACHE_H
 #define ACT_PASSES_TILETONVVM_PTXCACHE_H
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include <optional>
 #include <string>
 
 namespace act::tile {
 struct CompiledKernel;
 struct PtxOptions;
+
+/// All that `op`, which was verified, says but for its locations: equal texts
+/// are equal ops, however the tool was told to print what it prints.
+std::string textForKey(mlir::Operation *op);
 
 class PtxCache {
 public:
@@ -35,10 +43,13 @@ public:
   /// Fills in the PTX, the launch and the schedule.
   bool find(const std::string &key, CompiledKernel &kernel) const;
   void store(const std::string &key, const CompiledKernel &kernel) const;
-  llvm::StringRef path() const { return folder; }
+  /// The same of a text.
+  std::optional<std::string> findText(const std::string &key) const;
+  void storeText(const std::string &key, llvm::StringRef text) const;
 
 private:
-  std::string file(const std::string &key) const;
+  std::string file(const std::string &key, llvm::StringRef ending) const;
+  void write(const std::string &file, llvm::StringRef body) const;
   std::string folder; // empty: no cache
 };
 
