@@ -419,7 +419,7 @@ Value AttentionTiles::dropAt(Scalars &s, const Position &at, Value x) {
       mulAdd(mulAdd(at.batch, heads, at.head), this->s, at.query), kv, at.key);
   element = arith::IndexCastOp::create(s.b, s.loc, s.b.getI64Type(), element);
   Value keep = philoxAtLeast(s, *key, element, *options.dropout);
-  return s.select(keep, s.div(x, s.f(1 - *options.dropout)), s.f(0));
+  return s.select(keep, s.mul(x, s.f(1 / (1 - *options.dropout))), s.f(0));
 }
 
 SmallVector<Value> AttentionTiles::forEachBlock(

@@ -105,7 +105,7 @@ public:
   };
   Score score(Scalars &s, const Tile &tile, mlir::Value raw,
               mlir::ValueRange inputs, bool wantSlope, bool rowsRepeat);
-  /// Dropout of an element: x / (1 - p) or 0.
+  /// Dropout of an element: x times 1 / (1 - p), or 0.
   mlir::Value drop(Scalars &s, const Tile &tile, mlir::Value x);
 
   /// The same of one element, wherever it is: index values. `others` are

@@ -268,7 +268,8 @@ def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameTypes<["Grad", "Gate", "U
 def Act_DropoutOp : Act_Op<"dropout", [Pure, AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, Costed, LowerableToLinalg, Differentiable]> {
   let summary = "zeroes elements at random and rescales the rest";
   let description = [{
-    result[i] = input[i] / (1 - p) if random(i) >= p, else 0. random(i) is the
+    result[i] = input[i] * (1 / (1 - p)) if random(i) >= p, else 0; the factor is
+    rounded once, to the type that is computed in. random(i) is the
     first word of Philox4x32-10 (Salmon et al. 2011) with the key `seed` and the
     counter (low half of i, high half of i + 2^20 * (site / 2^32), `step` mod
     2^32, `site` mod 2^32), divided by 2^32, where i < 2^52 is the element's

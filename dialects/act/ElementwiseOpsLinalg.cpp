@@ -168,7 +168,7 @@ LogicalResult DropoutOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
           index = arith::AddIOp::create(s.b, s.loc, index, s.loop64(i));
         }
         Value keep = philoxAtLeast(s, key, index, p);
-        return s.select(keep, s.div(x[0], s.f(1 - p)), s.f(0));
+        return s.select(keep, s.mul(x[0], s.f(1 / (1 - p))), s.f(0));
       }));
   return success();
 }
