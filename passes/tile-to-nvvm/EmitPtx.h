@@ -28,8 +28,8 @@ namespace act::tile {
 struct PtxOptions {
   std::string chip = "sm_80"; ///< one of ptxChips()
   unsigned registers = 0;     ///< the most a thread may have; 0: no cap
-  /// Loops may keep the address of every access and step it. Without, they
-  /// compute addresses from the counter, with fewer registers.
+  /// Loops that are in no other may keep the address of every access and step
+  /// it. Others compute addresses from the counter, with fewer registers.
   bool steppedAddresses = true;
 };
 

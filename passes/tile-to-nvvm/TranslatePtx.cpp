@@ -16,6 +16,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <functional>
 #include <mutex>
 
 using namespace mlir;
@@ -96,16 +97,20 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 /// Keeps loop strength reduction from holding an address per access of a loop
 /// in a register: it does not see through a copy of the counter, which ptxas
-/// drops.
-void hideCounters(llvm::Module &module) {
+/// drops. `stepped` allows it, but not where a loop is around another: what the
+/// outer one keeps has no room in the inner one.
+void hideCounters(llvm::Module &module, bool stepped) {
   for (llvm::Function &f : module) {
     if (f.isDeclaration())
       continue;
     llvm::DominatorTree dominators(f);
     llvm::LoopInfo loops(dominators);
-    for (llvm::Loop *loop : loops.getLoopsInPreorder()) {
+    auto all = loops.getLoopsInPreorder();
+    if (stepped && llvm::all_of(all, std::mem_fn(&llvm::Loop::isInnermost)))
+      continue;
+    for (llvm::Loop *loop : all) {
       llvm::BasicBlock *latch = loop->getLoopLatch();
-      if (!latch || !loop->isInnermost())
+      if (!latch)
         continue;
       llvm::IRBuilder<> b(&*loop->getHeader()->getFirstInsertionPt());
       for (llvm::PHINode &counter : loop->getHeader()->phis()) {
@@ -237,8 +242,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
     code->setTargetTriple(machine->getTargetTriple());
     code->setDataLayout(machine->createDataLayout());
     optimize(*code, *machine);
-    if (!options.steppedAddresses)
-      hideCounters(*code);
+    hideCounters(*code, options.steppedAddresses);
     llvm::raw_svector_ostream stream(*text);
     CodegenPasses codegen;
     if (machine->addPassesToEmitFile(codegen, stream, nullptr,
