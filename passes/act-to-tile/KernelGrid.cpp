@@ -234,46 +234,59 @@ bool canShare(int64_t rows, int64_t columns, int64_t warps) {
   return false;
 }
 
+/// Whether random numbers are drawn for it, by Philox.
+bool drawsNumbers(linalg::GenericOp op) {
+  return !op.getBody()->getOps<arith::MulUIExtendedOp>().empty();
+}
+
 /// Fewer columns at once, or more warps, where a thread would keep more numbers
 /// of accumulators than its 255 registers leave room for: those of the results'
 /// products, and of the products that these are made of, block by block. What
-/// is added to memory is a product whose numbers are needed once.
+/// is added to memory is a product whose numbers are needed once. Where random
+/// numbers are drawn they take most of the instructions, and registers for some
+/// of them at once: fewer rows, which cost loads, are better than no room.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
-  const int64_t most =
-      p.isWide ? 96 : 160; // its operands are in registers, too
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
+  bool draws = false;
   for (Value v : results) {
     Value u = unshaped(v);
     llvm::DenseMap<Value, Dims> seen;
     visitBehind(u, identity(u), seen, [&](linalg::GenericOp op, const Dims &) {
       if (factorsOf(op))
         products.insert(op);
+      draws |= drawsNumbers(op);
       return true;
     });
     auto own = anyProductBehind(u);
     kept += own && own->computed;
   }
-  int64_t inner = int64_t(products.size()) - kept, rows = grid.blocks[p.rows];
+  // Wide operands are in registers, too.
+  const int64_t most = p.isWide ? (draws ? 80 : 96) : 160, mostDrawn = 32;
+  int64_t inner = int64_t(products.size()) - kept;
   int64_t columns = grid.blocks[p.columns],
           adds = columns * int64_t(summed.size());
-  auto fits = [&](int64_t warps, int64_t step) {
-    return canShare(rows, columns, warps) && canShare(rows, step, warps) &&
-           rows * kept * columns + std::max(rows * inner, adds) * step <=
-               most * 32 * warps;
-  };
   const int64_t warps = grid.warps, step = grid.step;
-  for (int64_t w = warps; w <= std::max<int64_t>(warps, 8); w *= 2)
-    for (int64_t s : {step, std::max<int64_t>(step / 2, 16)})
-      if (fits(w, s)) {
-        grid.warps = w;
-        grid.step = s;
-        return;
+  SmallVector<int64_t> rows{grid.blocks[p.rows]};
+  if (draws && rows[0] > 64)
+    rows.push_back(64);
+  for (int64_t r : rows)
+    for (int64_t w = warps; w <= std::max<int64_t>(warps, 8); w *= 2)
+      for (int64_t s : {step, std::max<int64_t>(step / 2, 16)}) {
+        int64_t drawn = draws ? r * inner * s : 0;
+        int64_t all = r * kept * columns + std::max(r * inner, adds) * s;
+        if (canShare(r, columns, w) && canShare(r, s, w) &&
+            all <= most * 32 * w && drawn <= mostDrawn * 32 * w) {
+          grid.blocks[p.rows] = r;
+          grid.warps = w;
+          grid.step = s;
+          return;
+        }
       }
   // No way to keep all: the fewest numbers that are left over.
   for (int64_t w = 8; w > warps; w /= 2)
-    if (canShare(rows, columns, w) && canShare(rows, step, w)) {
+    if (canShare(rows[0], columns, w) && canShare(rows[0], step, w)) {
       grid.warps = w;
       return;
     }

@@ -271,7 +271,8 @@ std::optional<AffineBlock> AffineBlocks::compute(Value v) {
     return in && isNonNegative(*in) ? unwrapped(*in, v) : std::nullopt;
   }
 
-  if (!isa<tensor::SplatOp, ExpandDimsOp, BroadcastOp, TransOp>(op))
+  if (!isa<tensor::SplatOp, ExpandDimsOp, BroadcastOp, TransOp,
+           ConvertLayoutOp>(op))
     return std::nullopt;
   auto out = of(op->getOperand(0));
   if (!out)

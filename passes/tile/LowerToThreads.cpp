@@ -81,6 +81,23 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   return success();
 }
 
+LogicalResult act::tile::lowerOps(Ops ops, ThreadBuilder &t) {
+  for (auto it = ops.begin(); it != ops.end();) {
+    Ops together = registerByRegister({it, ops.end()});
+    if (drawNumbers(together)) {
+      if (failed(lowerByRegister(together, t)))
+        return failure();
+      it = together.end();
+      continue;
+    }
+    auto next = together.empty() ? std::next(it) : together.end();
+    for (; it != next; ++it)
+      if (failed(lowerOp(&*it, t)))
+        return failure();
+  }
+  return success();
+}
+
 namespace {
 
 struct LowerToThreads
@@ -228,6 +245,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   if (failed(checkRegisters(kernel)))
     return failure();
   warnOfSpills(kernel);
+  sinkRandomNumbers(kernel);
   DataFlowSolver ranges;
   if (failed(findRanges(ranges, kernel)))
     return failure();
@@ -260,9 +278,8 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   t.loc = kernel.getLoc();
   t.sleepsAtMbarriers = StringRef(target).starts_with("sm_9");
   numberPrograms(t, kernel);
-  for (Operation &op : old.without_terminator())
-    if (failed(lowerOp(&op, t)))
-      return failure();
+  if (failed(lowerOps(old.without_terminator(), t)))
+    return failure();
   gpu::ReturnOp::create(b, kernel.getLoc());
   // Later ops use earlier ones.
   old.dropAllDefinedValueUses();

@@ -223,7 +223,9 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     Blocks become one scalar per register, ops on blocks become upstream's ops on
     scalars, and memory is reached by the widest access that surely is aligned.
     What may lie outside of a view is masked; what is proven to be inside is not.
-    Afterwards no tensor and no op of the tile dialect is left; the kernel's
+    Positions are compared as what a thread's first two differ by and constants
+    (AffineBlocks.h). Random numbers are made one after the other, where they are
+    needed first. Afterwards no tensor and no op of the tile dialect is left; the kernel's
     shared memory is in `tile.shared_bytes`.
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",

@@ -45,9 +45,8 @@ static void bind(ValueRange olds, ValueRange values, ThreadBuilder &t) {
 static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToEnd(to);
-  for (Operation &op : from.without_terminator())
-    if (failed(lowerOp(&op, t)))
-      return failure();
+  if (failed(lowerOps(from.without_terminator(), t)))
+    return failure();
   Operation *end = from.getTerminator();
   if (auto condition = dyn_cast<scf::ConditionOp>(end))
     scf::ConditionOp::create(t.b, end->getLoc(),

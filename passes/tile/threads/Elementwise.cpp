@@ -6,9 +6,8 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// The same op on the scalars of one register.
-static SmallVector<Value> onScalars(Operation *op, ThreadBuilder &t,
-                                    int64_t r) {
+SmallVector<Value> act::tile::onScalars(Operation *op, ThreadBuilder &t,
+                                        int64_t r) {
   OperationState state(op->getLoc(), op->getName());
   for (Value v : op->getOperands())
     state.addOperands(t.isBlock(v) ? t.of(v)[r] : t.scalar(v));
@@ -35,6 +34,80 @@ static LogicalResult lowerTruncation(arith::TruncFOp op, ThreadBuilder &t) {
   return success();
 }
 
+static arith::CmpIPredicate withSigns(arith::CmpIPredicate p) {
+  using P = arith::CmpIPredicate;
+  switch (p) {
+  case P::ult:
+    return P::slt;
+  case P::ule:
+    return P::sle;
+  case P::ugt:
+    return P::sgt;
+  case P::uge:
+    return P::sge;
+  default:
+    return p;
+  }
+}
+
+/// Whether the op compares numbers of 32 bits or more that differ by a sum of
+/// scalars and places: then one register holds what a thread's first elements
+/// differ by, and the others are compared with a constant more or less. Numbers
+/// of 64 bits would be two registers each, and two instructions to compare.
+static std::optional<AffineBlock> differenceOf(arith::CmpIOp op,
+                                               ThreadBuilder &t) {
+  constexpr int64_t most = (int64_t(1) << 30) - 1; // so is what is added
+  Type element = t.element(op.getLhs().getType());
+  if (!element.isIndex() && element.getIntOrFloatBitWidth() < 32)
+    return std::nullopt;
+  auto difference = t.sums.difference(op.getLhs(), op.getRhs());
+  auto range = difference ? t.sums.rangeOf(*difference) : std::nullopt;
+  if (!range || range->first < -most || range->second > most)
+    return std::nullopt;
+  for (auto [symbol, factor] : difference->number.symbols)
+    if (t.isBlock(symbol) || factor < -most || factor > most)
+      return std::nullopt;
+  // Neither wraps around, and the order of numbers that are not negative is the
+  // same without signs.
+  for (Value v : op.getOperands()) {
+    auto own = t.sums.rangeOf(*t.sums.of(v));
+    if (!own ||
+        (withSigns(op.getPredicate()) != op.getPredicate() && own->first < 0))
+      return std::nullopt;
+  }
+  return difference;
+}
+
+static void lowerComparison(arith::CmpIOp op, const AffineBlock &difference,
+                            ThreadBuilder &t) {
+  Type block = op.getLhs().getType();
+  const act::layout::Distributed &l = t.layoutOf(block);
+  Value own = t.i32(difference.number.constant);
+  for (auto [symbol, factor] : difference.number.symbols) {
+    Value v = t.scalar(symbol);
+    if (v.getType().isIndex())
+      v = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(), v);
+    else if (v.getType().getIntOrFloatBitWidth() > 32)
+      v = arith::TruncIOp::create(t.b, t.loc, t.b.getI32Type(), v);
+    else if (v.getType().getIntOrFloatBitWidth() < 32)
+      v = arith::ExtSIOp::create(t.b, t.loc, t.b.getI32Type(), v);
+    own = t.add(own, t.mul(v, factor));
+  }
+  for (auto [d, place] : llvm::enumerate(difference.places))
+    if (place)
+      own = t.add(own, t.mul(t.base(block, d), place));
+  Registers out;
+  for (int64_t r = 0; r < l.registerCount(); ++r) {
+    int64_t more = 0;
+    Coordinates at = l.coordinates(r, 0, 0);
+    for (auto [d, place] : llvm::enumerate(difference.places))
+      more += place * at[d];
+    out.push_back(arith::CmpIOp::create(
+        t.b, t.loc, withSigns(op.getPredicate()), own, t.i32(-more)));
+  }
+  t.set(op, std::move(out));
+}
+
 LogicalResult act::tile::lowerElementwise(Operation *op, ThreadBuilder &t) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
@@ -56,6 +129,11 @@ LogicalResult act::tile::lowerElementwise(Operation *op, ThreadBuilder &t) {
         (t.element(truncation.getType()).isBF16() ||
          t.element(truncation.getType()).isF16()))
       return lowerTruncation(truncation, t);
+  if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+    if (auto difference = differenceOf(comparison, t)) {
+      lowerComparison(comparison, *difference, t);
+      return success();
+    }
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0)
     return op->emitOpError("has no meaning for blocks of a kernel");
   int64_t n = t.registersOf(op->getResult(0).getType());

@@ -15,10 +15,7 @@ namespace {
 LogicalResult lowerRole(Region &role, Block *to, ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(to);
-  for (Operation &op : role.front())
-    if (failed(lowerOp(&op, t)))
-      return failure();
-  return success();
+  return lowerOps({role.front().begin(), role.front().end()}, t);
 }
 
 LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {

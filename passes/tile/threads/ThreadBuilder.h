@@ -21,6 +21,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/AffineBlocks.h"
 #include "passes/tile/threads/SharedPlan.h"
 #include <map>
 
@@ -43,6 +44,9 @@ public:
   }
   void set(mlir::Value block, Registers registers) {
     blocks[block] = std::move(registers);
+  }
+  void set(mlir::Value block, int64_t r, mlir::Value v) {
+    blocks.find(block)->second[r] = v;
   }
   void forget(mlir::Value block) { blocks.erase(block); }
   mlir::Value scalar(mlir::Value v) { return scalars.lookupOrDefault(v); }
@@ -76,6 +80,8 @@ public:
   mlir::Value base(mlir::Type block, unsigned dim);
   /// (value / divisor) % extent, at the start of the kernel, once.
   mlir::Value digit(mlir::Value value, int64_t divisor, int64_t extent);
+  /// Blocks of integers as sums of scalars and places, before they are lowered.
+  AffineBlocks sums;
   /// What an index is known to be: its smallest and largest value.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value index);
   /// How an element lies in memory: truth values as bytes, 8-bit floats, which
@@ -109,8 +115,8 @@ public:
   /// came out of a vector as it goes into one is that vector.
   mlir::Value vectorOf(mlir::ValueRange elements);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
-  /// Two numbers of f32 rounded to a vector of bf16 or f16: one instruction, and
-  /// one register of the tensor cores' operands.
+  /// Two numbers of f32 rounded to a vector of bf16 or f16: one instruction,
+  /// and one register of the tensor cores' operands.
   mlir::Value roundedPair(mlir::Type element, mlir::Value first,
                           mlir::Value second);
   /// The bits of `v` as a `type` of as many.
@@ -157,6 +163,9 @@ private:
 /// Emits `op`'s part of one thread, with the builder at the place where it
 /// goes. One function per family, each in the file of its name.
 mlir::LogicalResult lowerOp(mlir::Operation *op, ThreadBuilder &t);
+/// The parts of `ops`, one after the other.
+using Ops = llvm::iterator_range<mlir::Block::iterator>;
+mlir::LogicalResult lowerOps(Ops ops, ThreadBuilder &t);
 mlir::LogicalResult lowerElementwise(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerControl(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerMemory(mlir::Operation *op, ThreadBuilder &t);
@@ -167,6 +176,19 @@ mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerRoles(mlir::Operation *op, ThreadBuilder &t);
+
+/// `op`, which is elementwise, on the scalars of register `r`.
+llvm::SmallVector<mlir::Value> onScalars(mlir::Operation *op, ThreadBuilder &t,
+                                         int64_t r);
+
+/// The first of `ops`, as many as can be done for one register after the other;
+/// none where they do not begin with integers.
+Ops registerByRegister(Ops ops);
+mlir::LogicalResult lowerByRegister(Ops ops, ThreadBuilder &t);
+/// Whether a round of Philox is among them: these are better done so.
+bool drawNumbers(Ops ops);
+/// Moves such ops to where their numbers are needed first.
+void sinkRandomNumbers(mlir::Operation *kernel);
 
 /// Registers of a block of type `from` as the layout of `to` wants them, by
 /// shuffles or by way of shared memory where other threads have them.

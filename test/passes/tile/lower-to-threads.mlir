@@ -2,6 +2,98 @@
 // RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(canonicalize,tile-assign-layouts,cse,tile-stage-loads,tile-lower-to-threads))' | FileCheck %s
 
 gpu.module @kernels {
+  // Positions are compared by what a thread's first two differ by, in 32 bits,
+  // and constants.
+  // CHECK-LABEL: gpu.func @causal
+  // CHECK: scf.for
+  // CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
+  // CHECK: %[[D:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+  // CHECK: arith.cmpi sle, %[[OWN:.*]], %c0_i32{{.*}} : i32
+  // CHECK: arith.cmpi sle, %[[OWN]], %c-1_i32{{.*}} : i32
+  // CHECK-NOT: arith.cmpi {{.*}} : i64
+  // CHECK: gpu.return
+  gpu.func @causal(%x: !tile.view<64x256xf32>, %y: !tile.view<64x16xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c256 = arith.constant 256 : index
+    %none = arith.constant dense<0.0> : tensor<64x16xf32>
+    %i = tile.iota 0 to 64 : tensor<64xi32>
+    %wide = arith.extsi %i : tensor<64xi32> to tensor<64xi64>
+    %column = tile.expand_dims %wide axis 1 : tensor<64xi64> -> tensor<64x1xi64>
+    %rows = tile.broadcast %column : tensor<64x1xi64> -> tensor<64x16xi64>
+    %n = tile.iota 0 to 16 : tensor<16xi32>
+    %places = arith.extsi %n : tensor<16xi32> to tensor<16xi64>
+    %sum = scf.for %j = %c0 to %c256 step %c16 iter_args(%acc = %none) -> tensor<64x16xf32> {
+      %first = arith.index_cast %j : index to i64
+      %firsts = tensor.splat %first : tensor<16xi64>
+      %keys = arith.addi %places, %firsts : tensor<16xi64>
+      %row = tile.expand_dims %keys axis 0 : tensor<16xi64> -> tensor<1x16xi64>
+      %columns = tile.broadcast %row : tensor<1x16xi64> -> tensor<64x16xi64>
+      %sees = arith.cmpi sle, %columns, %rows : tensor<64x16xi64>
+      %a = tile.load %x[%c0 : 64, %j : 16] : !tile.view<64x256xf32>
+      %seen = arith.select %sees, %a, %none : tensor<64x16xi1>, tensor<64x16xf32>
+      %next = arith.addf %acc, %seen : tensor<64x16xf32>
+      scf.yield %next : tensor<64x16xf32>
+    }
+    tile.store %sum, %y[%c0 : 64, %c0 : 16] : !tile.view<64x16xf32>
+    gpu.return
+  }
+
+  // Without signs only what is not negative is; what may wrap around is as it is.
+  // CHECK-LABEL: gpu.func @signs
+  // CHECK: arith.cmpi slt, {{.*}} : i32
+  // CHECK: arith.cmpi ult, {{.*}} : i64
+  // CHECK: arith.cmpi slt, {{.*}} : i64
+  // CHECK: gpu.return
+  gpu.func @signs(%y: !tile.view<3x32xi1>, %far: i64) kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %n = tile.iota 0 to 32 : tensor<32xi32>
+    %wide = arith.extsi %n : tensor<32xi32> to tensor<32xi64>
+    %seven = arith.constant dense<7> : tensor<32xi64>
+    %below = arith.subi %wide, %seven : tensor<32xi64>
+    %others = tensor.splat %far : tensor<32xi64>
+    %beyond = arith.addi %wide, %others : tensor<32xi64>
+    %a = arith.cmpi ult, %wide, %seven : tensor<32xi64>
+    %b = arith.cmpi ult, %below, %seven : tensor<32xi64>
+    %c = arith.cmpi slt, %beyond, %seven : tensor<32xi64>
+    tile.store %a, %y[%c0, %c0 : 32] : !tile.view<3x32xi1>
+    tile.store %b, %y[%c1, %c0 : 32] : !tile.view<3x32xi1>
+    tile.store %c, %y[%c2, %c0 : 32] : !tile.view<3x32xi1>
+    gpu.return
+  }
+
+  // Random numbers are made where they are needed, one after the other.
+  // CHECK-LABEL: gpu.func @drawn
+  // CHECK: math.exp2
+  // CHECK: math.exp2
+  // CHECK: arith.mului_extended
+  // CHECK: arith.mului_extended
+  // CHECK: arith.select
+  // CHECK: arith.mului_extended
+  // CHECK: arith.mului_extended
+  // CHECK: arith.select
+  // CHECK-NOT: arith.mului_extended
+  // CHECK: gpu.return
+  gpu.func @drawn(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64xf32>
+    %by = arith.constant dense<-766435501> : tensor<64xi32>
+    %most = arith.constant dense<1000> : tensor<64xi32>
+    %n = tile.iota 0 to 64 : tensor<64xi32>
+    %low, %high = arith.mului_extended %n, %by : tensor<64xi32>
+    %one = arith.xori %low, %high : tensor<64xi32>
+    %low2, %high2 = arith.mului_extended %one, %by : tensor<64xi32>
+    %two = arith.xori %low2, %high2 : tensor<64xi32>
+    %keep = arith.cmpi uge, %two, %most : tensor<64xi32>
+    %a = tile.load %x[%c0 : 64] : !tile.view<64xf32>
+    %b = math.exp2 %a : tensor<64xf32>
+    %kept = arith.select %keep, %b, %zero : tensor<64xi1>, tensor<64xf32>
+    tile.store %kept, %y[%c0 : 64] : !tile.view<64xf32>
+    gpu.return
+  }
+
   // Proven to be inside: one load of 16 bytes, no mask.
   // CHECK-LABEL: gpu.func @inside
   // CHECK-SAME: tile.shared_bytes = 0
