@@ -13,7 +13,7 @@ static constexpr StringLiteral sharedName = "tile_shared";
 
 ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder,
                              int64_t warps, DataFlowSolver &ranges)
-    : b(builder), sums(ranges), warps(warps), shared(kernel),
+    : b(builder), warps(warps), sums(ranges), shared(kernel),
       loc(kernel.getLoc()), kernel(kernel), ranges(ranges) {
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   lane = arith::AndIOp::create(b, loc, thread, i32(31));
