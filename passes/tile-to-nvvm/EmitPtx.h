@@ -28,8 +28,9 @@ namespace act::tile {
 struct PtxOptions {
   std::string chip = "sm_80"; ///< one of ptxChips()
   unsigned registers = 0;     ///< the most a thread may have; 0: no cap
-  /// Loops that are in no other may keep the address of every access and step
-  /// it. Others compute addresses from the counter, with fewer registers.
+  /// Loops may keep the address of every access and step it, in functions where
+  /// none is in another. Otherwise they compute addresses from the counter, with
+  /// fewer registers.
   bool steppedAddresses = true;
 };
 

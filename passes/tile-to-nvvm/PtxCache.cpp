@@ -36,6 +36,7 @@ std::string tile::textForKey(Operation *op) {
   op->print(os, OpPrintingFlags()
                     .useLocalScope()
                     .assumeVerified()
+                    .printGenericOpForm(false)
                     .skipRegions(false)
                     .enableDebugInfo(false)
                     .printUniqueSSAIDs(false)

@@ -97,8 +97,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 /// Keeps loop strength reduction from holding an address per access of a loop
 /// in a register: it does not see through a copy of the counter, which ptxas
-/// drops. `stepped` allows it, but not where a loop is around another: what the
-/// outer one keeps has no room in the inner one.
+/// drops. `stepped` allows it, but not in a function where a loop is around
+/// another: what the outer one keeps has no room in the inner one.
 void hideCounters(llvm::Module &module, bool stepped) {
   for (llvm::Function &f : module) {
     if (f.isDeclaration())

@@ -13,10 +13,33 @@
 using namespace mlir;
 using namespace act::tile;
 
+namespace {
+
+/// Upstream's reads the bounds of all loops with signs. Of the counter of a
+/// loop without signs nothing is known.
+class Ranges : public dataflow::IntegerRangeAnalysis {
+public:
+  using IntegerRangeAnalysis::IntegerRangeAnalysis;
+
+  void visitNonControlFlowArguments(
+      Operation *op, const RegionSuccessor &successor,
+      ArrayRef<dataflow::IntegerValueRangeLattice *> arguments,
+      unsigned firstIndex) override {
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop.getUnsignedCmp())
+      SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(
+          op, successor, arguments, firstIndex);
+    else
+      IntegerRangeAnalysis::visitNonControlFlowArguments(op, successor,
+                                                         arguments, firstIndex);
+  }
+};
+
+} // namespace
+
 LogicalResult act::tile::findRanges(DataFlowSolver &solver, Operation *kernel) {
   solver.load<dataflow::DeadCodeAnalysis>();
   solver.load<dataflow::SparseConstantPropagation>();
-  solver.load<dataflow::IntegerRangeAnalysis>();
+  solver.load<Ranges>();
   return solver.initializeAndRun(kernel);
 }
 

@@ -138,6 +138,7 @@ def dropouts():
                (5, 6, 65539 + 4095 * 2**32)]
     for n, (seed, step, site) in enumerate(scalars):
         for d in ("f32", "f64", "bf16"):
+            wide = np.float64 if d == "f64" else np.float32
             for p in (0.1, 0.5):
                 x = draw((3, 5, 7), d)
                 keep = philox.uniform(seed, step, site, np.arange(x.size)) >= p
@@ -145,4 +146,5 @@ def dropouts():
                 yield Case(f"dropout_{n}_{d}_{int(p * 10)}",
                            f"%r = act.dropout %0 p {p:e} rng(%1, %2, %3) : {t}",
                            [x, seed, step, site], [t, "i64", "i64", "i64"], [t], "%r",
-                           [np.where(keep.reshape(x.shape), x.astype(np.float64) / (1 - p), 0)])
+                           [np.where(keep.reshape(x.shape), x.astype(wide) * wide(1 / (1 - p)), 0).astype(x.dtype)],
+                           exact=True)

@@ -71,4 +71,30 @@ gpu.module @kernels {
     tile.print "100% done"
     gpu.return
   }
+
+  // With 20 as the most that %to is as a number with a sign, %i is not below 20:
+  // its numbers have none.
+  gpu.func @unsigned_positions(%y: !tile.view<16xi32>, %far: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %from = arith.constant 0 : i32
+    %least = arith.constant -1073741824 : i32
+    %most = arith.constant 20 : i32
+    %step = arith.constant 1073741824 : i32
+    %below = arith.minsi %far, %most : i32
+    %to = arith.maxsi %below, %least : i32
+    %none = arith.constant dense<0> : tensor<16xi32>
+    %one = arith.constant dense<1> : tensor<16xi32>
+    %five = arith.constant dense<5> : tensor<16xi32>
+    %n = tile.iota 0 to 16 : tensor<16xi32>
+    %r = scf.for unsigned %i = %from to %to step %step iter_args(%s = %none) -> (tensor<16xi32>) : i32 {
+      %first = tensor.splat %i : tensor<16xi32>
+      %at = arith.addi %first, %n : tensor<16xi32>
+      %small = arith.cmpi ult, %at, %five : tensor<16xi32>
+      %more = arith.select %small, %one, %none : tensor<16xi1>, tensor<16xi32>
+      %t = arith.addi %s, %more : tensor<16xi32>
+      scf.yield %t : tensor<16xi32>
+    }
+    tile.store %r, %y[%c0 : 16] : !tile.view<16xi32>
+    gpu.return
+  }
 }
