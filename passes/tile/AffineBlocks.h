@@ -72,7 +72,9 @@ public:
   /// `n` with the smallest or the largest element of each row among its
   /// symbols, so that it is at most, or at least, what `n` is in any place.
   AffineNumber extreme(const AffineNumber &n, bool largest);
-  /// The smallest and the largest number that its elements may be.
+  /// The smallest and the largest number that a scalar may be.
+  std::pair<int64_t, int64_t> rangeOf(mlir::Value symbol);
+  /// The same of all elements.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(const AffineBlock &block);
   /// Whether no element is negative when read as a signed number.
   bool isNonNegative(const AffineBlock &block);
@@ -85,7 +87,6 @@ private:
   std::optional<AffineBlock> compute(mlir::Value v);
   /// `block`, which an op made as its result `v`, if it did not wrap around.
   std::optional<AffineBlock> unwrapped(AffineBlock block, mlir::Value v);
-  std::pair<int64_t, int64_t> rangeOf(mlir::Value symbol);
   std::optional<int64_t> upperBound(const AffineNumber &n, int depth);
 
   mlir::DataFlowSolver &ranges;

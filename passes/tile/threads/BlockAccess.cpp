@@ -79,13 +79,11 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
     (t.isBlock(index) ? dim.gathered : dim.index) = index;
     if (dim.index) {
       auto size = getConstantIntValue(dim.size);
-      if (auto range = t.rangeOf(index)) {
-        dim.atLeastZero = range->first + dim.shift >= 0;
-        // The index may be as large as any; sums of it would overflow.
-        dim.belowSize =
-            size && range->second <=
-                        *size - dim.shift - std::max<int64_t>(1, dim.extent);
-      }
+      // The index may be as large as any; sums of it would overflow.
+      auto [least, most] = t.sums.rangeOf(index);
+      dim.atLeastZero = least >= -dim.shift;
+      dim.belowSize =
+          size && most <= *size - dim.shift - std::max<int64_t>(1, dim.extent);
       dim.index = t.scalar(index);
     }
     dimensions.push_back(dim);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/ThreadBuilder.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -14,7 +13,7 @@ static constexpr StringLiteral sharedName = "tile_shared";
 ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder,
                              int64_t warps, DataFlowSolver &ranges)
     : b(builder), warps(warps), sums(ranges), shared(kernel),
-      loc(kernel.getLoc()), kernel(kernel), ranges(ranges) {
+      loc(kernel.getLoc()), kernel(kernel) {
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   lane = arith::AndIOp::create(b, loc, thread, i32(31));
   warp = arith::ShRUIOp::create(b, loc, thread, i32(5));
@@ -215,14 +214,6 @@ Value ThreadBuilder::inlinePtx(Type result, StringRef text,
       constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   return result ? op->getResult(0) : Value();
-}
-
-std::optional<std::pair<int64_t, int64_t>> ThreadBuilder::rangeOf(Value index) {
-  auto *state = ranges.lookupState<dataflow::IntegerValueRangeLattice>(index);
-  if (!state || state->getValue().isUninitialized())
-    return std::nullopt;
-  ConstantIntRanges r = state->getValue().getValue();
-  return std::pair(r.smin().getSExtValue(), r.smax().getSExtValue());
 }
 
 Type ThreadBuilder::memoryType(Type element) {

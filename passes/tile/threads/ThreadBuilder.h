@@ -82,8 +82,6 @@ public:
   mlir::Value digit(mlir::Value value, int64_t divisor, int64_t extent);
   /// Blocks of integers as sums of scalars and places, before they are lowered.
   AffineBlocks sums;
-  /// What an index is known to be: its smallest and largest value.
-  std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value index);
   /// How an element lies in memory: truth values as bytes, 8-bit floats, which
   /// LLVM does not know, as their bits.
   mlir::Type memoryType(mlir::Type element);
@@ -137,7 +135,6 @@ public:
 
 private:
   mlir::gpu::GPUFuncOp kernel;
-  mlir::DataFlowSolver &ranges;
   mlir::Operation *entryEnd = nullptr;
   llvm::DenseMap<mlir::Value, Registers> blocks;
   std::map<const void *, layout::Distributed> layouts;
