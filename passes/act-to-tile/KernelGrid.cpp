@@ -239,12 +239,13 @@ bool drawsNumbers(linalg::GenericOp op) {
   return !op.getBody()->getOps<arith::MulUIExtendedOp>().empty();
 }
 
-/// Fewer columns at once, or more warps, where a thread would keep more numbers
-/// of accumulators than its 255 registers leave room for: those of the results'
+/// Fewer columns at once, more warps, or fewer rows, where a thread would keep
+/// more numbers than its 255 registers leave room for: those of the results'
 /// products, and of the products that these are made of, block by block. What
-/// is added to memory is a product whose numbers are needed once. Where random
-/// numbers are drawn they take most of the instructions, and registers for some
-/// of them at once: fewer rows, which cost loads, are better than no room.
+/// is added to memory is a product whose numbers are needed once. Wide operands
+/// are in registers, too; and random numbers, of which a thread works on
+/// several at once, take most of the instructions: there fewer rows, which cost
+/// loads, are better than no room. The limits are what ptxas has room for.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
   llvm::SmallPtrSet<Operation *, 8> products;
@@ -262,20 +263,20 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
     auto own = anyProductBehind(u);
     kept += own && own->computed;
   }
-  // Wide operands are in registers, too.
-  const int64_t most = p.isWide ? (draws ? 80 : 96) : 160, mostDrawn = 32;
+  const int64_t most = p.isWide ? 100 : 170, mostDrawn = 32;
   int64_t inner = int64_t(products.size()) - kept;
-  int64_t columns = grid.blocks[p.columns],
-          adds = columns * int64_t(summed.size());
+  int64_t columns = grid.blocks[p.columns];
   const int64_t warps = grid.warps, step = grid.step;
   SmallVector<int64_t> rows{grid.blocks[p.rows]};
-  if (draws && rows[0] > 64)
+  if ((draws || p.isWide) && rows[0] > 64)
     rows.push_back(64);
   for (int64_t r : rows)
     for (int64_t w = warps; w <= std::max<int64_t>(warps, 8); w *= 2)
       for (int64_t s : {step, std::max<int64_t>(step / 2, 16)}) {
-        int64_t drawn = draws ? r * inner * s : 0;
-        int64_t all = r * kept * columns + std::max(r * inner, adds) * s;
+        int64_t made = r * inner * s, drawn = draws ? made : 0,
+                adds = columns * int64_t(summed.size()) * s;
+        int64_t all =
+            r * kept * columns + std::max(made, adds) + adds / 4 + drawn;
         if (canShare(r, columns, w) && canShare(r, s, w) &&
             all <= most * 32 * w && drawn <= mostDrawn * 32 * w) {
           grid.blocks[p.rows] = r;

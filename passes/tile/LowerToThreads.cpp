@@ -284,6 +284,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   // Later ops use earlier ones.
   old.dropAllDefinedValueUses();
   old.erase();
+  sinkSharedLoads(kernel);
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
   for (auto [i, bytes] : llvm::enumerate(alignments))
     if (bytes)
