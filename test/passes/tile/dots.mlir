@@ -5,6 +5,7 @@
 // RUN: FileCheck %s --check-prefix=PTX64 --input-file=%t/doubles.ptx
 // RUN: FileCheck %s --check-prefix=PTX32 --input-file=%t/singles.ptx
 // RUN: FileCheck %s --check-prefix=PTX6 --input-file=%t/added.ptx
+// RUN: FileCheck %s --check-prefix=LATE --input-file=%t/loads.ptx
 // RUN: FileCheck %s --check-prefix=PTX80 --input-file=%t/bytes.ptx
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_89 cache-dir=none" -o /dev/null
 // RUN: FileCheck %s --check-prefix=PTX89 --input-file=%t/bytes.ptx
@@ -43,6 +44,29 @@ gpu.module @kernels {
     %c = tile.load %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
     %d = tile.dot %a, %b, %c : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
     tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
+    gpu.return
+  }
+
+  // From shared memory each instruction's operands come when it is their turn,
+  // not both blocks before the first: of each 32 of k a row's words are loaded
+  // for the first column of instructions only.
+  // LATE-COUNT-2: bar.sync
+  // LATE-COUNT-8: ld.shared
+  // LATE-NOT: ld.shared
+  // LATE: mma.sync
+  // LATE-COUNT-8: ld.shared
+  // LATE-NOT: ld.shared
+  // LATE-COUNT-5: mma.sync
+  // LATE-COUNT-4: ld.shared
+  // LATE-NOT: ld.shared
+  // LATE: mma.sync
+  gpu.func @loads(%x: !tile.view<16x64xf32>, %y: !tile.view<64x16xf32>, %z: !tile.view<16x16xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+    %a = tile.load %x[%c0 : 16, %c0 : 64] : !tile.view<16x64xf32>
+    %b = tile.load %y[%c0 : 64, %c0 : 16] : !tile.view<64x16xf32>
+    %c = tile.dot %a, %b, %zero precision = bf16x3 : tensor<16x64xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+    tile.store %c, %z[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
     gpu.return
   }
 

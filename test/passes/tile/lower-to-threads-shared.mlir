@@ -83,4 +83,28 @@ gpu.module @kernels {
     tile.store %b, %y[%c0 : 2, %c0 : 80] : tensor<2x80xbf16, #two>, !tile.view<2x80xbf16>
     gpu.return
   }
+
+  // What is loaded before a store is what was there before, wherever it is needed;
+  // what nothing is stored behind is loaded where it is needed.
+  // CHECK-LABEL: gpu.func @loads_and_stores
+  // CHECK: llvm.store
+  // CHECK: %[[OLD:.*]] = llvm.load {{.*}} !llvm.ptr<3>
+  // CHECK: llvm.store {{.*}} !llvm.ptr<3>
+  // CHECK: llvm.extractelement %[[OLD]]
+  // CHECK-COUNT-4: arith.negf
+  // CHECK-NEXT: llvm.load {{.*}} !llvm.ptr<3>
+  // CHECK: gpu.return
+  gpu.func @loads_and_stores(%x: !tile.view<8x16xf32>, %y: !tile.view<8x16xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 8, %c0 : 16] : !tile.view<8x16xf32> -> tensor<8x16xf32, #l>
+    %1 = tile.alloc_shared : !tile.shared<8x16xf32, #s>
+    tile.store_shared %a, %1 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    %old = tile.load_shared %1 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+    tile.store_shared %a, %1 : tensor<8x16xf32, #l>, !tile.shared<8x16xf32, #s>
+    %new = tile.load_shared %1 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
+    %n = arith.negf %old : tensor<8x16xf32, #l>
+    %d = arith.addf %n, %new : tensor<8x16xf32, #l>
+    tile.store %d, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
+    gpu.return
+  }
 }
