@@ -284,14 +284,16 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   // Later ops use earlier ones.
   old.dropAllDefinedValueUses();
   old.erase();
-  sinkSharedLoads(kernel);
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
   for (auto [i, bytes] : llvm::enumerate(alignments))
     if (bytes)
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(bytes));
   kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.shared.size()));
-  return checkLength(kernel);
+  if (failed(checkLength(kernel)))
+    return failure();
+  sinkSharedLoads(kernel);
+  return success();
 }
 
 } // namespace

@@ -225,7 +225,8 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     What may lie outside of a view is masked; what is proven to be inside is not.
     Positions are compared as what a thread's first two differ by and constants
     (AffineBlocks.h). Random numbers are made one after the other, where they are
-    needed first; loads from shared memory stand there, too. Afterwards no tensor and no op of the tile dialect is left; the
+    needed first; and loads from shared memory (other than by ldmatrix) stand as far
+    down as they can. Afterwards no tensor and no op of the tile dialect is left; the
     kernel's shared memory is in `tile.shared_bytes`.
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",

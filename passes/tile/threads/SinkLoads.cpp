@@ -2,21 +2,26 @@
 //
 // Loads from shared memory, to where the first of what they bring is needed.
 // Op by op a thread would have both of a product's operands at once, which of
-// f32 are as many registers as its accumulators. Matrices by ldmatrix are not
-// moved: of half the registers, ptxas needs no help.
+// f32 in parts are as many registers as its accumulators. Matrices by ldmatrix
+// stay where they are.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 
-static bool isSharedLoad(Operation &op) {
-  auto load = dyn_cast<LLVM::LoadOp>(op);
-  return load && cast<LLVM::LLVMPointerType>(load.getAddr().getType())
-                         .getAddressSpace() ==
-                     unsigned(NVVM::NVVMMemorySpace::Shared);
+static bool isPlain(LLVM::LoadOp load) {
+  return !load.getVolatile_() &&
+         load.getOrdering() == LLVM::AtomicOrdering::not_atomic;
 }
 
-/// Of several numbers that are loaded at once, one.
+static bool isSharedLoad(Operation &op) {
+  auto load = dyn_cast<LLVM::LoadOp>(op);
+  return load && isPlain(load) &&
+         cast<LLVM::LLVMPointerType>(load.getAddr().getType())
+                 .getAddressSpace() == unsigned(NVVM::NVVMMemorySpace::Shared);
+}
+
+/// Of several numbers that are made at once, one.
 static bool isPart(Operation &op) {
   return isa<LLVM::ExtractElementOp, LLVM::ExtractValueOp>(op);
 }
@@ -25,27 +30,49 @@ static bool isPart(Operation &op) {
 static bool keepsOrder(Operation &op) {
   if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op))
     return !call.getIntrin().starts_with("llvm.nvvm.ff2"); // a rounding
-  return !isMemoryEffectFree(&op) &&
-         !isa<LLVM::LoadOp, NVVM::LdMatrixOp, NVVM::MmaOp>(op);
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return !isPlain(load);
+  return !isMemoryEffectFree(&op) && !isa<NVVM::LdMatrixOp, NVVM::MmaOp>(op);
+}
+
+static void sinkSharedLoads(Block &block) {
+  SmallVector<Operation *> ops =
+      llvm::to_vector(llvm::make_pointer_range(block));
+  // In front of which op, by its number, each goes: its own where it stays.
+  llvm::DenseMap<Operation *, size_t> places;
+  llvm::MapVector<size_t, SmallVector<Operation *>> moved;
+  size_t barrier = ops.size(); // the next that keeps the order
+  for (size_t i = ops.size(); i-- > 0;) {
+    Operation *op = ops[i];
+    places[op] = i;
+    if (keepsOrder(*op))
+      barrier = i;
+    bool loads = isSharedLoad(*op);
+    if (!loads && !isPart(*op))
+      continue;
+    size_t first = loads ? barrier : ops.size();
+    for (Operation *user : op->getUsers())
+      if (Operation *at = block.findAncestorOpInBlock(*user))
+        first = std::min(first, places.at(at));
+    if (first == ops.size())
+      continue;
+    places[op] = first;
+    // Users that go there, too, stay behind it.
+    SmallVector<Operation *> &group = moved[first];
+    llvm::SmallPtrSet<Operation *, 4> users;
+    for (Operation *user : op->getUsers())
+      if (user != ops[first] && places.lookup(user) == first)
+        users.insert(user);
+    auto at = group.end();
+    while (!users.empty())
+      users.erase(*--at);
+    group.insert(at, op);
+  }
+  for (auto &[place, group] : moved)
+    for (Operation *op : group)
+      op->moveBefore(ops[place]);
 }
 
 void act::tile::sinkSharedLoads(Operation *kernel) {
-  kernel->walk([](Block *block) {
-    Operation *barrier = nullptr; // the next that keeps the order
-    // The users of what an op makes are where they belong when it is its turn.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
-      if (keepsOrder(op))
-        barrier = &op;
-      bool loads = isSharedLoad(op);
-      if (!loads && !isPart(op))
-        continue;
-      Operation *first = loads ? barrier : nullptr;
-      for (Operation *user : op.getUsers())
-        if (Operation *at = block->findAncestorOpInBlock(*user);
-            !first || at->isBeforeInBlock(first))
-          first = at;
-      if (first && op.getNextNode() != first)
-        op.moveBefore(first);
-    }
-  });
+  kernel->walk([](Block *block) { ::sinkSharedLoads(*block); });
 }

@@ -186,8 +186,9 @@ mlir::LogicalResult lowerByRegister(Ops ops, ThreadBuilder &t);
 bool drawNumbers(Ops ops);
 /// Moves such ops to where their numbers are needed first.
 void sinkRandomNumbers(mlir::Operation *kernel);
-/// Moves loads from shared memory to where what they bring is needed first, but
-/// not past what may write there; `kernel` is in threads already.
+/// Moves loads from shared memory, other than by ldmatrix, to where what they
+/// bring is needed first, but not past what may write there; `kernel` is in
+/// threads already.
 void sinkSharedLoads(mlir::Operation *kernel);
 
 /// Registers of a block of type `from` as the layout of `to` wants them, by

@@ -249,8 +249,8 @@ class Case:
         """Both devices on the arrays that the kernel had before it was changed."""
         results = []
         for name, device in [self.devices()[0], self.devices()[-1]]:
-            status, said = sweep.launch(self.o.act_run, program, [*device, *options, "--max-instructions", "10000000"],
-                                        self.folder, self.o.timeout)
+            limit = ["--max-instructions", "100000000" if options else "10000000"]
+            status, said = sweep.launch(self.o.act_run, program, [*device, *options, *limit], self.folder, self.o.timeout)
             refused = options and verdict(status, said) == "refused"
             if refused:
                 self.refusals.append(f"{options[0]}: {refusal(said)}")

@@ -107,4 +107,23 @@ gpu.module @kernels {
     tile.store %d, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
     gpu.return
   }
+
+  // Who needs it may be in another block.
+  // CHECK-LABEL: gpu.func @needed_in_another_block
+  // CHECK: llvm.load
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: cf.br
+  // CHECK: arith.negf
+  gpu.func @needed_in_another_block(%x: !tile.view<64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, stages = 1>} {
+    scf.execute_region {
+      %p = llvm.mlir.zero : !llvm.ptr<3>
+      %a = llvm.load %p : !llvm.ptr<3> -> f32
+      gpu.barrier
+      cf.br ^next
+    ^next:
+      %b = arith.negf %a : f32
+      scf.yield
+    }
+    gpu.return
+  }
 }
