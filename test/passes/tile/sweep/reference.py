@@ -89,8 +89,9 @@ def rounded(x, err, t):
     bits, largest, smallest = FLOATS[t]
     x = np.asarray(x, dtype=np.float64)
     with np.errstate(all="ignore"):
-        is_one = (quantize(x, t) == x) & (np.abs(x) < 2 ** np.ceil(np.log2(largest)))
-        exact = (err == 0) & (is_one | np.isinf(x)) & (t != "f64")
+        if t not in ("f64", *FLOATS8):  # what surely rounds to more than there is
+            x = np.where((err == 0) & (np.abs(x) >= 2 ** np.ceil(np.log2(largest))), np.copysign(np.inf, x), x)
+        exact = (err == 0) & ((quantize(x, t) == x) | np.isinf(x)) & (t != "f64")
         size = np.abs(x) + err
         out = np.where(exact, 0.0, err + np.ldexp(size, 1 - bits) + smallest)
         out = np.where((size > largest) & ~exact, np.inf, out)
