@@ -212,7 +212,7 @@ TEST(PlanSearch, ValidatorSaysWhatTheOracleSays) {
 class Puzzle {
 public:
   Puzzle(std::mt19937 &random, int64_t time, int64_t bytes, int cuts)
-      : random(random), height(bytes) {
+      : random(random) {
     cut(0, time, 0, bytes, cuts);
   }
   Problem problem;
@@ -236,7 +236,6 @@ private:
     }
   }
   std::mt19937 &random;
-  int64_t height;
 };
 
 TEST(PlanSearch, SolvesPuzzlesWithoutAHole) {

@@ -40,10 +40,10 @@ KERNEL add_by_scratch(args_t a, int64_t block) {
 
 /* Obtains memory behind everyone's back. */
 KERNEL add_with_malloc(args_t a, int64_t block) {
-  volatile float *hidden = malloc(1000);
+  void *hidden = malloc(1000);
   add(a, block);
-  hidden[0] = 1;
-  free((void *)hidden);
+  *(volatile float *)hidden = 1;
+  free(hidden);
 }
 
 /* Counts how often each block ran: int32 counts[grid]. */

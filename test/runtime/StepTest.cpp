@@ -22,7 +22,9 @@ class Loaded {
 public:
   explicit Loaded(const artifact::Step &step, uint32_t flags = 0,
                   uint32_t threads = 2) {
-    actrt_device_options o{sizeof o, threads};
+    actrt_device_options o{};
+    o.struct_size = sizeof o;
+    o.threads = threads;
     EXPECT_EQ(actrt_device_open("host", &o, &device), ACTRT_SUCCESS);
     auto bytes = artifact::write(step);
     EXPECT_TRUE(bytes) << bytes.error().str();

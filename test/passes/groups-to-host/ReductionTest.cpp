@@ -97,10 +97,12 @@ func.func @sum(%x: tensor<RRxCCxf32>) -> tensor<RRxf32> {
       shape);
 }
 
-class Rows : public testing::TestWithParam<Shape> {};
+class Rows : public testing::TestWithParam<Shape> {
+protected:
+  const int64_t rows = GetParam().first, columns = GetParam().second;
+};
 
 TEST_P(Rows, RmsNormGivesBothResults) {
-  auto [rows, columns] = GetParam();
   auto runner = KernelRunner::create(rmsNorm(GetParam()));
   ASSERT_TRUE(runner);
   Operand x = Operand::random("f32", rows * columns, 1),
@@ -121,7 +123,6 @@ TEST_P(Rows, RmsNormGivesBothResults) {
 
 // The sum of squares inside the norm, alone, and as two kernels: same bits.
 TEST_P(Rows, OrderOfAdditionsDoesNotDependOnFusion) {
-  auto [rows, columns] = GetParam();
   auto runner = KernelRunner::create(rmsNorm(GetParam()));
   ASSERT_TRUE(runner);
   Operand x = Operand::random("f32", rows * columns, 3), ones("f32", columns);
@@ -140,7 +141,6 @@ TEST_P(Rows, OrderOfAdditionsDoesNotDependOnFusion) {
 }
 
 TEST_P(Rows, HaveTheSameBitsOnAnOlderCpu) {
-  auto [rows, columns] = GetParam();
   HostOptions old;
   old.cpu = "x86-64-v3";
   auto here = KernelRunner::create(rmsNorm(GetParam()));
@@ -155,7 +155,6 @@ TEST_P(Rows, HaveTheSameBitsOnAnOlderCpu) {
 }
 
 TEST_P(Rows, SoftmaxAndLogSumExp) {
-  auto [rows, columns] = GetParam();
   std::string text = shaped(std::string(kMaps) + R"(
 func.func @softmax(%x: tensor<RRxCCxf32>) -> (tensor<RRxCCxf32>, tensor<RRxf32>) {
   %zero = arith.constant 0.0 : f32
@@ -208,7 +207,6 @@ func.func @softmax(%x: tensor<RRxCCxf32>) -> (tensor<RRxCCxf32>, tensor<RRxf32>)
 
 // [rows, columns] -> [columns], added to what is there.
 TEST_P(Rows, ColumnSumsAccumulateInPlace) {
-  auto [rows, columns] = GetParam();
   std::string text = shaped(R"(
 func.func @f(%dy: tensor<RRxCCxf32>, %g: tensor<CCxf32> {act.inplace = 0 : i64}) -> tensor<CCxf32> {
   %r = linalg.generic {indexing_maps = [affine_map<(c, r) -> (r, c)>, affine_map<(c, r) -> (c)>],
@@ -237,7 +235,6 @@ func.func @f(%dy: tensor<RRxCCxf32>, %g: tensor<CCxf32> {act.inplace = 0 : i64})
 
 // Two results that cannot share a loop: rows for one, columns for the other.
 TEST_P(Rows, IndependentReductionsTakeTurns) {
-  auto [rows, columns] = GetParam();
   std::string text = shaped(
       std::string(kMaps) + R"(
 func.func @f(%x: tensor<RRxCCxf32>) -> (tensor<RRxf32>, tensor<CCxf32>) {
@@ -268,7 +265,6 @@ func.func @f(%x: tensor<RRxCCxf32>) -> (tensor<RRxf32>, tensor<CCxf32>) {
 
 // Everything to one number, as for the norm of a gradient.
 TEST_P(Rows, SumOfEverything) {
-  auto [rows, columns] = GetParam();
   std::string text = shaped(R"(
 func.func @f(%x: tensor<RRxCCxf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
