@@ -178,6 +178,9 @@ struct GradSums : AttentionSums {
             s.b, s.loc, arith::CmpFPredicate::OEQ, p, s.f(0));
         ds = s.select(none, s.f(0),
                       s.mul(ds, ofBias ? score.biasSlope : score.slope));
+      } else if (t.options.boundaries) {
+        // Two sequences' numbers may be too large for a product of theirs.
+        ds = s.select(score.visible, ds, s.f(0));
       }
       SmallVector<Value> values{ds};
       if (wantP)

@@ -67,6 +67,10 @@ mlir::Value memoryOf(mlir::Value view);
 /// The schedule of a kernel (a gpu.func), the default one where it has none.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 
+/// Whether a launch can pass the kernel's arguments; says which it cannot. A
+/// kernel without attributes of this dialect is first asked this by a pass.
+mlir::LogicalResult checkArguments(mlir::Operation *kernel);
+
 /// The most elements that a block has, Triton's limit, too. With 32 warps a
 /// thread holds 1024 of them.
 inline constexpr int64_t mostElements = int64_t(1) << 20;

@@ -97,12 +97,16 @@ static LogicalResult verifyPlace(Operation *op, StringRef name) {
                            << ", expected it on a gpu.func that is a kernel";
 }
 
-static LogicalResult verifyArguments(gpu::GPUFuncOp kernel) {
-  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+LogicalResult act::tile::checkArguments(Operation *kernel) {
+  ArrayRef<Type> types = cast<gpu::GPUFuncOp>(kernel).getArgumentTypes();
+  for (auto [i, type] : llvm::enumerate(types)) {
     auto view = dyn_cast<ViewType>(type);
-    if (view ? view.isPlain() : !isa<SharedType, ShapedType>(type))
+    // Lowering makes pointers of LLVM's of views.
+    if (view ? view.isPlain()
+             : isa<PtrType>(type) || type.isIntOrIndexOrFloat() ||
+                   type.getDialect().getNamespace() == "llvm")
       continue;
-    return kernel.emitOpError()
+    return kernel->emitOpError()
            << "argument " << i << " is of type " << type
            << ", expected a view of static size without strides, a pointer, "
               "an integer, a float or an index";
@@ -155,7 +159,7 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
            << "has rows of " << raster[1]
            << " programs in its schedule's raster, and a grid of " << grid[0]
            << "x" << grid[1];
-  return failure(failed(verifyArguments(kernel)) ||
+  return failure(failed(checkArguments(kernel)) ||
                  failed(verifyWarps(kernel, schedule.getWarps())));
 }
 

@@ -33,7 +33,10 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
 
   HostKernel made;
   if (failed(run(*module, [](OpPassManager &pm) {
-        pm.nest<gpu::GPUModuleOp>().addPass(tile::createSetBlockSizesPass());
+        // As for a GPU: a kernel is the same on both.
+        OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+        kernels.addPass(tile::createSetBlockSizesPass());
+        kernels.addPass(tile::createCheckKernelsPass());
         pm.addPass(createConvertTileToHostPass());
       })))
     return failure();

@@ -233,9 +233,17 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
   }
   if (missing.empty())
     return kernels;
+  bool warned = false;
+  ScopedDiagnosticHandler listener(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        warned |= diagnostic.getSeverity() == DiagnosticSeverity::Warning;
+        return failure(); // for whoever prints it
+      });
   if (failed(compileBlocks(*copies, missing, options)) ||
       failed(compileThreads(*copies, missing, options)))
     return failure();
+  if (warned)
+    return kernels;
   for (auto &[kernel, module] : missing)
     cache.store(kernel->key, *kernel);
   return kernels;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/PtxCache.h"
 #include "act/File/AtomicFile.h"
+#include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -44,6 +46,12 @@ std::string tile::textForKey(Operation *op) {
                     .printNameLocAsPrefix(false)
                     .elideLargeElementsAttrs(all)
                     .elideLargeResourceString(all));
+  // An assertion's place is in the message that its PTX prints.
+  if (StringRef(text).contains("assert"))
+    op->walk([&](Operation *inner) {
+      if (isa<AssertOp, cf::AssertOp>(inner))
+        os << inner->getLoc();
+    });
   return text;
 }
 

@@ -15,6 +15,9 @@
 // What a whole model is made of has an entry of its own, KEY.txt, of the same
 // first line and what its writer chose.
 //
+// What was compiled with a warning is not kept: the next one is to be warned,
+// too.
+//
 // Files appear whole or not at all. One that is damaged is as one that is not
 // there. A cache never fails: what it cannot write it does not keep.
 #ifndef ACT_PASSES_TILETONVVM_PTXCACHE_H
@@ -27,8 +30,9 @@ namespace act::tile {
 struct CompiledKernel;
 struct PtxOptions;
 
-/// All that `op`, which was verified, says but for its locations: equal texts
-/// are equal ops, however the tool was told to print what it prints.
+/// All that `op`, which was verified, says but for its locations, of which
+/// those of assertions are part of the code: equal texts are equal ops, however
+/// the tool was told to print what it prints.
 std::string textForKey(mlir::Operation *op);
 
 class PtxCache {

@@ -84,11 +84,28 @@ LogicalResult checkAll(gpu::GPUFuncOp kernel, WhyNot whyNot) {
   return failure(walked.wasInterrupted());
 }
 
+/// Loops count upwards: of constants that is known here, of others a GPU and
+/// the host find out.
+LogicalResult checkSteps(gpu::GPUFuncOp kernel) {
+  WalkResult walked = kernel.walk([](scf::ForOp loop) {
+    APInt step;
+    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+        (loop.getUnsignedCmp() ? !step.isZero() : step.isStrictlyPositive()))
+      return WalkResult::advance();
+    loop.emitOpError("has a step of ")
+        << step.getSExtValue() << ", expected 1 or more";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 struct CheckKernels : act::tile::impl::CheckKernelsPassBase<CheckKernels> {
   void runOnOperation() override {
     WalkResult walked =
         getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
-          return checkBlocks(kernel);
+          return failure(failed(checkArguments(kernel)) ||
+                         failed(checkBlocks(kernel)) ||
+                         failed(checkSteps(kernel)));
         });
     if (walked.wasInterrupted())
       return signalPassFailure();

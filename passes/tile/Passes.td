@@ -4,11 +4,15 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "refuses blocks that a kernel cannot have";
+  let summary = "refuses arguments and blocks that a kernel cannot have";
   let description = [{
+    Arguments are views of static size without strides, pointers, integers,
+    floats and indices.
+
     Blocks have a static shape of one element up to 2^20, of a type that memory
     has: floats of 8 to 64 bits, i1, i8, i16, i32, i64, and some layout
-    that spreads them over the threads. Other passes rely on it.
+    that spreads them over the threads. Loops have no constant step of 0 or less.
+    Other passes rely on it, and so does the host.
   }];
   let dependentDialects = ["::act::tile::TileDialect"]; // a schedule's attribute
 }

@@ -43,24 +43,38 @@ static Result<gpu::GPUFuncOp> choose(ParsedModule &parsed,
 }
 
 /// Views of constant sizes say how much is behind them.
-static simtool::Extent extentOf(Type type) {
+static simtool::Parameter parameterOf(Type type) {
+  using simtool::Parameter;
+  Parameter p;
+  llvm::raw_string_ostream(p.type) << type;
+  if (isa<tile::PtrType>(type))
+    p.kind = Parameter::Pointer;
+  if (type.isIndex())
+    p.kind = Parameter::Integer;
+  if (type.isIntOrFloat()) {
+    p.kind = type.isInteger() ? Parameter::Integer : Parameter::Float;
+    p.bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+  }
   auto view = dyn_cast<tile::ViewType>(type);
-  if (!view || !view.isPlain())
-    return {};
-  uint64_t bits = std::max(8u, view.getElementType().getIntOrFloatBitWidth());
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  simtool::Extent extent;
-  extent.elementBytes = bits / 8;
-  extent.bytes = uint64_t(ShapedType::getNumElements(view.getShape())) *
-                 extent.elementBytes;
-  extent.type = text;
+  if (!view)
+    return p;
   Type element = view.getElementType();
+  p.kind = Parameter::Array;
+  p.elementBytes = std::max(8u, element.getIntOrFloatBitWidth()) / 8;
+  p.arrayBytes =
+      uint64_t(ShapedType::getNumElements(view.getShape())) * p.elementBytes;
   if (element.isInteger())
-    extent.elements = simtool::Extent::Integers;
+    p.elements = Parameter::Integers;
   else if (element.isF16() || element.isF32() || element.isF64())
-    extent.elements = simtool::Extent::Floats;
-  return extent;
+    p.elements = Parameter::Floats;
+  return p;
+}
+
+static std::vector<simtool::Parameter> parametersOf(gpu::GPUFuncOp kernel) {
+  std::vector<simtool::Parameter> parameters;
+  for (Type type : kernel.getArgumentTypes())
+    parameters.push_back(parameterOf(type));
+  return parameters;
 }
 
 Result<Kernel> run::compileKernel(const std::string &path,
@@ -83,23 +97,13 @@ Result<Kernel> run::compileKernel(const std::string &path,
   k.name = made.name;
   k.ptx = std::move(made.ptx);
   k.sharedBytes = uint64_t(made.sharedBytes);
-  for (Type type : made.source.getArgumentTypes())
-    k.parameters.push_back(extentOf(type));
+  if (llvm::none_of(made.source.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    k.parameters = parametersOf(made.source);
   for (int i = 0; i < 3; ++i) {
     k.grid[i] = uint32_t(made.grid[i]);
     k.block[i] = uint32_t(made.block[i]);
   }
   return k;
-}
-
-static NativeKernel::Parameter parameterOf(Type type) {
-  NativeKernel::Parameter p;
-  p.extent = extentOf(type);
-  p.isArray = isa<tile::ViewType>(type);
-  p.mayBeArray = p.isArray || isa<tile::PtrType>(type);
-  if (type.isIntOrFloat())
-    p.bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
-  return p;
 }
 
 Result<NativeKernel> run::compileKernelForHost(const std::string &path,
@@ -121,7 +125,6 @@ Result<NativeKernel> run::compileKernelForHost(const std::string &path,
   k.checks = std::move(made->checks);
   for (auto [i, n] : llvm::enumerate(tile::gridSize(kernel)))
     k.grid[i] = uint32_t(n);
-  for (Type type : kernel.getArgumentTypes())
-    k.parameters.push_back(parameterOf(type));
+  k.parameters = parametersOf(kernel);
   return k;
 }

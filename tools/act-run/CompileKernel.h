@@ -7,6 +7,7 @@
 #include "act/Result.h"
 #include "tools/actrt-sim/CommandLine.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct Kernel {
   uint32_t grid[3] = {0, 0, 0}; // zeros: the kernel does not say
   uint32_t block[3] = {1, 1, 1};
   uint64_t sharedBytes = 0; // dynamic
-  std::vector<simtool::Extent> parameters;
+  /// None where PTX has others than the kernel: of descriptors of memory.
+  std::optional<std::vector<simtool::Parameter>> parameters;
 };
 
 /// Compiles a kernel of a .mlir file to PTX.
@@ -42,13 +44,7 @@ struct NativeKernel {
   std::vector<uint8_t> sharedObject;
   uint32_t grid[3] = {0, 0, 0}; // zeros: the kernel does not say
   uint64_t scratchBytes = 0;
-  struct Parameter {
-    simtool::Extent extent;
-    uint32_t bytes = 8;   // of the value
-    bool isArray = false; // a view: surely read or written
-    bool mayBeArray = false;
-  };
-  std::vector<Parameter> parameters;
+  std::vector<simtool::Parameter> parameters;
   std::vector<std::string> checks;
 };
 

@@ -65,5 +65,6 @@ int run::kernel(const Options &o) {
   if (!grid)
     return fail(grid.error().str());
   line.grid = *grid;
-  return simtool::run(line, kernel->ptx, kernel->parameters);
+  return simtool::run(line, kernel->ptx,
+                      kernel->parameters ? &*kernel->parameters : nullptr);
 }

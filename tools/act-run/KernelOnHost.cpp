@@ -55,14 +55,9 @@ Status open(Host &host, const NativeKernel &kernel) {
   return check(actrt_stream_create(host.device, &host.stream));
 }
 
-bool isArray(const Argument &a) {
-  return a.kind == Argument::In || a.kind == Argument::InOut ||
-         a.kind == Argument::Out;
-}
-
 /// Reads the files. What nobody has written is NaN, as on the simulator.
 Status place(Argument &a, Host &host) {
-  if (!isArray(a))
+  if (!a.isArray())
     return ok();
   if (a.kind != Argument::Out) {
     auto array = npy::read(a.file);
@@ -82,33 +77,6 @@ Status place(Argument &a, Host &host) {
   return ok();
 }
 
-Status checkArguments(const NativeKernel &kernel,
-                      const std::vector<Argument> &given) {
-  if (auto s =
-          simtool::checkCount(kernel.name, kernel.parameters.size(), given);
-      !s)
-    return s;
-  std::vector<simtool::Extent> extents;
-  for (size_t i = 0; i < given.size(); ++i) {
-    const NativeKernel::Parameter &p = kernel.parameters[i];
-    extents.push_back(p.extent);
-    if (given[i].kind == Argument::Map)
-      return Error{"--arg " + given[i].text +
-                       ": a tensor map is no argument "
-                       "of a kernel on the host",
-                   ""};
-    if (isArray(given[i]) ? !p.mayBeArray : p.isArray)
-      return Error{"--arg " + given[i].text + ": expected " +
-                       (p.isArray ? "an array for parameter "
-                                  : "a number for parameter ") +
-                       std::to_string(i) + " of '" + kernel.name + "'",
-                   ""};
-    if (auto s = simtool::checkSize(kernel.name, i, p.bytes, given[i]); !s)
-      return s;
-  }
-  return simtool::checkExtents(extents, given);
-}
-
 /// passes/tile-to-host/HostContext.h
 std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
                                   uint64_t steps,
@@ -119,7 +87,7 @@ std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
   words[5] = reinterpret_cast<uint64_t>(out);
   words[6] = steps;
   for (size_t i = 0; i < given.size(); ++i)
-    words[7 + i] = isArray(given[i]) ? given[i].array.bytes.size() : 0;
+    words[7 + i] = given[i].isArray() ? given[i].array.bytes.size() : 0;
   return words;
 }
 
@@ -133,7 +101,7 @@ Status launch(Host &host, const NativeKernel &kernel, const uint32_t grid[3],
   std::memcpy(words, context.data(), bytes);
   std::vector<actrt_argument> arguments(given.size() + 1);
   for (size_t i = 0; i < given.size(); ++i) {
-    if (isArray(given[i])) {
+    if (given[i].isArray()) {
       arguments[i].kind = ACTRT_POINTER;
       arguments[i].value.pointer = given[i].address;
       continue;
@@ -203,7 +171,9 @@ int run::kernelOnHost(const Options &o) {
   for (Argument &a : arguments)
     if (auto s = place(a, host); !s)
       return fail("--arg " + a.text + ": " + s.error().str());
-  if (auto s = checkArguments(*kernel, arguments); !s)
+  if (auto s =
+          simtool::checkArguments(kernel->name, kernel->parameters, arguments);
+      !s)
     return fail(s.error().str());
   // Without an end, further than anybody waits.
   uint64_t steps = o.launch.maximumInstructions;

@@ -14,8 +14,11 @@ static void describe(Diagnostic &d, llvm::raw_ostream &os) {
     if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>())
       os << file.getFilename().getValue() << ":" << file.getLine() << ":"
          << file.getColumn() << ": ";
-  os << (d.getSeverity() == DiagnosticSeverity::Note ? "note: " : "")
-     << d.str();
+  if (d.getSeverity() == DiagnosticSeverity::Note)
+    os << "note: ";
+  if (d.getSeverity() == DiagnosticSeverity::Warning)
+    os << "warning: ";
+  os << d.str();
 }
 
 ParsedModule::ParsedModule(const std::string &path, unsigned threads)
@@ -29,6 +32,10 @@ ParsedModule::ParsedModule(const std::string &path, unsigned threads)
     context.enableMultithreading();
   handler = std::make_unique<ScopedDiagnosticHandler>(
       &context, [this](Diagnostic &d) {
+        if (d.getSeverity() == DiagnosticSeverity::Warning) {
+          describe(d, llvm::errs());
+          llvm::errs() << "\n";
+        }
         if (d.getSeverity() != DiagnosticSeverity::Error)
           return success();
         llvm::raw_string_ostream os(messages);

@@ -36,6 +36,8 @@ struct Argument {
   runtime::TiledTensor map;         // Map: all but the tensor itself
   std::vector<uint32_t> box, steps; // Map: outermost first
   std::vector<uint64_t> strides;    // Map, when given: bytes, outermost first
+
+  bool isArray() const { return kind == In || kind == InOut || kind == Out; }
 };
 
 Result<Argument> parseArgument(const std::string &text);
@@ -44,16 +46,11 @@ Result<Argument> parseArgument(const std::string &text);
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
 
-/// Whether there is an argument for each of the kernel's parameters.
-Status checkCount(const std::string &kernel, size_t parameters,
-                  const std::vector<Argument> &given);
-/// Whether the argument's value is as long as parameter `number` is.
-Status checkSize(const std::string &kernel, size_t number, size_t bytes,
-                 const Argument &given);
-
-/// Whether the arrays hold what the kernel may read and write.
-Status checkExtents(const std::vector<Extent> &extents,
-                    const std::vector<Argument> &given);
+/// Whether there is an argument for each of the kernel's parameters, of its
+/// kind and as long, and arrays hold what the kernel may read and write.
+Status checkArguments(const std::string &kernel,
+                      const std::vector<Parameter> &parameters,
+                      const std::vector<Argument> &given);
 
 /// Writes the files of inout: and out: arguments.
 Status writeBack(const std::vector<Argument> &arguments);

@@ -12,11 +12,13 @@ class App;
 
 namespace act::simtool {
 
-/// What the memory behind a parameter holds, where that is known.
-struct Extent {
-  uint64_t bytes = 0; // 0: not known
+/// A parameter of a kernel whose types are known.
+struct Parameter {
+  enum Kind { Array, Pointer, Float, Integer, Unknown } kind = Unknown;
+  uint64_t bytes = 8; // of the value
   std::string type;   // for messages
-  uint64_t elementBytes = 0;
+  /// Of an array: what is read and written behind it.
+  uint64_t arrayBytes = 0, elementBytes = 0;
   /// Of floats that NumPy has no type for any array of that size will do.
   enum { Integers, Floats, Any } elements = Any;
 };
@@ -40,9 +42,9 @@ void addLaunchOptions(CLI::App &app, CommandLine &line);
 /// 0: clean; 2: a check found something; 1: anything else, with a message.
 int run(const CommandLine &line);
 /// The same of `ptx`, which messages call line.file, and whose parameters are
-/// at least so large, in their order.
+/// these, where somebody knows them.
 int run(const CommandLine &line, std::string_view ptx,
-        const std::vector<Extent> &extents = {});
+        const std::vector<Parameter> *parameters = nullptr);
 
 } // namespace act::simtool
 #endif

@@ -106,8 +106,7 @@ Status simtool::place(std::vector<Argument> &arguments,
     return Error{"--arg " + a.text + ": " + e.str(), ""};
   };
   for (Argument &a : arguments)
-    if (a.kind == Argument::In || a.kind == Argument::InOut ||
-        a.kind == Argument::Out)
+    if (a.isArray())
       if (auto s = placeArray(a, sim); !s)
         return failed(a, s.error());
   for (Argument &a : arguments)

@@ -47,71 +47,85 @@ static Result<KernelInfo> chooseKernel(const CommandLine &o,
                o.file};
 }
 
-Status simtool::checkCount(const std::string &kernel, size_t parameters,
-                           const std::vector<Argument> &given) {
-  if (given.size() == parameters)
-    return ok();
-  return Error{"kernel '" + kernel + "' has " + std::to_string(parameters) +
-                   " parameters, given " + std::to_string(given.size()) +
-                   " --arg",
-               ""};
+/// What a parameter expects, if `given` is not that.
+static std::string expected(const Parameter &p, const Argument &given) {
+  bool number = given.kind == Argument::Scalar, isFloat = given.text[0] == 'f';
+  switch (p.kind) {
+  case Parameter::Array:
+    return given.isArray() ? "" : "an array";
+  case Parameter::Pointer:
+    return given.isArray() || (number && !isFloat) ? ""
+                                                   : "an array or a pointer";
+  case Parameter::Float:
+    return number && isFloat ? "" : "a float";
+  case Parameter::Integer:
+    return number && !isFloat ? "" : "an integer";
+  case Parameter::Unknown:
+    break;
+  }
+  return "";
 }
 
-Status simtool::checkSize(const std::string &kernel, size_t number,
-                          size_t bytes, const Argument &given) {
-  if (given.value.size() == bytes)
-    return ok();
-  return Error{"--arg " + given.text + ": the value has " +
-                   std::to_string(given.value.size()) + " bytes, parameter " +
-                   std::to_string(number) + " of '" + kernel + "' has " +
-                   std::to_string(bytes),
-               ""};
+static std::string wrongElements(const Parameter &p, const npy::Array &array) {
+  bool floats = array.dtype[0] == 'f'; // "f4"
+  if (npy::elementBytes(array.dtype) != p.elementBytes ||
+      (p.elements == Parameter::Floats && !floats) ||
+      (p.elements == Parameter::Integers && floats))
+    return "the array's elements are " + array.dtype +
+           ", which are not those of " + p.type;
+  if (array.bytes.size() < p.arrayBytes)
+    return "the array has " + std::to_string(array.bytes.size()) +
+           " bytes, expected at least " + std::to_string(p.arrayBytes) +
+           " for " + p.type;
+  return "";
+}
+
+Status simtool::checkArguments(const std::string &kernel,
+                               const std::vector<Parameter> &parameters,
+                               const std::vector<Argument> &given) {
+  if (given.size() != parameters.size())
+    return Error{"kernel '" + kernel + "' has " +
+                     std::to_string(parameters.size()) + " parameters, given " +
+                     std::to_string(given.size()) + " --arg",
+                 ""};
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Parameter &p = parameters[i];
+    std::string parameter =
+                    "parameter " + std::to_string(i) + " of '" + kernel + "'",
+                wrong;
+    if (std::string kind = expected(p, given[i]); !kind.empty())
+      wrong = "expected " + kind + " for " + parameter;
+    else if (given[i].value.size() != p.bytes)
+      wrong = "the value has " + std::to_string(given[i].value.size()) +
+              " bytes, " + parameter + " has " + std::to_string(p.bytes);
+    else if (p.kind == Parameter::Array)
+      wrong = wrongElements(p, given[i].array);
+    if (!wrong.empty())
+      return Error{"--arg " + given[i].text + ": " + wrong, ""};
+  }
+  return ok();
+}
+
+/// All that PTX says of parameters.
+static std::vector<Parameter> parametersOf(const KernelInfo &kernel) {
+  std::vector<Parameter> parameters;
+  for (const auto &declared : kernel.parameters) {
+    Parameter p;
+    p.bytes = declared.bytes;
+    parameters.push_back(p);
+  }
+  return parameters;
 }
 
 // The values of the arguments behind one another, as the kernel declares them.
-static Result<std::vector<uint8_t>>
-parameterBlock(const KernelInfo &kernel, const std::vector<Argument> &given) {
-  if (auto s =
-          simtool::checkCount(kernel.name, kernel.parameters.size(), given);
-      !s)
-    return s.error();
+static std::vector<uint8_t> parameterBlock(const KernelInfo &kernel,
+                                           const std::vector<Argument> &given) {
   std::vector<uint8_t> block(kernel.parameterBytes);
-  for (size_t i = 0; i < given.size(); ++i) {
-    const auto &p = kernel.parameters[i];
-    if (auto s = simtool::checkSize(kernel.name, i, p.bytes, given[i]); !s)
-      return s.error();
+  for (size_t i = 0; i < given.size(); ++i)
     std::copy(given[i].value.begin(), given[i].value.end(),
-              block.begin() + static_cast<ptrdiff_t>(p.offset));
-  }
+              block.begin() +
+                  static_cast<ptrdiff_t>(kernel.parameters[i].offset));
   return block;
-}
-
-Status simtool::checkExtents(const std::vector<Extent> &extents,
-                             const std::vector<Argument> &given) {
-  for (size_t i = 0; i < std::min(extents.size(), given.size()); ++i) {
-    bool isArray = given[i].kind == Argument::In ||
-                   given[i].kind == Argument::InOut ||
-                   given[i].kind == Argument::Out;
-    if (!isArray)
-      continue;
-    const std::string &dtype = given[i].array.dtype; // "f4"
-    bool floats = dtype[0] == 'f';
-    if (extents[i].bytes &&
-        (npy::elementBytes(dtype) != extents[i].elementBytes ||
-         (extents[i].elements == Extent::Floats && !floats) ||
-         (extents[i].elements == Extent::Integers && floats)))
-      return Error{"--arg " + given[i].text + ": the array's elements are " +
-                       dtype + ", which are not those of " + extents[i].type,
-                   ""};
-    if (given[i].array.bytes.size() < extents[i].bytes)
-      return Error{"--arg " + given[i].text + ": the array has " +
-                       std::to_string(given[i].array.bytes.size()) +
-                       " bytes, expected at least " +
-                       std::to_string(extents[i].bytes) + " for " +
-                       extents[i].type,
-                   ""};
-  }
-  return ok();
 }
 
 static Result<LaunchRequest> makeRequest(const CommandLine &o,
@@ -162,7 +176,7 @@ int simtool::run(const CommandLine &o) {
 }
 
 int simtool::run(const CommandLine &o, std::string_view ptx,
-                 const std::vector<Extent> &extents) {
+                 const std::vector<Parameter> *parameters) {
   std::vector<Argument> arguments;
   for (const std::string &text : o.arguments) {
     auto a = parseArgument(text);
@@ -195,12 +209,14 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
     return fail(o, request.error());
   if (auto s = place(arguments, simulator); !s)
     return fail(o, s.error());
-  if (auto s = checkExtents(extents, arguments); !s)
+  // What is known better is asked first, and says more.
+  if (parameters)
+    if (auto s = checkArguments(kernel->name, *parameters, arguments); !s)
+      return fail(o, s.error());
+  if (auto s = checkArguments(kernel->name, parametersOf(*kernel), arguments);
+      !s)
     return fail(o, s.error());
-  auto parameters = parameterBlock(*kernel, arguments);
-  if (!parameters)
-    return fail(o, parameters.error());
-  request->parameters = std::move(*parameters);
+  request->parameters = parameterBlock(*kernel, arguments);
 
   auto report = simulator.launch(**module, kernel->name, *request);
   if (!report)

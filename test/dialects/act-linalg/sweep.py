@@ -280,12 +280,27 @@ def assemble(cache, target, ptxas):
     return problems
 
 
+def leaks(case, inputs, results, first, dtype, kernels):
+    """What changes in the `results` before packed row `first` when `inputs` from there on are huge: no bit may."""
+    clean = kernels.call(case)
+    whole = list(case.inputs)
+    for i in range(inputs):
+        case.inputs[i] = np.array(whole[i])
+        case.inputs[i][first:] = 6e4 if dtype == "f16" else 1e19
+    huge = kernels.call(case)
+    case.inputs[:] = whole
+    return [f"{case.name}: result {i} changes with another sequence" for i in range(results)
+            if clean[i][:first].tobytes() != huge[i][:first].tobytes()]
+
+
 def check(arguments, kernels, schedules):
     """Problems of one draw on one target."""
     forward, backward = cases_attention.attention("case", **arguments)
     inputs = backward.inputs
     torch_out, *torch_grads = by_torch(inputs, arguments)
     problems, o = [], arguments["o"]
+    # Where the last sequence begins that has another before it.
+    first = max((n for n in o.cu or [] if n < arguments["S"]), default=0)
     for case, others, names in ((forward, [torch_out], ["out"]),
                                 (backward, torch_grads, ["dq", "dk", "dv", "dsinks", "dbias"])):
         try:
@@ -296,6 +311,10 @@ def check(arguments, kernels, schedules):
                 for name, got, want, other in zip(names, kernels.call(case), case.expected, others):
                     problems += compare(f"{name} with seed {seed}", got, want, other,
                                         arguments["dtype"])
+            kernels.options[-1] = "--seed=0"
+            if first:
+                counts = (3, 1) if case is forward else (5, 3)
+                problems += leaks(case, *counts, first, arguments["dtype"], kernels)
         except harness.Refused as why:
             problems.append(f"{case.name}: {why}")
         kernels.options[-1] = "--seed=0"

@@ -50,3 +50,52 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// a kernel without any attribute of the dialect
+gpu.module @kernels {
+  // expected-error @+1 {{'gpu.func' op argument 1 is of type '!tile.view<?x8xf32>', expected a view of static size without strides, a pointer, an integer, a float or an index}}
+  gpu.func @unknown(%n: i32, %x: !tile.view<?x8xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'gpu.func' op argument 0 is of type 'tensor<64xf32>', expected a view}}
+  gpu.func @block(%x: tensor<64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @nowhere() kernel {
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    // expected-error @+1 {{'scf.for' op has a step of 0, expected 1 or more}}
+    scf.for %i = %c0 to %c8 step %c0 {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @downwards() kernel {
+    %c0 = arith.constant 0 : i32
+    %c8 = arith.constant 8 : i32
+    %back = arith.constant -8 : i32
+    // from 0 by 2^32 - 8: once
+    scf.for unsigned %i = %c0 to %c8 step %back : i32 {
+    }
+    // expected-error @+1 {{'scf.for' op has a step of -8, expected 1 or more}}
+    scf.for %i = %c8 to %c0 step %back : i32 {
+    }
+    gpu.return
+  }
+}

@@ -64,7 +64,7 @@ def damager():
 
 TEXT = damager()
 # What may differ between devices: order of sums, functions, what the ops leave open.
-INEXACT = re.compile(r"math\.|tile\.dot|reduce (add|mul)|scan (add|mul)|fpto|arith\.sh|arith\.remf|bitcast|atomic_add|tile\.reduce %")
+INEXACT = re.compile(r"math\.|tile\.dot|reduce (add|mul)|scan (add|mul)|fpto|arith\.sh|arith\.remf|bitcast|atomic_add|tile\.(reduce|scan) %")
 DIVISION = re.compile(r"arith\.(?:(?:ceil|floor)?div|rem)[su]i %\w+, (%\w+)")
 
 

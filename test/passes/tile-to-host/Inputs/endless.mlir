@@ -21,10 +21,10 @@ gpu.module @kernels {
   }
 
   // A step of 0, and a body without anything.
-  gpu.func @nowhere(%x: !tile.view<64xi32>) kernel {
+  gpu.func @nowhere(%x: !tile.view<64xi32>, %step: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    scf.for %i = %c0 to %c1 step %c0 {
+    scf.for %i = %c0 to %c1 step %step {
     }
     gpu.return
   }
