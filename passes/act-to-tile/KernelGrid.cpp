@@ -245,7 +245,8 @@ bool drawsNumbers(linalg::GenericOp op) {
 /// is added to memory is a product whose numbers are needed once. Wide operands
 /// are in registers, too; and random numbers, of which a thread works on
 /// several at once, take most of the instructions: there fewer rows, which cost
-/// loads, are better than no room. The limits are what ptxas has room for.
+/// loads, are better than no room. So they are than columns that are only there
+/// because warps share a product. The limits are what ptxas has room for.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
   llvm::SmallPtrSet<Operation *, 8> products;
@@ -267,12 +268,12 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
   int64_t inner = int64_t(products.size()) - kept;
   int64_t columns = grid.blocks[p.columns];
   const int64_t warps = grid.warps, step = grid.step;
-  SmallVector<int64_t> rows{grid.blocks[p.rows]};
-  if ((draws || p.isWide) && rows[0] > 64)
-    rows.push_back(64);
-  for (int64_t r : rows)
-    for (int64_t w = warps; w <= std::max<int64_t>(warps, 8); w *= 2)
+  const int64_t rows = grid.blocks[p.rows];
+  auto choose = [&](int64_t r, int64_t fewest, bool unpadded) {
+    for (int64_t w = fewest; w <= std::max<int64_t>(warps, 8); w *= 2)
       for (int64_t s : {step, std::max<int64_t>(step / 2, 16)}) {
+        if (unpadded && !summed.empty() && !canShare(s, columns, w))
+          continue;
         int64_t made = r * inner * s, drawn = draws ? made : 0,
                 adds = columns * int64_t(summed.size()) * s;
         int64_t all =
@@ -282,12 +283,21 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
           grid.blocks[p.rows] = r;
           grid.warps = w;
           grid.step = s;
-          return;
+          return true;
         }
       }
+    return false;
+  };
+  if (choose(rows, warps, true))
+    return;
+  bool padded = choose(rows, warps, false), fewer = draws || p.isWide;
+  if (rows > 64 && padded && choose(64, std::min<int64_t>(warps, 4), true))
+    return;
+  if (padded || (rows > 64 && fewer && choose(64, warps, false)))
+    return;
   // No way to keep all: the fewest numbers that are left over.
   for (int64_t w = 8; w > warps; w /= 2)
-    if (canShare(rows[0], columns, w) && canShare(rows[0], step, w)) {
+    if (canShare(rows, columns, w) && canShare(rows, step, w)) {
       grid.warps = w;
       return;
     }
