@@ -20,7 +20,8 @@ import time
 # more of a rounding than it is: at 1e-2 the host's own losses, with attention fused
 # and not, are 4 % apart after 20 steps.
 TOLERANCE, RATE = 2.0**-9, "3e-3"
-POLICIES = ["none", "layer", "sqrt", "attention", "selective"]
+# The budget is between what "none" and "layer" take; one segment is both layers.
+POLICIES = ["none", "layer", "sqrt", "segments=1", "attention", "attention-core", "selective", "budget=60000", "offload"]
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 32,
          "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
          "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 64,
