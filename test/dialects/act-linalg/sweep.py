@@ -280,9 +280,8 @@ def assemble(cache, target, ptxas):
     return problems
 
 
-def leaks(case, inputs, results, first, dtype, kernels):
-    """What changes in the `results` before packed row `first` when `inputs` from there on are huge: no bit may."""
-    clean = kernels.call(case)
+def leaks(case, clean, inputs, results, first, dtype, kernels):
+    """What of the `clean` results changes before packed row `first` when inputs from there on are huge: no bit may."""
     whole = list(case.inputs)
     for i in range(inputs):
         case.inputs[i] = np.array(whole[i])
@@ -308,13 +307,15 @@ def check(arguments, kernels, schedules):
                 names = names[:3] + names[4:]
             for seed in range(schedules):
                 kernels.options[-1] = f"--seed={seed}"
-                for name, got, want, other in zip(names, kernels.call(case), case.expected, others):
+                results = kernels.call(case)
+                clean = results if seed == 0 else clean
+                for name, got, want, other in zip(names, results, case.expected, others):
                     problems += compare(f"{name} with seed {seed}", got, want, other,
                                         arguments["dtype"])
             kernels.options[-1] = "--seed=0"
             if first:
                 counts = (3, 1) if case is forward else (5, 3)
-                problems += leaks(case, *counts, first, arguments["dtype"], kernels)
+                problems += leaks(case, clean, *counts, first, arguments["dtype"], kernels)
         except harness.Refused as why:
             problems.append(f"{case.name}: {why}")
         kernels.options[-1] = "--seed=0"

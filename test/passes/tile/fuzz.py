@@ -64,7 +64,7 @@ def damager():
 
 TEXT = damager()
 # What may differ between devices: order of sums, functions, what the ops leave open.
-INEXACT = re.compile(r"math\.|tile\.dot|reduce (add|mul)|scan (add|mul)|fpto|arith\.sh|arith\.remf|bitcast|atomic_add|tile\.(reduce|scan) %")
+INEXACT = re.compile(r"math\.|tile\.dot|reduce (add|mul)|scan (add|mul)|fpto|arith\.sh|arith\.remf|bitcast|atomic_add|tile\.reduce %")
 DIVISION = re.compile(r"arith\.(?:(?:ceil|floor)?div|rem)[su]i %\w+, (%\w+)")
 
 
@@ -262,7 +262,8 @@ class Case:
                 return
             results.append([np.load(self.folder / f"{i}.npy") for i, a in enumerate(program.arguments)
                             if isinstance(a, sweep.Array)])
-        if may_differ(text):
+        # A damaged combiner may be any function: then a scan depends on its order.
+        if may_differ(text) or (not options and "tile.scan %" in text):
             return
         for i, (a, b) in enumerate(zip(*results)):
             t = [a for a in program.arguments if isinstance(a, sweep.Array)][i].dtype
