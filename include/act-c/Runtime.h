@@ -190,7 +190,9 @@ enum {
   /* Steps only: fill the arena, and every buffer at its death, with NaNs. */
   ACTRT_DEBUG = 2,
   /* Steps only: report the highest arena byte that a run writes. */
-  ACTRT_MEASURE = 4
+  ACTRT_MEASURE = 4,
+  /* Steps only: report how long each launch of a run takes. */
+  ACTRT_TIME = 8
 };
 
 /* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text. cuda: PTX
@@ -337,7 +339,7 @@ typedef struct actrt_step_statistics {
   uint64_t host_arena_bytes, host_arena_high_water;
 } actrt_step_statistics;
 
-/* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE */
+/* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE | ACTRT_TIME */
 ACTRT_API actrt_status actrt_step_load_file(actrt_device device,
                                             const char *path, uint32_t flags,
                                             actrt_step *step);
@@ -384,6 +386,24 @@ ACTRT_API actrt_status actrt_step_bind(actrt_step step, const char *function,
 ACTRT_API actrt_status actrt_step_run(actrt_step step, const char *function);
 ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
                                           actrt_step_statistics *statistics);
+
+typedef struct actrt_launch_info {
+  size_t struct_size;
+  const char *name;    /* layer.3/attention; valid as long as the step */
+  const char *kernel;  /* as the code has it; empty: a copy to or from the host */
+  double milliseconds; /* ACTRT_TIME: of the last run, else 0 */
+} actrt_launch_info;
+/* The launches of a function, in order. With ACTRT_TIME there is an event
+ * between any two of them, and each is given to the device by itself: where
+ * kernels take less time than a launch does, a few microseconds, it is that
+ * which is measured. */
+ACTRT_API actrt_status actrt_step_launch_count(actrt_step step,
+                                               const char *function,
+                                               size_t *count);
+ACTRT_API actrt_status actrt_step_launch_query(actrt_step step,
+                                               const char *function,
+                                               size_t index,
+                                               actrt_launch_info *info);
 
 /* ---- Tensors of others: DLPack ------------------------------------------- */
 

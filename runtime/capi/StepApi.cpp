@@ -26,6 +26,7 @@ static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
   o.allowNative = flags & ACTRT_ALLOW_NATIVE;
   o.debug = flags & ACTRT_DEBUG;
   o.measure = flags & ACTRT_MEASURE;
+  o.time = flags & ACTRT_TIME;
   auto loaded = LoadedStep::load(d, std::move(*step), o);
   if (!loaded)
     return fail(ACTRT_FAILED, loaded.error().str());
@@ -298,26 +299,27 @@ actrt_status actrt_step_bind(actrt_step step, const char *function,
   });
 }
 
-actrt_status actrt_step_run(actrt_step step, const char *function) {
+template <typename Body>
+static actrt_status onFunction(actrt_step step, const char *function,
+                               Body body) {
   return guarded([&]() -> actrt_status {
     auto s = findStep(step);
     if (!s)
       return ACTRT_INVALID_HANDLE;
     auto f = indexOf(s->step().functions, function);
-    return f ? finish(s->run(*f)) : notFound("function", function);
+    return f ? body(*s, *f) : notFound("function", function);
   });
+}
+
+actrt_status actrt_step_run(actrt_step step, const char *function) {
+  return onFunction(step, function,
+                    [](LoadedStep &s, size_t f) { return finish(s.run(f)); });
 }
 
 actrt_status actrt_step_measure(actrt_step step, const char *function,
                                 actrt_step_statistics *statistics) {
-  return guarded([&]() -> actrt_status {
-    auto s = findStep(step);
-    if (!s)
-      return ACTRT_INVALID_HANDLE;
-    auto f = indexOf(s->step().functions, function);
-    if (!f)
-      return notFound("function", function);
-    StepStatistics m = s->statistics(*f);
+  return onFunction(step, function, [&](LoadedStep &s, size_t f) {
+    StepStatistics m = s.statistics(f);
     actrt_step_statistics full{};
     full.parameter_bytes = m.parameterBytes;
     full.gradient_bytes = m.gradientBytes;
@@ -331,5 +333,36 @@ actrt_status actrt_step_measure(actrt_step step, const char *function,
     full.host_arena_bytes = m.hostArenaBytes;
     full.host_arena_high_water = m.hostArenaHighWater;
     return fillStruct(statistics, full);
+  });
+}
+
+actrt_status actrt_step_launch_count(actrt_step step, const char *function,
+                                     size_t *count) {
+  return onFunction(step, function, [&](LoadedStep &s, size_t f) {
+    if (!count)
+      return invalid("the place for the count is null");
+    *count = s.step().functions[f].launches.size();
+    return ACTRT_SUCCESS;
+  });
+}
+
+actrt_status actrt_step_launch_query(actrt_step step, const char *function,
+                                     size_t index, actrt_launch_info *info) {
+  return onFunction(step, function, [&](LoadedStep &s, size_t f) {
+    const auto &launches = s.step().functions[f].launches;
+    if (index >= launches.size())
+      return fail(ACTRT_NOT_FOUND, "function '" + std::string(function) +
+                                       "' has " +
+                                       std::to_string(launches.size()) +
+                                       " launches, asked was for number " +
+                                       std::to_string(index));
+    const Launch &launch = launches[index];
+    actrt_launch_info full{};
+    full.name = launch.name.c_str();
+    full.kernel = launch.kernel == copyKernel
+                      ? ""
+                      : s.step().kernels[launch.kernel].symbol.c_str();
+    full.milliseconds = s.milliseconds(f)[index];
+    return fillStruct(info, full);
   });
 }

@@ -215,6 +215,13 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
     }
     p.launches.push_back(l);
   }
+  for (size_t i = 0; options.time && i <= p.launches.size(); ++i) {
+    auto event = executor->createEvent();
+    if (!event)
+      return event.error();
+    p.events.push_back(std::move(*event));
+  }
+  p.milliseconds.resize(p.launches.size());
   for (uint32_t i = 0; i < read.size(); ++i)
     if (read[i])
       p.scalars.push_back(i);

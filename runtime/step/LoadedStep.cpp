@@ -257,9 +257,25 @@ Status LoadedStep::copyBetweenArenas(const Launch &l, const Prepared &p) {
                       away ? Direction::DeviceToHost : Direction::HostToDevice);
 }
 
+Status LoadedStep::recordEvent(const Prepared &p, size_t i) {
+  return options.time ? stream->record(*p.events[i]) : ok();
+}
+
+Status LoadedStep::readEvents(Prepared &p) {
+  for (size_t i = 0; i < p.milliseconds.size(); ++i) {
+    auto elapsed = p.events[i + 1]->elapsedSince(*p.events[i]);
+    if (!elapsed)
+      return elapsed.error();
+    p.milliseconds[i] = *elapsed;
+  }
+  return ok();
+}
+
 Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
   size_t dead = 0;
   for (uint32_t i = 0; i < p.launches.size(); ++i) {
+    if (auto s = recordEvent(p, i); !s)
+      return s;
     const Launch &l = p.launches[i];
     Arguments arguments{p.arguments.data() + l.firstArgument, nullptr,
                         l.argumentCount};
@@ -283,7 +299,7 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
             return s;
       }
   }
-  return ok();
+  return recordEvent(p, p.launches.size());
 }
 
 // A run that is repeated is worth a graph: the device is given one thing
@@ -318,8 +334,8 @@ Status LoadedStep::run(size_t function) {
       return s;
   if (auto s = copyPorts(f, p, false); !s)
     return s;
-  bool asGraph =
-      p.runs > 0 && stream->canCapture() && !options.debug && !options.measure;
+  bool asGraph = p.runs > 0 && stream->canCapture() && !options.debug &&
+                 !options.measure && !options.time;
   if (auto s = asGraph ? enqueueAsGraph(f, p) : enqueue(f, p); !s)
     return s;
   if (auto s = copyPorts(f, p, true); !s)
@@ -328,6 +344,9 @@ Status LoadedStep::run(size_t function) {
     return s;
   if (options.measure)
     if (auto s = measure(f, p); !s)
+      return s;
+  if (options.time)
+    if (auto s = readEvents(p); !s)
       return s;
   ++p.runs;
   return ok();
@@ -387,4 +406,9 @@ StepStatistics LoadedStep::statistics(size_t function) const {
   s.scratchHighWater = p.scratchHighWater;
   s.runs = p.runs;
   return s;
+}
+
+std::vector<double> LoadedStep::milliseconds(size_t function) const {
+  std::lock_guard lock(mutex);
+  return functions[function].milliseconds;
 }

@@ -16,13 +16,15 @@
 // From the second run on, the launches are one graph where the device has
 // those; nothing in it changes but by binding.
 //
-// Two modes for checking a compiler, both off by default:
+// Three modes, off by default. Two are for checking a compiler:
 // - debug: the arena is filled with 0xff (a NaN in every float type) before a
 //   run, and each buffer of the plan at its death. A value that is read after
 //   its lifetime, or before it was written, turns the results into NaN.
 // - measure: the arena is filled with a pattern before a run, and afterwards
 //   the highest byte that differs from it is reported, or that of a workspace
 //   that only kernels of other devices need; the scratch of each thread likewise.
+// - time: an event is recorded before each launch and after the last. There is
+//   no graph then, in which the time of one kernel could not be told.
 #ifndef ACT_RUNTIME_STEP_LOADEDSTEP_H
 #define ACT_RUNTIME_STEP_LOADEDSTEP_H
 #include "act/Artifact/Step.h"
@@ -33,7 +35,7 @@
 namespace act::runtime {
 
 struct StepOptions {
-  bool allowNative = false, debug = false, measure = false;
+  bool allowNative = false, debug = false, measure = false, time = false;
 };
 
 struct StepStatistics {
@@ -69,6 +71,8 @@ public:
   Status bind(size_t function, bool output, size_t port, void *memory);
   Status run(size_t function);
   StepStatistics statistics(size_t function) const;
+  /// Of the last run in time mode, a number for each launch; else zeros.
+  std::vector<double> milliseconds(size_t function) const;
 
 private:
   struct Launch {
@@ -88,6 +92,8 @@ private:
     std::vector<void *> bound[2];
     std::vector<void *> staged[2]; // the device's memory, or null: in place
     std::unique_ptr<Graph> graph;
+    std::vector<std::unique_ptr<Event>> events; // time mode: around launches
+    std::vector<double> milliseconds;
     std::vector<uint32_t> scalars; // those that a launch reads
     std::vector<uint32_t> deaths;  // plan indices by last launch
     uint64_t scratch = 0, scratchHighWater = 0, highWater = 0,
@@ -106,6 +112,8 @@ private:
   Status measure(const artifact::Function &f, Prepared &p);
   Status copyBetweenArenas(const Launch &launch, const Prepared &p);
   Status enqueue(const artifact::Function &f, const Prepared &p);
+  Status recordEvent(const Prepared &p, size_t i);
+  Status readEvents(Prepared &p);
   Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
   Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
   Status copyToMasters(size_t parameter);

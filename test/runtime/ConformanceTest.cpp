@@ -654,7 +654,8 @@ TEST_P(Conformance, StepsRun) {
   type.shape[1] = 16;
   actrt_stream stream = nullptr;
   ASSERT_EQ(actrt_stream_create(device, &stream), ACTRT_SUCCESS);
-  for (uint32_t mode : {0u, uint32_t{ACTRT_DEBUG}, uint32_t{ACTRT_MEASURE}}) {
+  for (uint32_t mode : {0u, uint32_t{ACTRT_DEBUG}, uint32_t{ACTRT_MEASURE},
+                        uint32_t{ACTRT_TIME}}) {
     actrt_step step = nullptr;
     ASSERT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
                                      mode | ACTRT_ALLOW_NATIVE, &step),
@@ -694,6 +695,21 @@ TEST_P(Conformance, StepsRun) {
     EXPECT_EQ(statistics.runs, 6u);
     EXPECT_EQ(statistics.arena_high_water,
               mode == ACTRT_MEASURE ? 2 * 4 * n : 0);
+    size_t launches = 0;
+    ASSERT_EQ(actrt_step_launch_count(step, "step", &launches), ACTRT_SUCCESS);
+    ASSERT_EQ(launches, made.functions[0].launches.size());
+    for (size_t i = 0; i <= launches; ++i) {
+      actrt_launch_info info{};
+      info.struct_size = sizeof info;
+      auto status = actrt_step_launch_query(step, "step", i, &info);
+      ASSERT_EQ(status, i < launches ? ACTRT_SUCCESS : ACTRT_NOT_FOUND);
+      if (i == launches)
+        break;
+      const artifact::Launch &l = made.functions[0].launches[i];
+      EXPECT_EQ(info.name, l.name);
+      EXPECT_EQ(info.kernel, made.kernels[l.kernel].symbol);
+      EXPECT_EQ(info.milliseconds > 0, mode == ACTRT_TIME);
+    }
     EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
     EXPECT_EQ(actrt_free(device, there), ACTRT_SUCCESS);
   }

@@ -77,6 +77,10 @@ static void addTrain(CLI::App &c, Options &o) {
   c.add_flag("--measure", o.measure, "predicted beside measured memory");
   c.add_option("--measure-json", o.measureJson, "the same table as JSON")
       ->needs("--measure");
+  c.add_flag("--times", o.times,
+             "each kernel's time per step, by the device's events");
+  c.add_option("--times-json", o.timesJson, "the same table as JSON")
+      ->needs("--times");
   c.callback([&o] {
     if (o.data.empty() && o.tokens.empty() && o.pack.empty())
       throw CLI::RequiredError("--data, --tokens or --pack");

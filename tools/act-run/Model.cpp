@@ -48,6 +48,7 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
     flags |= ACTRT_ALLOW_NATIVE;
   flags |= options.debug ? ACTRT_DEBUG : 0;
   flags |= options.measure ? ACTRT_MEASURE : 0;
+  flags |= options.time ? ACTRT_TIME : 0;
   if (auto s = check(actrt_step_load_memory(m->device, bytes->data(),
                                             bytes->size(), flags, &m->step));
       !s) {
@@ -222,6 +223,24 @@ Result<actrt_step_statistics> Model::statistics(const std::string &function) {
   if (auto c = check(actrt_step_measure(step, function.c_str(), &s)); !c)
     return c.error();
   return s;
+}
+
+Result<std::vector<Launch>> Model::launches(const std::string &function) {
+  size_t count = 0;
+  if (auto c = check(actrt_step_launch_count(step, function.c_str(), &count));
+      !c)
+    return c.error();
+  std::vector<Launch> list;
+  for (size_t i = 0; i < count; ++i) {
+    actrt_launch_info info{};
+    info.struct_size = sizeof info;
+    if (auto c =
+            check(actrt_step_launch_query(step, function.c_str(), i, &info));
+        !c)
+      return c.error();
+    list.push_back({info.name, info.kernel, info.milliseconds});
+  }
+  return list;
 }
 
 // ---- Ports

@@ -15,7 +15,7 @@ namespace act::run {
 struct ModelOptions {
   std::string device = "host";
   unsigned threads = 0;
-  bool allowNative = false, debug = false, measure = false;
+  bool allowNative = false, debug = false, measure = false, time = false;
 };
 
 /// A parameter, state, input or output.
@@ -33,6 +33,12 @@ struct Entity {
   }
 };
 std::string describe(const Entity &entity); // tokens: i32[2,64]
+
+/// One of a function's launches; the time is that of the last run, if asked for.
+struct Launch {
+  std::string name, kernel; // no kernel: a copy
+  double milliseconds = 0;
+};
 
 /// Memory bound to all ports of one function.
 class Ports {
@@ -84,6 +90,7 @@ public:
   Result<std::unique_ptr<Ports>> bindPorts(const std::string &function);
   Status run(const std::string &function);
   Result<actrt_step_statistics> statistics(const std::string &function);
+  Result<std::vector<Launch>> launches(const std::string &function);
 
 private:
   Model() = default;

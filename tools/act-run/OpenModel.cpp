@@ -22,6 +22,7 @@ Result<std::unique_ptr<Model>> run::openModel(const Options &o,
   m.allowNative = o.allowNative;
   m.debug = o.debug;
   m.measure = o.measure;
+  m.time = o.times;
   return Model::load(**source, m);
 }
 

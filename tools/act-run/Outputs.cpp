@@ -78,6 +78,7 @@ std::vector<Named> outputsOf(const Options &o) {
   add(list, {"--log", o.log, Role::Other, true});
   add(list, {"--dump-gradients", o.dumpGradients});
   add(list, {"--measure-json", o.measureJson});
+  add(list, {"--times-json", o.timesJson});
   add(list, {"--out", o.out});
   return list;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Batches.h"
 #include "tools/act-run/Checkpoint.h"
+#include "tools/act-run/LaunchTimes.h"
 #include "tools/act-run/MeasureTable.h"
 #include "tools/act-run/OpenModel.h"
 #include "tools/act-run/Outputs.h"
@@ -36,6 +37,7 @@ private:
   std::unique_ptr<BatchSource> source;
   TrainingPosition position;
   measure::Obtained obtained;
+  LaunchTimes times;
   uint64_t saved = 0; // the step of this run's last checkpoint
 
   Status load();
@@ -164,7 +166,7 @@ Status Training::oneStep(uint64_t step) {
     obtained.mapCalls += m.mapCalls;
     obtained.mapBytes += m.mapBytes;
   }
-  return s;
+  return s && o.times ? times.add(*model, "step") : s;
 }
 
 Result<std::optional<double>> Training::evaluate(uint64_t step) {
@@ -294,6 +296,9 @@ Status Training::run() {
     return s;
   if (!o.dumpGradients.empty())
     if (auto s = dumpGradients(); !s)
+      return s;
+  if (o.times)
+    if (auto s = times.print(o.timesJson); !s)
       return s;
   if (o.measure)
     return printMeasurement(*model, "step", obtained, o.measureJson);
