@@ -27,6 +27,11 @@ struct BlockText {
 mlir::ParseResult parseBlock(mlir::OpAsmParser &p, BlockText &block);
 void printBlock(mlir::OpAsmPrinter &p, BlockAccessOpInterface access);
 
+/// "'tile.trans' op FAULT", at the op: where a type does not follow, what is
+/// wrong is the op and not the use of its result.
+mlir::ParseResult emitFault(mlir::OpAsmParser &p, llvm::StringRef op,
+                            const llvm::Twine &fault);
+
 /// A number without its type (`pad = 0.5`, `neg_inf`), and the same as an
 /// attribute of `type`; null when it is no number of that type.
 mlir::ParseResult parseNumber(mlir::OpAsmParser &p, mlir::Attribute &number);

@@ -93,7 +93,8 @@ bool isElementType(mlir::Type type);
 /// type when no extent is a block dimension.
 mlir::Type blockType(ViewType view, llvm::ArrayRef<int64_t> extents);
 
-/// `type` without a dimension; the element type when it was the only one.
+/// `type` without a dimension; the element type when it was the only one; the
+/// same when there is no such dimension.
 mlir::Type dropAxis(mlir::RankedTensorType type, int64_t axis);
 
 } // namespace act::tile

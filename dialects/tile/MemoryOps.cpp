@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembly of the ops that read and write blocks.
 #include "dialects/tile/Assembly.h"
+#include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -135,6 +136,16 @@ void act::tile::printNumber(OpAsmPrinter &p, TypedAttr number) {
     p << (real.getValue().isNegative() ? "neg_inf" : "inf");
 }
 
+// The type of the block that an access is about, where it is not written.
+static ParseResult inferBlock(OpAsmParser &p, OperationState &op, ViewType view,
+                              const BlockText &block, Type &type) {
+  std::string fault = accessFault(view, block.types, block.extents);
+  if (!fault.empty())
+    return emitFault(p, op.name.getStringRef(), fault);
+  type = blockType(view, block.extents);
+  return success();
+}
+
 // tile.load %v[...] pad = neg_inf : view -> type
 ParseResult LoadOp::parse(OpAsmParser &p, OperationState &result) {
   OpAsmParser::UnresolvedOperand view;
@@ -155,8 +166,9 @@ ParseResult LoadOp::parse(OpAsmParser &p, OperationState &result) {
   auto type = dyn_cast<ViewType>(viewType);
   if (!type)
     return p.emitError(typeLoc) << "expected a view, got " << viewType;
-  blockResult = blockType(type, block.extents);
-  if (succeeded(p.parseOptionalArrow()) && p.parseType(blockResult))
+  if (succeeded(p.parseOptionalArrow())
+          ? p.parseType(blockResult)
+          : inferBlock(p, result, type, block, blockResult))
     return failure();
   auto &properties = result.getOrAddProperties<Properties>();
   properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
@@ -209,7 +221,9 @@ static ParseResult parseWrite(OpAsmParser &p, OperationState &result) {
   result.getOrAddProperties<typename Op::Properties>().extents =
       p.getBuilder().getDenseI64ArrayAttr(block.extents);
   block.addNames(result);
-  Type valueType = written ? first : blockType(type, block.extents);
+  Type valueType = first;
+  if (!written && inferBlock(p, result, type, block, valueType))
+    return failure();
   return failure(p.resolveOperand(value, valueType, result.operands) ||
                  p.resolveOperand(view, type, result.operands) ||
                  p.resolveOperands(block.indices, block.types, p.getNameLoc(),

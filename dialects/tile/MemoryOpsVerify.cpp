@@ -137,32 +137,11 @@ static LogicalResult checkExtentNames(BlockAccessOpInterface access) {
 // - at most one index is a tensor, and its length is the extent there.
 static LogicalResult checkAccess(BlockAccessOpInterface access) {
   Operation *op = access;
-  int64_t rank = access.getViewType().getRank();
-  auto indices = access.getIndices();
-  ArrayRef<int64_t> extents = access.getExtents();
-  if (int64_t(indices.size()) != rank)
-    return op->emitOpError() << "has " << indices.size()
-                             << " indices for a view of rank " << rank;
-  if (int64_t(extents.size()) != rank)
-    return op->emitOpError() << "has " << extents.size()
-                             << " extents for a view of rank " << rank;
-  int gathered = -1;
-  for (int i = 0; i < rank; ++i) {
-    if (extents[i] < 1 && extents[i] != -1)
-      return op->emitOpError() << "extent " << i << " is " << extents[i]
-                               << ", expected 1 or more, or -1";
-    auto tensor = dyn_cast<RankedTensorType>(indices[i].getType());
-    if (!tensor)
-      continue;
-    if (gathered >= 0)
-      return op->emitOpError() << "indices " << gathered << " and " << i
-                               << " are tensors, expected one at most";
-    gathered = i;
-    if (!tensor.hasStaticShape() || tensor.getDimSize(0) != extents[i])
-      return op->emitOpError()
-             << "index " << i << " has shape " << shapeText(tensor.getShape())
-             << ", expected [" << extents[i] << "], the extent there";
-  }
+  std::string fault =
+      accessFault(access.getViewType(), TypeRange(access.getIndices()),
+                  access.getExtents());
+  if (!fault.empty())
+    return op->emitOpError(fault);
   return checkExtentNames(access);
 }
 

@@ -4,7 +4,7 @@
 // Result types are not written where they follow from the operands. A result
 // that carries an encoding does not follow: it is written behind `->`.
 #include "dialects/tile/Assembly.h"
-#include "dialects/tile/Dialect.h"
+#include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -43,19 +43,29 @@ static void printPrecision(OpAsmPrinter &p, Operation *,
   p << stringifyDotPrecision(precision.getValue());
 }
 
+ParseResult act::tile::emitFault(OpAsmParser &p, StringRef op,
+                                 const Twine &fault) {
+  return p.emitError(p.getNameLoc()) << "'" << op << "' op " << fault;
+}
+
 // `: input` or `: input -> result`; `infer` gives the result where it is not
-// written, or nothing when the input admits none.
-static ParseResult parseInferred(OpAsmParser &p, Type &input, Type &result,
-                                 function_ref<Type(RankedTensorType)> infer) {
+// written, unless `fault` says why none follows.
+template <typename Op>
+static ParseResult
+parseInferred(OpAsmParser &p, Type &input, Type &result,
+              function_ref<Type(RankedTensorType)> infer,
+              function_ref<std::string(RankedTensorType)> fault) {
   SMLoc loc;
   if (p.parseColon() || (loc = p.getCurrentLocation(), p.parseType(input)))
     return failure();
   if (succeeded(p.parseOptionalArrow()))
     return p.parseType(result);
-  if (auto tensor = dyn_cast<RankedTensorType>(input))
-    result = infer(tensor);
-  if (!result)
-    return p.emitError(loc) << "no result type follows from " << input;
+  auto tensor = dyn_cast<RankedTensorType>(input);
+  if (!tensor)
+    return p.emitError(loc) << "expected a block, got " << input;
+  if (std::string why = fault(tensor); !why.empty())
+    return emitFault(p, Op::getOperationName(), why);
+  result = infer(tensor);
   return success();
 }
 
@@ -66,16 +76,18 @@ static void printInferred(OpAsmPrinter &p, Type input, Type result,
     p << " -> " << result;
 }
 
+// Of operands from which no result follows, these give a type all the same: an
+// op that is built has one, and its verifier says what is wrong.
 static Type inferTrans(RankedTensorType type) {
-  if (type.getRank() < 2)
-    return {};
+  if (!transFault(type).empty())
+    return type;
   SmallVector<int64_t> shape(type.getShape());
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   return RankedTensorType::get(shape, type.getElementType());
 }
 
 static ParseResult parseTransTypes(OpAsmParser &p, Type &input, Type &result) {
-  return parseInferred(p, input, result, inferTrans);
+  return parseInferred<TransOp>(p, input, result, inferTrans, transFault);
 }
 static void printTransTypes(OpAsmPrinter &p, Operation *,
                             RankedTensorType input, RankedTensorType result) {
@@ -83,8 +95,8 @@ static void printTransTypes(OpAsmPrinter &p, Operation *,
 }
 
 static Type inferExpandDims(RankedTensorType type, int64_t axis) {
-  if (axis < 0 || axis > type.getRank())
-    return {};
+  if (!axisFault(axis, type.getRank(), type).empty())
+    return type;
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin() + axis, 1);
   return RankedTensorType::get(shape, type.getElementType());
@@ -92,9 +104,14 @@ static Type inferExpandDims(RankedTensorType type, int64_t axis) {
 
 static ParseResult parseExpandDimsTypes(OpAsmParser &p, Type &input,
                                         Type &result, IntegerAttr axis) {
-  return parseInferred(p, input, result, [&](RankedTensorType type) {
-    return inferExpandDims(type, axis.getInt());
-  });
+  return parseInferred<ExpandDimsOp>(
+      p, input, result,
+      [&](RankedTensorType type) {
+        return inferExpandDims(type, axis.getInt());
+      },
+      [&](RankedTensorType type) {
+        return axisFault(axis.getInt(), type.getRank(), type);
+      });
 }
 static void printExpandDimsTypes(OpAsmPrinter &p, Operation *,
                                  RankedTensorType input,
@@ -110,7 +127,8 @@ static Type inferJoin(RankedTensorType type) {
 
 static ParseResult parseJoinTypes(OpAsmParser &p, Type &lhs, Type &rhs,
                                   Type &result) {
-  if (parseInferred(p, lhs, result, inferJoin))
+  if (parseInferred<JoinOp>(p, lhs, result, inferJoin,
+                            [](RankedTensorType) { return ""; }))
     return failure();
   rhs = lhs;
   return success();
@@ -121,15 +139,15 @@ static void printJoinTypes(OpAsmPrinter &p, Operation *, RankedTensorType lhs,
 }
 
 static Type inferSplit(RankedTensorType type) {
-  if (type.getRank() < 2 || type.getShape().back() != 2)
-    return {};
+  if (!splitFault(type).empty())
+    return type;
   return RankedTensorType::get(type.getShape().drop_back(),
                                type.getElementType());
 }
 
 static ParseResult parseSplitTypes(OpAsmParser &p, Type &input, Type &lhs,
                                    Type &rhs) {
-  if (parseInferred(p, input, lhs, inferSplit))
+  if (parseInferred<SplitOp>(p, input, lhs, inferSplit, splitFault))
     return failure();
   rhs = lhs;
   return success();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions and scans: assembly, builders, verifiers.
+#include "dialects/tile/Assembly.h"
 #include "dialects/tile/Combine.h"
 #include "dialects/tile/ShapeCheck.h"
 
@@ -45,9 +46,11 @@ static ParseResult parseCombine(OpAsmParser &p, OperationState &result) {
   } else {
     for (Type type : types) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || axis < 0 || axis >= tensor.getRank())
-        return p.emitError(typesLoc)
-               << "axis is " << axis << " for an input of type " << type;
+      if (!tensor)
+        return p.emitError(typesLoc) << "expected a block, got " << type;
+      std::string fault = axisFault(axis, tensor.getRank() - 1, tensor);
+      if (!fault.empty())
+        return emitFault(p, Op::getOperationName(), fault);
       result.addTypes(resultType(static_cast<Op *>(nullptr), tensor, axis));
     }
   }
@@ -157,10 +160,9 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
     return op.emitOpError("has no operands");
   auto first = cast<RankedTensorType>(op.getInputs()[0].getType());
   int64_t axis = op.getAxis();
-  if (axis < 0 || axis >= first.getRank())
-    return op.emitOpError()
-           << "axis is " << axis << ", expected 0 to " << first.getRank() - 1
-           << " for an input of shape " << shapeText(first.getShape());
+  std::string fault = axisFault(axis, first.getRank() - 1, first);
+  if (!fault.empty())
+    return op.emitOpError(fault);
   if (op.getNumResults() != op.getInputs().size())
     return op.emitOpError() << "has " << op.getNumResults()
                             << " results, expected " << op.getInputs().size();

@@ -36,5 +36,14 @@ llvm::LogicalResult checkLike(mlir::Operation *op, llvm::StringRef name,
                               mlir::Type actual, llvm::StringRef likeName,
                               mlir::Type like);
 
+/// Why no result type follows from these operands, or nothing: what the parser
+/// says where a result's type is not written, and the verifier where it is.
+std::string axisFault(int64_t axis, int64_t last, mlir::RankedTensorType input);
+std::string transFault(mlir::RankedTensorType input);
+std::string splitFault(mlir::RankedTensorType input);
+/// Of an access: indices and extents against the view, and tensors among them.
+std::string accessFault(ViewType view, mlir::TypeRange indices,
+                        llvm::ArrayRef<int64_t> extents);
+
 } // namespace act::tile
 #endif

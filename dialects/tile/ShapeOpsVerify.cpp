@@ -25,9 +25,9 @@ LogicalResult IotaOp::verify() {
 // - the result is the input with these swapped.
 LogicalResult TransOp::verify() {
   auto input = getInput().getType();
-  if (input.getRank() < 2)
-    return emitOpError() << "input has rank " << input.getRank()
-                         << ", expected 2 or more";
+  std::string fault = transFault(input);
+  if (!fault.empty())
+    return emitOpError(fault);
   SmallVector<int64_t> shape(input.getShape());
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   if (failed(checkShape(*this, "result", getType(), shape, forInput(input))))
@@ -55,9 +55,9 @@ LogicalResult ReshapeOp::verify() {
 LogicalResult ExpandDimsOp::verify() {
   auto input = getInput().getType();
   int64_t axis = getAxis();
-  if (axis < 0 || axis > input.getRank())
-    return emitOpError() << "axis is " << axis << ", expected 0 to "
-                         << input.getRank() << " " << forInput(input);
+  std::string fault = axisFault(axis, input.getRank(), input);
+  if (!fault.empty())
+    return emitOpError(fault);
   SmallVector<int64_t> shape(input.getShape());
   shape.insert(shape.begin() + axis, 1);
   if (failed(checkShape(*this, "result", getType(), shape, forInput(input))))
@@ -103,9 +103,9 @@ LogicalResult JoinOp::verify() {
 // - the results are of one type, the input's without it.
 LogicalResult SplitOp::verify() {
   auto input = getInput().getType();
-  if (input.getRank() < 2 || input.getShape().back() != 2)
-    return emitOpError() << "input has shape " << shapeText(input.getShape())
-                         << ", expected two dimensions or more, the last of 2";
+  std::string fault = splitFault(input);
+  if (!fault.empty())
+    return emitOpError(fault);
   if (failed(checkShape(*this, "lhs", getLhs().getType(),
                         input.getShape().drop_back(), forInput(input))) ||
       failed(checkElement(*this, "lhs", getLhs().getType(),

@@ -37,6 +37,9 @@ Type act::tile::blockType(ViewType view, ArrayRef<int64_t> extents) {
 }
 
 Type act::tile::dropAxis(RankedTensorType type, int64_t axis) {
+  // What is built so is for the verifier to refuse.
+  if (axis < 0 || axis >= type.getRank())
+    return type;
   if (type.getRank() == 1)
     return type.getElementType();
   SmallVector<int64_t> shape(type.getShape());

@@ -171,20 +171,51 @@ TEST_F(KernelBuilderTest, RowsOfATableAndViewsOfPointers) {
   expectReadsAgain();
 }
 
-TEST_F(KernelBuilderTest, SaysWhatIsWrong) {
+/// What is said of the kernel that `write` writes, first of all.
+std::string faultOf(MLIRContext &context, gpu::GPUModuleOp module,
+                    llvm::function_ref<void(KernelBuilder &)> write) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
-  KernelBuilder k(module, "wrong", loc);
-  Value x = k.view({64, 64}, k.f16());
-  Value a = k.load(x, {{0, 64}, {0, 32}});
-  k.dot(a, a);
+  KernelBuilder k(module, "wrong", UnknownLoc::get(&context));
+  write(k);
   EXPECT_FALSE(k.finish());
-  EXPECT_EQ(message,
+  return message;
+}
+
+TEST_F(KernelBuilderTest, SaysWhatIsWrong) {
+  EXPECT_EQ(faultOf(context, module,
+                    [](KernelBuilder &k) {
+                      Value x = k.view({64, 64}, k.f16());
+                      Value a = k.load(x, {{0, 64}, {0, 32}});
+                      k.dot(a, a);
+                    }),
             "'tile.dot' op contracts 32 columns of a with 64 rows of b");
+}
+
+// What is built wrongly is the op that is named, not a user of its result.
+TEST_F(KernelBuilderTest, SaysWhatHasNoResult) {
+  EXPECT_EQ(faultOf(context, module,
+                    [](KernelBuilder &k) {
+                      Value a = k.full({8, 4}, k.f32(), 1);
+                      k.broadcast(k.expandDims(a, 3), {8, 4, 2});
+                    }),
+            "'tile.expand_dims' op axis is 3, expected 0 to 2 for an input of "
+            "shape [8, 4]");
+  EXPECT_EQ(faultOf(context, module,
+                    [](KernelBuilder &k) { k.trans(k.full({8}, k.f32(), 1)); }),
+            "'tile.trans' op input has rank 1, expected 2 or more to swap the "
+            "last two axes");
+  EXPECT_EQ(faultOf(context, module,
+                    [](KernelBuilder &k) {
+                      Value a = k.full({8, 4}, k.f32(), 1);
+                      k.add(k.full({8}, k.f32(), 1), k.sumOf(a, 2));
+                    }),
+            "'tile.reduce' op axis is 2, expected 0 to 1 for an input of shape "
+            "[8, 4]");
 }
 
 } // namespace

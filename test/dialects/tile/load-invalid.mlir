@@ -141,3 +141,23 @@ func.func @f(%v: !tile.view<8xf32>, %i: f32) {
   %0 = tile.load %v[%i : f32 : 8] : !tile.view<8xf32>
   return
 }
+
+// -----
+
+// an index too few: the error is here, not where the result is used
+func.func @f(%v: !tile.view<64x64xf32>, %i: index, %a: tensor<8x8xf32>) {
+  // expected-error@+1 {{'tile.load' op has 1 indices for a view of rank 2}}
+  %0 = tile.load %v[%i : 8] : !tile.view<64x64xf32>
+  %1 = arith.addf %0, %a : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// rows whose number is not known
+func.func @f(%v: !tile.view<64x64xf32>, %i: tensor<?xi32>, %c: index, %a: tensor<8x8xf32>) {
+  // expected-error@+1 {{'tile.load' op index 0 has shape [?], expected one dimension of a size that is known}}
+  %0 = tile.load %v[%i : tensor<?xi32>, %c : 8] : !tile.view<64x64xf32>
+  %1 = arith.addf %0, %a : tensor<8x8xf32>
+  return
+}

@@ -11,7 +11,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 // no such axis
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@+1 {{axis is 1 for an input of type 'tensor<8xf32>'}}
+  // expected-error@+1 {{'tile.reduce' op axis is 1, expected 0 to 0 for an input of shape [8]}}
   %0 = tile.reduce add %a axis 1 : tensor<8xf32>
   return
 }

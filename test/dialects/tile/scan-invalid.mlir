@@ -11,7 +11,7 @@ func.func @f(%a: tensor<8x4xf32>) {
 
 // a negative axis
 func.func @f(%a: tensor<8x4xf32>) {
-  // expected-error@+1 {{axis is -1 for an input of type 'tensor<8x4xf32>'}}
+  // expected-error@+1 {{'tile.scan' op axis is -1, expected 0 to 1 for an input of shape [8, 4]}}
   %0 = tile.scan add %a axis -1 : tensor<8x4xf32>
   return
 }

@@ -2,7 +2,7 @@
 
 // a last dimension of three
 func.func @f(%a: tensor<8x3xf32>) {
-  // expected-error@+1 {{no result type follows from 'tensor<8x3xf32>'}}
+  // expected-error@+1 {{'tile.split' op input has shape [8, 3], expected two dimensions or more, the last of 2}}
   %0, %1 = tile.split %a : tensor<8x3xf32>
   return
 }

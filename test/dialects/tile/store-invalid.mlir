@@ -43,3 +43,12 @@ func.func @f(%x: tensor<8xf32>, %v: tensor<8xf32>, %i: index) {
   tile.store %x, %v[%i : 8] : tensor<8xf32>, tensor<8xf32>
   return
 }
+
+// -----
+
+// an index too few, where the value's type follows
+func.func @f(%v: !tile.view<64x64xf32>, %i: index, %a: tensor<8x8xf32>) {
+  // expected-error@+1 {{'tile.store' op has 1 indices for a view of rank 2}}
+  tile.store %a, %v[%i : 8] : !tile.view<64x64xf32>
+  return
+}

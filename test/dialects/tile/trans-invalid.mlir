@@ -2,7 +2,7 @@
 
 // one dimension
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@+1 {{no result type follows from 'tensor<8xf32>'}}
+  // expected-error@+1 {{'tile.trans' op input has rank 1, expected 2 or more to swap the last two axes}}
   %0 = tile.trans %a : tensor<8xf32>
   return
 }
