@@ -169,6 +169,8 @@ static ParseResult parseIotaType(OpAsmParser &p, Type &result,
                                  IntegerAttr start, IntegerAttr end) {
   if (succeeded(p.parseOptionalColon()))
     return p.parseType(result);
+  if (std::string why = iotaFault(start.getInt(), end.getInt()); !why.empty())
+    return emitFault(p, IotaOp::getOperationName(), why);
   result = inferIota(p.getContext(), start.getInt(), end.getInt());
   return success();
 }

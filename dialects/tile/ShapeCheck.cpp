@@ -79,6 +79,16 @@ std::string splitFault(RankedTensorType input) {
          ", expected two dimensions or more, the last of 2";
 }
 
+std::string iotaFault(int64_t start, int64_t end) {
+  std::string counts = "counts from " + std::to_string(start) + " to " +
+                       std::to_string(end) + ", expected ";
+  if (start >= end)
+    return counts + "an end past the start";
+  if (start < INT32_MIN || end > int64_t(INT32_MAX) + 1)
+    return counts + "numbers of i32";
+  return "";
+}
+
 std::string accessFault(ViewType view, TypeRange indices,
                         ArrayRef<int64_t> extents) {
   auto n = [](int64_t number) { return std::to_string(number); };

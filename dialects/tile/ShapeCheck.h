@@ -41,6 +41,7 @@ llvm::LogicalResult checkLike(mlir::Operation *op, llvm::StringRef name,
 std::string axisFault(int64_t axis, int64_t last, mlir::RankedTensorType input);
 std::string transFault(mlir::RankedTensorType input);
 std::string splitFault(mlir::RankedTensorType input);
+std::string iotaFault(int64_t start, int64_t end);
 /// Of an access: indices and extents against the view, and tensors among them.
 std::string accessFault(ViewType view, mlir::TypeRange indices,
                         llvm::ArrayRef<int64_t> extents);

@@ -13,9 +13,9 @@ static std::string forInput(RankedTensorType input) {
 // - the result has one element per number.
 LogicalResult IotaOp::verify() {
   int64_t start = getStart(), end = getEnd();
-  if (start < INT32_MIN || end > int64_t(INT32_MAX) + 1 || start >= end)
-    return emitOpError() << "counts from " << start << " to " << end
-                         << ", expected an ascending range of i32";
+  std::string fault = iotaFault(start, end);
+  if (!fault.empty())
+    return emitOpError(fault);
   return checkShape(*this, "result", getType(), {end - start},
                     "for numbers from " + Twine(start) + " to " + Twine(end));
 }

@@ -200,6 +200,13 @@ TEST_F(KernelBuilderTest, SaysWhatIsWrong) {
 TEST_F(KernelBuilderTest, SaysWhatHasNoResult) {
   EXPECT_EQ(faultOf(context, module,
                     [](KernelBuilder &k) {
+                      Value a = k.full({128}, k.i32(), 1);
+                      k.add(a, k.iota(128, 0));
+                    }),
+            "'tile.iota' op counts from 128 to 0, expected an end past the "
+            "start");
+  EXPECT_EQ(faultOf(context, module,
+                    [](KernelBuilder &k) {
                       Value a = k.full({8, 4}, k.f32(), 1);
                       k.broadcast(k.expandDims(a, 3), {8, 4, 2});
                     }),
