@@ -407,7 +407,12 @@ Status tile::parseBlockSizes(StringRef text, BlockSizes &sizes) {
                        std::to_string(mostElements) + ", found '" + part.str() +
                        "'",
                    ""};
-    sizes[name.str()] = size;
+    auto [given, isNew] = sizes.emplace(name.str(), size);
+    if (!isNew)
+      return Error{"the block size " + name.str() + " is given twice, as " +
+                       std::to_string(given->second) + " and as " +
+                       std::to_string(size),
+                   ""};
   }
   return ok();
 }

@@ -12,7 +12,7 @@ namespace act::tile {
 
 using BlockSizes = std::map<std::string, int64_t>;
 
-/// Reads "M=64,K=32", in elements; adds to `sizes`.
+/// Reads "M=64,K=32", in elements; adds to `sizes`, each name once.
 Status parseBlockSizes(llvm::StringRef text, BlockSizes &sizes);
 
 /// Blocks of `kernel` have extents of these sizes, and all that follows from

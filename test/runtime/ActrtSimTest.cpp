@@ -86,6 +86,20 @@ TEST_F(ActrtSim, InOutIsWrittenBackAndInIsNot) {
   EXPECT_EQ(array<int32_t>("c.npy"), (std::vector<int32_t>(4, 1)));
 }
 
+// A file is written once, by whatever names; who reads it has what was there.
+TEST_F(ActrtSim, FilesAreWrittenOnce) {
+  auto parsed = [&](const char *a, const char *b) {
+    return bool(parseArguments({a, b}));
+  };
+  EXPECT_TRUE(parsed("out:i32[4]:a.npy", "out:i32[4]:b.npy"));
+  EXPECT_TRUE(parsed("in:a.npy", "out:i32[4]:a.npy"));
+  EXPECT_TRUE(parsed("in:a.npy", "in:a.npy"));
+  EXPECT_TRUE(parsed("inout:a.npy", "tma:a.npy:f32:box=8x8"));
+  EXPECT_FALSE(parsed("out:i32[4]:a.npy", "out:i32[4]:a.npy"));
+  EXPECT_FALSE(parsed("inout:a.npy", "out:i32[4]:a.npy"));
+  EXPECT_FALSE(parsed("inout:no/../a.npy", "inout:./a.npy"));
+}
+
 TEST_F(ActrtSim, FindingsAreTwo) {
   std::string launch = "--kernel reverse --block 64 --smem 256 "
                        "--arg 'out:u32[63]:o.npy' ";
@@ -167,6 +181,10 @@ TEST_F(ActrtSim, MistakesAreOne) {
        "sm_90"},
       {"conformance-cluster", "--kernel rank --arg ptr:0 --grid 3 --cluster 2",
        "multiple"},
+      {"conformance",
+       "--kernel scalars --arg 'out:i32[1]:o.npy' --arg ptr:0 --arg "
+       "'out:f32[1]:./o.npy'",
+       "'./o.npy' is written by --arg out:i32[1]:o.npy, too"},
       {"conformance", "--checks=some", "--checks"},
       {"conformance", "--seed -1", "--seed: expected a whole number from 0"},
       {"conformance", "--smem 1e3", "--smem: expected a whole number"},

@@ -158,13 +158,10 @@ int run::kernelOnHost(const Options &o) {
     return fail(asked.error().str());
   if (auto s = simtool::parseDimensions("--grid", *asked, grid); !s)
     return fail(s.error().str());
-  std::vector<Argument> arguments;
-  for (const std::string &text : o.launch.arguments) {
-    auto a = simtool::parseArgument(text);
-    if (!a)
-      return fail(a.error().str());
-    arguments.push_back(std::move(*a));
-  }
+  auto parsed = simtool::parseArguments(o.launch.arguments);
+  if (!parsed)
+    return fail(parsed.error().str());
+  std::vector<Argument> &arguments = *parsed;
   Host host;
   if (auto s = open(host, *kernel); !s)
     return fail(s.error().str());

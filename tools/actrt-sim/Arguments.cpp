@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <map>
 
 using namespace act;
 using namespace act::simtool;
@@ -257,6 +259,35 @@ Result<Argument> simtool::parseArgument(const std::string &text) {
   if (!s)
     return Error{"--arg " + text + ": " + s.error().message, ""};
   return a;
+}
+
+/// The file's name without what leads to the same file: ./, links.
+static std::string resolved(const std::string &file) {
+  std::error_code failed;
+  auto path = std::filesystem::absolute(file, failed);
+  if (!failed)
+    path = std::filesystem::weakly_canonical(path, failed);
+  return failed ? file : path.string();
+}
+
+Result<std::vector<Argument>>
+simtool::parseArguments(const std::vector<std::string> &texts) {
+  std::vector<Argument> arguments;
+  std::map<std::string, std::string> written;
+  for (const std::string &text : texts) {
+    auto a = parseArgument(text);
+    if (!a)
+      return a.error();
+    if (a->isWritten()) {
+      auto [other, isNew] = written.emplace(resolved(a->file), text);
+      if (!isNew)
+        return Error{"--arg " + text + ": '" + a->file +
+                         "' is written by --arg " + other->second + ", too",
+                     ""};
+    }
+    arguments.push_back(std::move(*a));
+  }
+  return arguments;
 }
 
 Status simtool::parseDimensions(const std::string &what,

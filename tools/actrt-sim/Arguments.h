@@ -38,9 +38,13 @@ struct Argument {
   std::vector<uint64_t> strides;    // Map, when given: bytes, outermost first
 
   bool isArray() const { return kind == In || kind == InOut || kind == Out; }
+  bool isWritten() const { return kind == InOut || kind == Out; }
 };
 
 Result<Argument> parseArgument(const std::string &text);
+/// All of them, of which no two write one file: one of them would be lost.
+Result<std::vector<Argument>>
+parseArguments(const std::vector<std::string> &texts);
 
 /// Reads the files, makes the arrays known to the simulator and fills in the
 /// parameters' values.

@@ -118,7 +118,7 @@ Status simtool::place(std::vector<Argument> &arguments,
 
 Status simtool::writeBack(const std::vector<Argument> &arguments) {
   for (const Argument &a : arguments)
-    if (a.kind == Argument::InOut || a.kind == Argument::Out)
+    if (a.isWritten())
       if (auto s = npy::write(a.file, a.array.dtype, a.array.shape, a.address);
           !s)
         return s;

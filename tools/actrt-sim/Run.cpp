@@ -177,13 +177,10 @@ int simtool::run(const CommandLine &o) {
 
 int simtool::run(const CommandLine &o, std::string_view ptx,
                  const std::vector<Parameter> *parameters) {
-  std::vector<Argument> arguments;
-  for (const std::string &text : o.arguments) {
-    auto a = parseArgument(text);
-    if (!a)
-      return fail(o, a.error());
-    arguments.push_back(std::move(*a));
-  }
+  auto parsed = parseArguments(o.arguments);
+  if (!parsed)
+    return fail(o, parsed.error());
+  std::vector<Argument> &arguments = *parsed;
   auto target = chooseTarget(o, ptx);
   if (!target)
     return fail(o, target.error());
