@@ -65,7 +65,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     if (dir.empty())
       return module.emitError(
           "emit-ptx needs a folder to write to: --emit-ptx=DIR");
-    if (failed(tile::checkChip(target, module.getLoc())))
+    if (failed(tile::checkChip(target, module.getContext())))
       return failure();
     auto kernels = compile(module);
     if (failed(kernels))

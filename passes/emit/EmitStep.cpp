@@ -663,7 +663,7 @@ void Emitter::countLaunches(const Placed &f,
 
 LogicalResult Emitter::addTarget(const Program &program,
                                  report::MemoryReport &report) {
-  if (failed(tile::checkChip(options.target, module.getLoc())))
+  if (failed(tile::checkChip(options.target, module.getContext())))
     return failure();
   parameters();
   if (failed(lower(program)))
@@ -734,7 +734,7 @@ FailureOr<std::vector<tile::CompiledKernel>> Emitter::runKernels() {
 
 LogicalResult Emitter::functions() {
   if (!options.target.empty() &&
-      failed(tile::checkChip(options.target, module.getLoc())))
+      failed(tile::checkChip(options.target, module.getContext())))
     return failure();
   if (failed(prepare()))
     return failure();

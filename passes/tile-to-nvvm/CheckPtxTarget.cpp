@@ -19,7 +19,7 @@ struct CheckPtxTarget
   using CheckPtxTargetPassBase::CheckPtxTargetPassBase;
 
   void runOnOperation() override {
-    if (failed(tile::checkChip(target, getOperation().getLoc())))
+    if (failed(tile::checkChip(target, getOperation().getContext())))
       return signalPassFailure();
     bool wrong = false;
     getOperation().walk([&](Operation *op) {

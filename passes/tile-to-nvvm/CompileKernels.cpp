@@ -216,7 +216,7 @@ gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
 FailureOr<std::vector<CompiledKernel>>
 tile::compileKernels(ModuleOp module, const PtxOptions &options,
                      const PtxCache &cache, StringRef only) {
-  if (failed(checkChip(options.chip, module.getLoc())))
+  if (failed(checkChip(options.chip, module.getContext())))
     return failure();
   std::vector<CompiledKernel> kernels;
   if (failed(collect(module, only, kernels)))
@@ -253,7 +253,7 @@ FailureOr<std::vector<CompiledKernel>>
 tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
                       const PtxOptions &options) {
   std::vector<CompiledKernel> alone;
-  if (failed(checkChip(options.chip, module.getLoc())) ||
+  if (failed(checkChip(options.chip, module.getContext())) ||
       failed(collect(module, "", alone)))
     return failure();
   OwningOpRef<ModuleOp> copies = ModuleOp::create(module.getLoc());

@@ -30,11 +30,12 @@ int64_t tile::sharedMemoryOf(StringRef chip) {
                     .Default(99);
 }
 
-LogicalResult tile::checkChip(StringRef chip, Location loc) {
+LogicalResult tile::checkChip(StringRef chip, MLIRContext *context) {
   if (llvm::is_contained(chips, chip))
     return success();
-  return emitError(loc) << "unknown target '" << chip
-                        << "', expected sm_80, sm_86, sm_89 or sm_90a";
+  return emitError(UnknownLoc::get(context))
+         << "unknown target '" << chip
+         << "', expected sm_80, sm_86, sm_89 or sm_90a";
 }
 
 void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
@@ -78,7 +79,7 @@ void tile::registerPtxPipeline() {
 
 FailureOr<std::string> tile::emitPtx(gpu::GPUModuleOp module,
                                      const PtxOptions &options) {
-  if (failed(checkChip(options.chip, module.getLoc())))
+  if (failed(checkChip(options.chip, module.getContext())))
     return failure();
   OwningOpRef<gpu::GPUModuleOp> copy(module.clone());
   PassManager pm(module.getContext(), gpu::GPUModuleOp::getOperationName());

@@ -29,8 +29,8 @@ struct PtxOptions {
   std::string chip = "sm_80"; ///< one of ptxChips()
   unsigned registers = 0;     ///< the most a thread may have; 0: no cap
   /// Loops may keep the address of every access and step it, in functions where
-  /// none is in another. Otherwise they compute addresses from the counter, with
-  /// fewer registers.
+  /// none is in another. Otherwise they compute addresses from the counter,
+  /// with fewer registers.
   bool steppedAddresses = true;
 };
 
@@ -39,8 +39,9 @@ llvm::ArrayRef<llvm::StringLiteral> ptxChips();
 /// Bytes of shared memory that a block may have on one of them (CUDA C++
 /// Programming Guide, technical specifications per compute capability).
 int64_t sharedMemoryOf(llvm::StringRef chip);
-/// An error at `loc` when `chip` is none of them.
-mlir::LogicalResult checkChip(llvm::StringRef chip, mlir::Location loc);
+/// An error when `chip` is none of them. It has no place: an option is wrong,
+/// and nothing in a file.
+mlir::LogicalResult checkChip(llvm::StringRef chip, mlir::MLIRContext *context);
 
 /// The passes down to the llvm and nvvm dialects, on a gpu.module.
 void buildGpuToLLVMPipeline(mlir::OpPassManager &pm, const PtxOptions &options);

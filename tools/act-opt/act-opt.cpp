@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // act-opt: runs the named passes in their order, as mlir-opt does, with act's
-// dialect and passes registered beside the upstream ones. Four things differ
+// dialect and passes registered beside the upstream ones. Five things differ
 // from mlir-opt's own main: files are read with care (tools/ReadModule.h),
-// written whole or not at all, an error does not print the whole module, and
-// no plugins are loaded.
+// written whole or not at all, an error does not print the whole module, has no
+// place where it is about none, and no plugins are loaded.
 #include "act/File/AtomicFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/CommandLine.h"
 #include "passes/Registration.h"
@@ -21,6 +22,37 @@ static int fail(const act::Error &error) {
   llvm::errs() << (error.where.empty() ? "act-opt" : error.where)
                << ": error: " << error.message << "\n";
   return 1;
+}
+
+/// Prints what has no place in the file: what is wrong with an option, or with
+/// the whole of it, whose line is 0. All else has a line to be shown.
+static LogicalResult printWithoutPlace(Diagnostic &diagnostic) {
+  auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+  if (file && file.getLine())
+    return failure(); // for the next handler
+  auto print = [&](Diagnostic &d) {
+    const char *severity[] = {"note", "warning", "error", "remark"};
+    auto at = d.getLocation()->findInstanceOf<FileLineColLoc>();
+    llvm::errs() << (at ? at.getFilename().getValue() : "act-opt") << ":";
+    if (at && at.getLine())
+      llvm::errs() << at.getLine() << ":" << at.getColumn() << ":";
+    llvm::errs() << " " << severity[int(d.getSeverity())] << ": " << d.str()
+                 << "\n";
+  };
+  print(diagnostic);
+  for (Diagnostic &note : diagnostic.getNotes())
+    print(note);
+  return success();
+}
+
+static MlirOptMainConfig tellWithoutPlace(const MlirOptMainConfig &given) {
+  MlirOptMainConfig config = given;
+  if (!given.shouldVerifyDiagnostics())
+    config.setPassPipelineSetupFn([given](PassManager &pm) {
+      pm.getContext()->getDiagEngine().registerHandler(printWithoutPlace);
+      return given.setupPassPipeline(pm);
+    });
+  return config;
 }
 
 static LogicalResult run(llvm::StringRef input, llvm::StringRef output,
@@ -65,5 +97,6 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(int(arguments.size()), arguments.data(),
                                         input, output, registry));
-  return asMainReturnCode(run(input, output, registry, config));
+  return asMainReturnCode(
+      run(input, output, registry, tellWithoutPlace(config)));
 }

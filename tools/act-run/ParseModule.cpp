@@ -11,9 +11,13 @@ using namespace act::run;
 
 static void describe(Diagnostic &d, llvm::raw_ostream &os) {
   if (!isa<UnknownLoc>(d.getLocation()))
-    if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>())
-      os << file.getFilename().getValue() << ":" << file.getLine() << ":"
-         << file.getColumn() << ": ";
+    if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
+      os << file.getFilename().getValue() << ":";
+      // A module that nobody wrote, around what is in the file, is at line 0.
+      if (file.getLine())
+        os << file.getLine() << ":" << file.getColumn() << ":";
+      os << " ";
+    }
   if (d.getSeverity() == DiagnosticSeverity::Note)
     os << "note: ";
   if (d.getSeverity() == DiagnosticSeverity::Warning)
