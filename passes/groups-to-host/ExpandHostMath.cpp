@@ -30,6 +30,19 @@ struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
   }
 };
 
+/// Upstream's expansion of MLIR 22.1 takes the least and the most the other way
+/// round.
+struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ClampFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value most = arith::MaximumFOp::create(rewriter, op.getLoc(), op.getValue(),
+                                           op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, most, op.getMax());
+    return success();
+  }
+};
+
 bool isNarrow(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isBF16() || element.isF16();
@@ -120,7 +133,7 @@ struct ExpandHostMath : act::impl::ExpandHostMathPassBase<ExpandHostMath> {
     };
     populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
     populateMathPolynomialApproximationPatterns(patterns, polynomial);
-    patterns.add<ExpandRsqrt, WidenArithmetic, TruncateInTwoSteps,
+    patterns.add<ExpandRsqrt, ExpandClamp, WidenArithmetic, TruncateInTwoSteps,
                  ExtendInTwoSteps>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     arith::populateArithExpandOpsPatterns(patterns);

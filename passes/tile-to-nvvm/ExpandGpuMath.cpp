@@ -158,6 +158,18 @@ struct ExpandFunction : RewritePattern {
   }
 };
 
+/// Two functions in one are two.
+struct SplitSincos : OpRewritePattern<math::SincosOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::SincosOp op,
+                                PatternRewriter &rewriter) const override {
+    Value sine = math::SinOp::create(rewriter, op.getLoc(), op.getOperand());
+    Value cosine = math::CosOp::create(rewriter, op.getLoc(), op.getOperand());
+    rewriter.replaceOp(op, {sine, cosine});
+    return success();
+  }
+};
+
 /// Both halves of a product of 64-bit numbers. Upstream would multiply numbers
 /// of 128.
 template <typename Op> struct ExpandLongProduct : OpRewritePattern<Op> {
@@ -289,7 +301,7 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
                  CastInTwoSteps<arith::ExtFOp>, CastInTwoSteps<arith::TruncFOp>,
                  ExpandLongProduct<arith::MulSIExtendedOp>,
                  ExpandLongProduct<arith::MulUIExtendedOp>, UnrollFunction,
-                 ExpandFunction>(&getContext());
+                 ExpandFunction, SplitSincos>(&getContext());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (mayExpand(op))

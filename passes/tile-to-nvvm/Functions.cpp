@@ -10,6 +10,8 @@ using namespace act;
 
 namespace {
 
+using P = arith::CmpFPredicate;
+
 class FunctionBuilder {
 public:
   FunctionBuilder(OpBuilder &b, Location loc)
@@ -17,6 +19,11 @@ public:
 
   Value sine(Value x, bool cosine);
   Value power(Value x, Value y);
+  Value sinh(Value x);
+  Value cosh(Value x);
+  Value asinh(Value x);
+  Value acosh(Value x);
+  Value atanh(Value x);
   Value reciprocalRoot(Value x, Type type);
   Value intrinsic(StringRef name, ValueRange operands) {
     return LLVM::CallIntrinsicOp::create(b, loc, f32, b.getStringAttr(name),
@@ -36,6 +43,10 @@ public:
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
   }
   Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+  Value clamped(Value x, Value least, Value most) {
+    return arith::MinimumFOp::create(
+        b, loc, arith::MaximumFOp::create(b, loc, x, least), most);
+  }
 
 private:
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
@@ -75,22 +86,38 @@ private:
   }
   Value log2(Value x);
   Value exp2(Value x);
+  Value root(Value x) { return math::SqrtOp::create(b, loc, x); }
+  Value log(Value x) { return scaled(log2(x), M_LN2); }
+  /// e^|x| / 2 of an f32, in f64; beyond 90, where f32 ends, that of 90.
+  Value halfExp(Value x) {
+    Value size = wide(positive(x));
+    size = select(is(P::OLT, size, 90), size, d(90));
+    return scaled(exp2(scaled(size, M_LOG2E)), 0.5);
+  }
+  /// x (1 + c[1] x² + c[2] x⁴ ...) below 2^-8, else `value`: f64s.
+  Value unlessSmall(Value x, Value value, ArrayRef<double> c) {
+    Value series = mul(polynomial(mul(x, x), c), x);
+    return select(is(P::OLT, x, 0x1p-8), series, value);
+  }
+  /// An f64 of |x| as that of the f32 x, where the function is odd; NaN is x.
+  Value odd(Value value, Value x) {
+    value = math::CopySignOp::create(b, loc, rounded(value, f32), x);
+    return select(is(P::UNO, x, x), x, value);
+  }
 
   OpBuilder &b;
   Location loc;
   Type f32, f64;
 };
 
-using P = arith::CmpFPredicate;
-
 } // namespace
 
 /// In f64: x less a multiple k of π/2, which stands in two numbers; an fma
 /// knows all digits of the product, so what is left is good to 1e-16 up to |x|
-/// = 2^53, though k may be off by one from 2^50 on. Beyond, where nothing of the
-/// angle is left, x is taken for k π/2 (and an infinite one gives NaN). Then
-/// Taylor's polynomials: on [-π/4, π/4] with an error of 7e-12 where f32 is
-/// wanted, of 1e-16 for f64; on [-1.7, 1.7] of 2e-7 and 2e-13.
+/// = 2^53, though k may be off by one from 2^50 on. Beyond, where nothing of
+/// the angle is left, x is taken for k π/2 (and an infinite one gives NaN).
+/// Then Taylor's polynomials: on [-π/4, π/4] with an error of 7e-12 where f32
+/// is wanted, of 1e-16 for f64; on [-1.7, 1.7] of 2e-7 and 2e-13.
 Value FunctionBuilder::sine(Value x, bool cosine) {
   Value angle = wide(x);
   Value k = whole(mul(angle, d(2 / M_PI)));
@@ -207,10 +234,52 @@ Value FunctionBuilder::reciprocalRoot(Value x, Type type) {
   return div(number(type, 1), math::SqrtOp::create(b, loc, x));
 }
 
+/// Those of hyperbolas are of f32, in f64, where exp2 and log2 lose what is
+/// lost far below f32's last digit; near 0, where the odd ones would be
+/// differences of equal numbers, they are series. For large |x| f64 has room
+/// for all squares.
+Value FunctionBuilder::sinh(Value x) {
+  Value half = halfExp(x);
+  Value value = sub(half, div(d(0.25), half));
+  return odd(unlessSmall(wide(positive(x)), value, {1, 1. / 6, 1. / 120}), x);
+}
+
+Value FunctionBuilder::cosh(Value x) {
+  Value half = halfExp(x);
+  Value value = rounded(add(half, div(d(0.25), half)), f32);
+  return select(is(P::UNO, x, x), x, value);
+}
+
+Value FunctionBuilder::asinh(Value x) {
+  Value size = wide(positive(x));
+  Value value = log(add(size, root(fma(size, size, d(1)))));
+  value = unlessSmall(size, value, {1, -1. / 6, 3. / 40});
+  // Infinity has no mantissa.
+  return odd(select(is(P::OEQ, size, INFINITY), size, value), x);
+}
+
+Value FunctionBuilder::acosh(Value x) {
+  Value size = wide(x);
+  Value value = log(add(size, root(fma(size, size, d(-1)))));
+  value = select(is(P::OEQ, size, INFINITY), size, value);
+  return rounded(select(is(P::OGE, size, 1), value, d(NAN)), f32);
+}
+
+Value FunctionBuilder::atanh(Value x) {
+  Value size = wide(positive(x));
+  Value value = scaled(log(div(add(d(1), size), sub(d(1), size))), 0.5);
+  value = unlessSmall(size, value, {1, 1. / 3, 1. / 5});
+  value = select(is(P::OLT, size, 1), value,
+                 select(is(P::OEQ, size, 1), d(INFINITY), d(NAN)));
+  return odd(value, x);
+}
+
 bool tile::isGpuFunction(Operation *op) {
   return isa<math::Exp2Op, math::ExpOp, math::LogOp, math::Log2Op,
              math::Log10Op, math::RsqrtOp, math::SqrtOp, math::SinOp,
-             math::CosOp, math::TanhOp, math::PowFOp>(op);
+             math::CosOp, math::TanhOp, math::PowFOp, math::TanOp, math::SinhOp,
+             math::CoshOp, math::AsinhOp, math::AcoshOp, math::AtanhOp,
+             math::ClampFOp>(op);
 }
 
 /// `fastmath<afn>`: what the hardware approximates, nothing more.
@@ -250,6 +319,15 @@ Value tile::expandGpuFunction(Operation *op, OpBuilder &builder) {
     return b.sine(op->getOperand(0), isa<math::CosOp>(op));
   if (type.isF64() && isa<math::PowFOp>(op))
     return b.power(op->getOperand(0), op->getOperand(1));
+  if (type.isF32() || type.isF64()) {
+    if (auto clamp = dyn_cast<math::ClampFOp>(op))
+      return b.clamped(clamp.getValue(), clamp.getMin(), clamp.getMax());
+    if (isa<math::TanOp>(op)) {
+      Value x = op->getOperand(0);
+      return b.div(math::SinOp::create(builder, op->getLoc(), x),
+                   math::CosOp::create(builder, op->getLoc(), x));
+    }
+  }
   if (!type.isF32())
     return Value();
   auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
@@ -269,5 +347,15 @@ Value tile::expandGpuFunction(Operation *op, OpBuilder &builder) {
     return b.sine(x, isa<math::CosOp>(op));
   if (isa<math::PowFOp>(op))
     return b.power(x, op->getOperand(1));
+  if (isa<math::SinhOp>(op))
+    return b.sinh(x);
+  if (isa<math::CoshOp>(op))
+    return b.cosh(x);
+  if (isa<math::AsinhOp>(op))
+    return b.asinh(x);
+  if (isa<math::AcoshOp>(op))
+    return b.acosh(x);
+  if (isa<math::AtanhOp>(op))
+    return b.atanh(x);
   return Value();
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 Y = np.float32(-3.7)
 COUNT = 4096
-# name: operation on %x (and %y), range of %x, reference, most ulps or ("abs", error)
+# name: operation on %x (and %y, %half), or with its results, range of %x, reference, most ulps or ("abs", error)
 FUNCTIONS = {
     "exp": ("math.exp %x", (-80, 80), np.exp, 1),
     "exp_afn": ("math.exp %x fastmath<afn>", (-5, 5), np.exp, 8),
@@ -29,6 +29,25 @@ FUNCTIONS = {
     "cos_far": ("math.cos %x", (-(2.0**53), -(2.0**50)), np.cos, ("abs", 2e-7)),
     "sin_large": ("math.sin %x", (-1e20, 1e20), np.zeros_like, ("abs", 1)),
     "cos_large": ("math.cos %x", (-3e38, 3e38), np.zeros_like, ("abs", 1)),
+    "tan": ("math.tan %x", (-1e4, 1e4), np.tan, 2),
+    "tan_small": ("math.tan %x", (-1.6, 1.6), np.tan, 2),
+    "sinh": ("math.sinh %x", (-89.4, 89.4), np.sinh, 0.51),
+    "sinh_small": ("math.sinh %x", (-0.01, 0.01), np.sinh, 0.51),
+    "sinh_tiny": ("math.sinh %x", (-1e-30, 1e-30), np.sinh, 0.51),
+    "cosh": ("math.cosh %x", (-89.4, 89.4), np.cosh, 0.51),
+    "cosh_small": ("math.cosh %x", (-1, 1), np.cosh, 0.51),
+    "asinh": ("math.asinh %x", (-100, 100), np.arcsinh, 0.51),
+    "asinh_small": ("math.asinh %x", (-0.01, 0.01), np.arcsinh, 0.51),
+    "asinh_large": ("math.asinh %x", (-3e38, 3e38), np.arcsinh, 0.51),
+    "acosh": ("math.acosh %x", (1, 100), np.arccosh, 0.51),
+    "acosh_near": ("math.acosh %x", (1, 1.0001), np.arccosh, 0.51),
+    "acosh_large": ("math.acosh %x", (1, 3e38), np.arccosh, 0.51),
+    "atanh": ("math.atanh %x", (-0.999999, 0.999999), np.arctanh, 0.51),
+    "atanh_small": ("math.atanh %x", (-0.01, 0.01), np.arctanh, 0.51),
+    "atanh_near": ("math.atanh %x", (0.9999, 0.9999999), np.arctanh, 0.51),
+    "sincos": ("%r, %cosine = math.sincos %x", (-1e9, 1e9), np.sin, 0.51),
+    "sincos_second": ("%sine, %r = math.sincos %x", (-1e9, 1e9), np.cos, 0.51),
+    "clamp": ("math.clampf %x to [%y, %half]", (-9, 9), lambda v: np.clip(v, np.float64(Y), 0.5), 0),
     "rsqrt": ("math.rsqrt %x", (1e-3, 100), lambda v: 1 / np.sqrt(v), 1.5),
     "rsqrt_afn": ("math.rsqrt %x fastmath<afn>", (1e-3, 100), lambda v: 1 / np.sqrt(v), 2.1),
     "sqrt": ("math.sqrt %x", (0, 100), np.sqrt, 0.5),
@@ -45,6 +64,13 @@ ENDS = {
     "exp_afn": [(np.inf, np.inf), (-np.inf, 0), (np.nan, np.nan), (0, 1)],
     "exp2": [(np.inf, np.inf), (-np.inf, 0), (np.nan, np.nan), (0, 1)],
     "tanh": [(np.inf, 1), (-np.inf, -1), (np.nan, np.nan), (0, 0)],
+    "tan": [(np.inf, np.nan), (np.nan, np.nan), (0, 0)],
+    "sinh": [(np.inf, np.inf), (-np.inf, -np.inf), (np.nan, np.nan), (0, 0), (-100, -np.inf)],
+    "cosh": [(np.inf, np.inf), (-np.inf, np.inf), (np.nan, np.nan), (0, 1), (100, np.inf)],
+    "asinh": [(np.inf, np.inf), (-np.inf, -np.inf), (np.nan, np.nan), (0, 0)],
+    "acosh": [(np.inf, np.inf), (1, 0), (0.99, np.nan), (-np.inf, np.nan), (np.nan, np.nan)],
+    "atanh": [(1, np.inf), (-1, -np.inf), (1.01, np.nan), (np.inf, np.nan), (np.nan, np.nan), (0, 0)],
+    "clamp": [(np.inf, 0.5), (-np.inf, Y), (np.nan, np.nan)],
     "sin": [(np.inf, np.nan), (np.nan, np.nan), (0, 0)],
     "sin_large": [(np.inf, np.nan), (-np.inf, np.nan), (np.nan, np.nan)],
     "pow": [(0, np.inf), (np.inf, 0), (-2, np.nan), (1, 1), (np.nan, np.nan)],
@@ -63,7 +89,8 @@ KERNEL = """  gpu.func @{name}(%a: !llvm.ptr<1>, %o: !llvm.ptr<1>, %y: f32) kern
     %p = llvm.getelementptr %a[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
     %q = llvm.getelementptr %o[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
     %x = llvm.load %p : !llvm.ptr<1> -> f32
-    %r = {operation} : f32
+    %half = arith.constant 0.5 : f32
+    {result}{operation} : f32
     llvm.store %r, %q : f32, !llvm.ptr<1>
     gpu.return
   }}
@@ -74,7 +101,8 @@ def main():
     with open("functions.mlir", "w") as f:
         f.write("gpu.module @functions {\n")
         for name, (operation, *_) in FUNCTIONS.items():
-            f.write(KERNEL.format(name=name, operation=operation, blocks=COUNT // 128))
+            f.write(KERNEL.format(name=name, operation=operation, blocks=COUNT // 128,
+                                  result="" if operation[0] == "%" else "%r = "))
         f.write("}\n")
     wrong = 0
     for name, (_, bounds, reference, most) in FUNCTIONS.items():
