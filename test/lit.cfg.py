@@ -7,11 +7,13 @@
   %python    the tests' virtual environment, or the system's Python without one
 
 `REQUIRES: python-packages` asks for numpy, torch and the others in the
-virtual environment, `REQUIRES: no-driver` for a machine without a CUDA driver.
+virtual environment, `REQUIRES: no-driver` for a machine without a CUDA driver,
+`REQUIRES: ptxas` for NVIDIA's assembler, which %ptxas is then.
 """
 import ctypes
 import os
 import pathlib
+import shutil
 
 import lit.formats
 
@@ -42,6 +44,10 @@ try:
     ctypes.CDLL("libcuda.so.1")
 except OSError:
     config.available_features.add("no-driver")
+ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 if (build / "venv/requirements.txt").exists():
     config.available_features.add("python-packages")
 

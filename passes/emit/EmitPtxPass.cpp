@@ -71,7 +71,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     if (failed(kernels))
       return failure();
     return tile::writeKernels(dir, *kernels, cubin ? StringRef(target) : "",
-                              module.getLoc());
+                              tile::PtxCache(cacheDir), module.getLoc());
   }
 
   void runOnOperation() override {

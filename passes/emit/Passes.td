@@ -48,7 +48,7 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
            "where compiled kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
     Option<"cubin", "cubin", "bool", "false",
-           "also assemble DIR/NAME.cubin with ptxas">,
+           "also assemble DIR/NAME.cubin with ptxas; kept as kernels are">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
            "of a model: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,

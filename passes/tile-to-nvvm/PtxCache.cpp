@@ -165,19 +165,21 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   write(file(key, ".ptx"), body);
 }
 
-std::optional<std::string> PtxCache::findText(const std::string &key) const {
+std::optional<std::string> PtxCache::findText(const std::string &key,
+                                              StringRef ending) const {
   if (key.empty())
     return std::nullopt;
-  auto buffer = llvm::MemoryBuffer::getFile(file(key, ".txt"));
+  auto buffer = llvm::MemoryBuffer::getFile(file(key, ending));
   if (!buffer)
     return std::nullopt;
   auto body = bodyOf((*buffer)->getBuffer());
   return body ? std::optional(body->str()) : std::nullopt;
 }
 
-void PtxCache::storeText(const std::string &key, StringRef text) const {
+void PtxCache::storeText(const std::string &key, StringRef text,
+                         StringRef ending) const {
   if (!key.empty())
-    write(file(key, ".txt"), text);
+    write(file(key, ending), text);
 }
 
 void PtxCache::write(const std::string &file, StringRef body) const {

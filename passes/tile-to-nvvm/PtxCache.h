@@ -12,8 +12,8 @@
 //     {"stages":2,"warps":4}
 //     <PTX>
 //
-// What a whole model is made of has an entry of its own, KEY.txt, of the same
-// first line and what its writer chose.
+// What a whole model is made of has an entry of its own, KEY.txt, and a cubin
+// KEY.cubin (Ptxas.h), of the same first line and what its writer chose.
 //
 // What was compiled with a warning is not kept: the next one is to be warned,
 // too.
@@ -47,9 +47,11 @@ public:
   /// Fills in the PTX, the launch and the schedule.
   bool find(const std::string &key, CompiledKernel &kernel) const;
   void store(const std::string &key, const CompiledKernel &kernel) const;
-  /// The same of a text.
-  std::optional<std::string> findText(const std::string &key) const;
-  void storeText(const std::string &key, llvm::StringRef text) const;
+  /// The same of a text, or of any bytes.
+  std::optional<std::string> findText(const std::string &key,
+                                      llvm::StringRef ending = ".txt") const;
+  void storeText(const std::string &key, llvm::StringRef text,
+                 llvm::StringRef ending = ".txt") const;
 
 private:
   std::string file(const std::string &key, llvm::StringRef ending) const;

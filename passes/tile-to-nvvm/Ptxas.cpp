@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile-to-nvvm/Ptxas.h"
 #include "mlir/IR/Diagnostics.h"
+#include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/PtxCache.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -77,12 +79,57 @@ static StringRef badWarning(StringRef text) {
   return "";
 }
 
-FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
-                                StringRef given) {
-  auto program = given.empty() ? findPtxas() : std::optional(given.str());
-  if (!program)
-    return emitError(loc) << "cannot find ptxas in PATH, CUDA_HOME or Triton's "
-                             "wheel: a cubin needs it";
+/// Which ptxas this is, behind links; nothing where that cannot be told.
+static std::string identityOf(StringRef program) {
+  llvm::SmallString<128> path;
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::real_path(program, path) ||
+      llvm::sys::fs::status(path, status))
+    return "";
+  auto time = status.getLastModificationTime().time_since_epoch().count();
+  return (Twine(path) + " " + Twine(status.getSize()) + " " +
+          Twine(int64_t(time)))
+      .str();
+}
+
+static std::string keyOf(StringRef ptx, StringRef chip, StringRef program,
+                         const PtxCache &cache) {
+  std::string ptxas = identityOf(program);
+  if (ptxas.empty())
+    return "";
+  PtxOptions options;
+  options.chip = chip.str();
+  return cache.key("cubin\n" + ptxas + "\n" + ptx.str(), options);
+}
+
+// "registers 40 stack 0 stores 0 loads 0 shared 0 barriers 1", and the code.
+static constexpr std::pair<llvm::StringLiteral, int64_t Cubin::*> numbers[] = {
+    {"registers", &Cubin::registers},      {"stack", &Cubin::stackBytes},
+    {"stores", &Cubin::spillStores},       {"loads", &Cubin::spillLoads},
+    {"shared", &Cubin::staticSharedBytes}, {"barriers", &Cubin::barriers}};
+
+static std::string entryOf(const Cubin &cubin) {
+  std::string entry;
+  for (auto [name, number] : numbers)
+    entry += (name + " " + Twine(cubin.*number) + " ").str();
+  entry += "\n";
+  entry.append(cubin.bytes.begin(), cubin.bytes.end());
+  return entry;
+}
+
+static std::optional<Cubin> cubinOf(StringRef entry) {
+  Cubin cubin;
+  auto [line, bytes] = entry.split('\n');
+  for (auto [name, number] : numbers)
+    if (!line.consume_front(name) || !line.consume_front(" ") ||
+        line.consumeInteger(10, cubin.*number) || !line.consume_front(" "))
+      return std::nullopt;
+  cubin.bytes.assign(bytes.begin(), bytes.end());
+  return cubin;
+}
+
+static FailureOr<Cubin> runPtxas(StringRef program, StringRef ptx,
+                                 StringRef chip, Location loc) {
   llvm::SmallString<128> folder;
   if (std::error_code code =
           llvm::sys::fs::createUniqueDirectory("act-ptxas", folder))
@@ -103,11 +150,11 @@ FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
     }
   }
   std::string arch = ("-arch=" + chip).str();
-  StringRef argv[] = {*program, arch, "-v", input, "-o", output};
+  StringRef argv[] = {program, arch, "-v", input, "-o", output};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(*program, argv, std::nullopt,
-                                         redirects, 0, 0, &error);
+  int status = llvm::sys::ExecuteAndWait(program, argv, std::nullopt, redirects,
+                                         0, 0, &error);
   auto messages = llvm::MemoryBuffer::getFile(log);
   StringRef said = messages ? (*messages)->getBuffer() : StringRef(error);
   if (status != 0)
@@ -121,5 +168,21 @@ FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
   Cubin cubin;
   cubin.bytes.assign((*file)->getBufferStart(), (*file)->getBufferEnd());
   readPtxasReport(said, cubin);
+  return cubin;
+}
+
+FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
+                                const PtxCache &cache, StringRef given) {
+  auto program = given.empty() ? findPtxas() : std::optional(given.str());
+  if (!program)
+    return emitError(loc) << "cannot find ptxas in PATH, CUDA_HOME or Triton's "
+                             "wheel: a cubin needs it";
+  std::string key = keyOf(ptx, chip, *program, cache);
+  if (auto entry = cache.findText(key, ".cubin"))
+    if (auto cubin = cubinOf(*entry))
+      return *cubin;
+  auto cubin = runPtxas(*program, ptx, chip, loc);
+  if (succeeded(cubin))
+    cache.storeText(key, entryOf(*cubin), ".cubin");
   return cubin;
 }

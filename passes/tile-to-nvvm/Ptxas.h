@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace act::tile {
+class PtxCache;
 
 struct Cubin {
   std::vector<char> bytes;
@@ -22,10 +23,14 @@ struct Cubin {
 /// `venv`'s packages (empty: build/venv below the working folder).
 std::optional<std::string> findPtxas(llvm::StringRef venv = "");
 
-/// Assembles one kernel. Errors, also at warnings C75xx (wgmma that is made
-/// serial, setmaxnreg that is ignored), are at `loc`.
+/// Assembles one kernel, or finds in the cache what the same ptxas made of the
+/// same text for the same target: which ptxas it is is told by its file (path,
+/// size, time), so that it need not run to say its version. Errors, also at
+/// warnings C75xx (wgmma that is made serial, setmaxnreg that is ignored), are
+/// at `loc`, and nothing is kept of them.
 mlir::FailureOr<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef chip,
-                                mlir::Location loc, llvm::StringRef ptxas = "");
+                                mlir::Location loc, const PtxCache &cache,
+                                llvm::StringRef ptxas = "");
 
 /// The numbers in what `ptxas -v` prints for one kernel.
 void readPtxasReport(llvm::StringRef text, Cubin &cubin);

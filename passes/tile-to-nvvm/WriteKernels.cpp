@@ -12,13 +12,14 @@ using namespace act::tile;
 
 LogicalResult tile::writeKernels(StringRef dir,
                                  ArrayRef<CompiledKernel> kernels,
-                                 StringRef assembleFor, Location loc) {
+                                 StringRef assembleFor, const PtxCache &cache,
+                                 Location loc) {
   std::vector<Cubin> cubins;
   if (!assembleFor.empty())
     for (const CompiledKernel &k : kernels) {
       gpu::GPUFuncOp source = k.source;
       auto assembled =
-          assemble(k.ptx, assembleFor, source ? source.getLoc() : loc);
+          assemble(k.ptx, assembleFor, source ? source.getLoc() : loc, cache);
       if (failed(assembled))
         return failure();
       cubins.push_back(std::move(*assembled));

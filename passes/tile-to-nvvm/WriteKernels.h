@@ -6,13 +6,14 @@
 #ifndef ACT_PASSES_TILETONVVM_WRITEKERNELS_H
 #define ACT_PASSES_TILETONVVM_WRITEKERNELS_H
 #include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/PtxCache.h"
 
 namespace act::tile {
-/// `assembleFor`: the target to make cubins for, or empty. Nothing is written
-/// before all of them are made.
+/// `assembleFor`: the target to make cubins for, or empty, which are kept in
+/// `cache`. Nothing is written before all of them are made.
 mlir::LogicalResult writeKernels(llvm::StringRef dir,
                                  llvm::ArrayRef<CompiledKernel> kernels,
                                  llvm::StringRef assembleFor,
-                                 mlir::Location loc);
+                                 const PtxCache &cache, mlir::Location loc);
 } // namespace act::tile
 #endif
