@@ -9,7 +9,12 @@ together, full and causal) and a product of 4096x4096 matrices, all made by act-
 a model's training step; and Triton's kernels of the block programs in
 test/runtime/sim/kernels/triton. Both are assembled by the ptxas of Triton's wheel.
 Backward is the kernel that has the five products; what is before and after it, row
-sums, zeros and a conversion, has none. "product in blocks" is a kernel by hand, with 4
+sums, zeros and a conversion, has none. Triton's has the same five, and adds to dq by
+atomics in whatever order; of blocks of 32, 64 and 128 rows and columns, 4 and 8 warps,
+1 and 2 stages it has those that spill nothing on sm_80 and have the fewest instructions
+in the loop, times mma/op: in some, warps repeat each other's products. (Those for D 128
+take more shared memory than sm_86 and sm_89 have, which get the next.) It is launched
+for one head, and counts are for all of them. "product in blocks" is a kernel by hand, with 4
 warps, and with one more that copies: what is counted there are the warps that compute.
 
 Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the hot
@@ -159,7 +164,9 @@ def of_triton(build, target, folder):
     """(name, threads, Assembled, shared bytes, Counted) of Triton's kernels, for the same work."""
     rows, BM, BN, BK = 1024, 128, 64, 64
     work = []
-    for d, warps in ((64, 4), (128, 8)):
+    # 147,456 bytes of shared memory, and 69,632.
+    best = (64, 128, 8, 1) if target == "sm_80" else (32, 64, 4, 1)
+    for d, warps, stages, backward in ((64, 4, 2, (32, 128, 4, 1)), (128, 8, 2, best)):
         heads, blocks = 1024 // d, rows // BM
         for causal in (False, True):
             along = sum(BM * (i + 1) if causal else rows for i in range(blocks))
@@ -167,21 +174,29 @@ def of_triton(build, target, folder):
             flops = 4 * heads * d * (rows * (rows + 1) // 2 if causal else rows**2)
             arrays = [f"{heads}x{rows}x{d}xbf16"] * 3 + [f"{heads}x{rows}x{d}xf32", f"{heads}x{rows}xf32"]
             work.append((f"forward D {d} {'causal' if causal else 'full'}", "attention",
-                         dict(D=d, BM=BM, BN=BN, CAUSAL=causal, APART=causal), warps,
-                         (blocks, heads, 1), arrays, [f"i32:{rows}", "f32:0.1"], flops, least))
+                         dict(D=d, BM=BM, BN=BN, CAUSAL=causal, APART=causal), warps, stages,
+                         (blocks, heads, 1), arrays, [f"i32:{rows}", "f32:0.1"], flops, least, 1))
+        rows_at_once, keys, warps, stages = backward
+        programs = rows // keys
+        # Each program reads all rows of q and dout and two numbers of each, and adds to dq.
+        least = programs * rows * (2 * d * 2 + 2 * 4 + d * 4) + rows * d * (2 * 2 + 2 * 4)
+        work.append((f"backward D {d} full", "attention_backward", dict(D=d, BM=rows_at_once, BN=keys), warps, stages,
+                     (programs, 1, 1), [f"{rows}x{d}xbf16"] * 4 + [f"{rows}xf32"] * 2 + [f"{rows}x{d}xf32"] * 3,
+                     [f"i32:{rows}", "f32:0.1"], 10 * d * rows**2, least, heads))
     programs, square = rows // 128, f"{rows}x{rows}x"
-    work.append(("product", "matmul", dict(BM=128, BN=128, BK=BK), 8, (programs, programs, 1),
+    work.append(("product", "matmul", dict(BM=128, BN=128, BK=BK), 8, 2, (programs, programs, 1),
                  [square + "bf16", square + "bf16", square + "f32"], [f"i32:{rows}"] * 3, 2 * rows**3,
-                 programs**2 * 2 * 128 * rows * 2 + rows * rows * 4))
-    for name, program, constants, warps, grid, arrays, numbers, flops, least in work:
-        kernel = compile_program(program, constants, "bf16", target, num_warps=warps, num_stages=2)
+                 programs**2 * 2 * 128 * rows * 2 + rows * rows * 4, 1))
+    for name, program, constants, warps, stages, grid, arrays, numbers, flops, least, launches in work:
+        kernel = compile_program(program, constants, "bf16", target, num_warps=warps, num_stages=stages)
         ptx = folder / f"triton-{name.replace(' ', '-')}.ptx"
         ptx.write_text(kernel.asm["ptx"])
         given = [*zeros(folder, arrays), *numbers]
         # What Triton's own launcher adds: pointers to scratch memory that these have none of.
         given += ["ptr:0"] * (len(set(re.findall(r"_param_(\d+)", ptx.read_text()))) - len(given))
-        yield (name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared,
-               Counted(build, target, ptx, grid, (32 * warps, 1, 1), kernel.metadata.shared, given, flops, least))
+        counts = Counted(build, target, ptx, grid, (32 * warps, 1, 1), kernel.metadata.shared, given, flops, least)
+        counts.conflicts *= launches
+        yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared, counts
 
 
 # A product in blocks, by hand: what warps with roles change.
