@@ -225,7 +225,8 @@ FailureOr<SmallVector<Value>> BlockEvaluator::loop(
   nest.pop_back();
   if (failed(next))
     return failure();
-  scf::YieldOp::create(b, loc, *next);
+  if (!carried.empty()) // else there is one
+    scf::YieldOp::create(b, loc, *next);
   return SmallVector<Value>(loop.getResults());
 }
 

@@ -60,7 +60,8 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
           hasProduct(u) ? llvm::alignTo(size, 16) : size, out.at);
   }
   for (size_t d = 0; d < rank; ++d)
-    out.repeated |= !out.used[d] && grid.countOf(d) > 1;
+    out.repeated |= !out.used[d] && (grid.countOf(d) > 1 ||
+                                     (grid.goesOverColumns && d + 1 == rank));
   out.type = type;
   out.stored = out.at;
   return out;
@@ -86,7 +87,9 @@ public:
         return failure();
     } else {
       numberPrograms(countPrograms());
-      if (failed(placeResults()) || failed(storeResults()))
+      if (grid.goesOverColumns
+              ? failed(goOverColumns())
+              : failed(placeResults()) || failed(storeResults()))
         return failure();
     }
     gpu::ReturnOp::create(b, loc);
@@ -140,6 +143,8 @@ private:
   Value isFirst(const ResultPlace &p);
   LogicalResult addUp(Value result, const Summed &to);
   LogicalResult goOverRows();
+  LogicalResult goOverColumns();
+  void keepExact(Operation *root);
   FailureOr<BlockValue> addendOf(Value sum);
   bool isStored(unsigned result) const {
     return !summed.count(result) && !parts.count(result);
@@ -411,6 +416,31 @@ FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   return blocks->addend(op, loops);
 }
 
+/// A block is what it would be in a program of its own.
+void KernelOfFunction::keepExact(Operation *root) {
+  root->walk([&](Operation *op) {
+    if (isa<math::ExpOp, math::Exp2Op>(op))
+      op->setAttr(exactName, b.getUnitAttr());
+  });
+}
+
+/// What is of the whole row, its sums, is computed before the loop: there all
+/// that is read is read again, block by block.
+LogicalResult KernelOfFunction::goOverColumns() {
+  size_t last = grid.blocks.size() - 1;
+  auto block = [&](Value number, ValueRange) -> FailureOr<SmallVector<Value>> {
+    numbers[last] = number;
+    place[last].axis = blocks->addAxis(
+        arith::MulIOp::create(b, loc, number, constant(grid.blocks[last])),
+        grid.blocks[last]);
+    if (failed(placeResults()) || failed(storeResults()))
+      return failure();
+    keepExact(number.getParentBlock()->getParentOp());
+    return SmallVector<Value>();
+  };
+  return blocks->loop(zero, constant(grid.blocksOf(last)), {}, block);
+}
+
 /// As many programs as sums have parts: each goes over some blocks of rows,
 /// stores what is made of them, and keeps its parts until the end.
 LogicalResult KernelOfFunction::goOverRows() {
@@ -453,11 +483,7 @@ LogicalResult KernelOfFunction::goOverRows() {
   auto sums = blocks->loop(from, to, nothing, block);
   if (failed(sums))
     return failure();
-  // A block is what it would be in a program of its own.
-  kernel.walk([&](Operation *op) {
-    if (isa<math::ExpOp, math::Exp2Op>(op))
-      op->setAttr(exactName, b.getUnitAttr());
-  });
+  keepExact(kernel);
   // The columns are whole, so their axis is that of any block.
   Place at{{program, 0, -1}, place.back()};
   for (auto [part, sum] : llvm::zip_equal(parts, *sums)) {

@@ -498,10 +498,14 @@ void planRows(KernelGrid &grid, int64_t parts) {
 
 } // namespace
 
-int64_t KernelGrid::countOf(size_t dim) const {
-  if (int(dim) == inTurn)
-    return 1;
+int64_t KernelGrid::blocksOf(size_t dim) const {
   return llvm::divideCeil(shapeOf(root)[dim], blocks[dim]);
+}
+
+int64_t KernelGrid::countOf(size_t dim) const {
+  if (int(dim) == inTurn || (goesOverColumns && dim + 1 == blocks.size()))
+    return 1;
+  return blocksOf(dim);
 }
 
 int64_t KernelGrid::programs() const {
@@ -586,6 +590,12 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   size_t last = shape.size() - 1;
   RowSums sums = rowSums(grid.root);
   bool whole = shape[last] <= wholeRow && sums == RowSums::Along;
+  if (sums == RowSums::Along && !whole && !parts && summed.empty()) {
+    grid.goesOverColumns = true;
+    grid.blocks[last] = blockElements;
+    grid.warps = 8;
+    return grid;
+  }
   int64_t most = sums == RowSums::Beside ? 16 : 1024;
   grid.blocks[last] =
       whole || shape[last] <= most ? rowExtent(shape[last]) : most;

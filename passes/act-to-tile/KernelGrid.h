@@ -24,9 +24,14 @@ struct KernelGrid {
   /// A dimension whose numbers a program has all, one after the other, or -1:
   /// what is made of parts of a product's rows, of which it has the rows.
   int inTurn = -1;
+  /// Whether a program goes over all blocks of the last dimension in a loop: of
+  /// rows that are summed and longer than a program has whole.
+  bool goesOverColumns = false;
   /// Rows of programs that begin together: of a product, if there are many.
   int64_t rowsTogether = 1;
 
+  /// Blocks along a dimension, and programs.
+  int64_t blocksOf(size_t dim) const;
   int64_t countOf(size_t dim) const;
   int64_t programs() const;
   /// As many columns, or a few more, that the warps can share with `rows`.
