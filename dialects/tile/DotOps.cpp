@@ -28,7 +28,9 @@ bool DotOp::isInParts() {
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
 // - a and b have one element type (or are both of f8), acc has theirs to add up
 //   in;
-// - precision is said of f32 only.
+// - precision is said of f32 only;
+// - within has two blocks of i32, a number for each row, and a is of bf16, f16
+//   or f32.
 LogicalResult DotOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType(),
                    acc = getAcc().getType();
@@ -59,5 +61,23 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "precision is "
                          << stringifyDotPrecision(getPrecision())
                          << ", expected none for elements of type " << element;
+  if (getWithin().empty())
+    return success();
+  if (getWithin().size() != 2)
+    return emitOpError() << "has " << getWithin().size()
+                         << " ends within, expected two, low and high";
+  if (!isa<BFloat16Type, Float16Type, Float32Type>(element))
+    return emitOpError() << "has ends within for elements of type " << element
+                         << ", expected bf16, f16 or f32";
+  for (auto [name, end] :
+       {std::pair<StringRef, Value>("low", getLow()), {"high", getHigh()}}) {
+    auto type = cast<RankedTensorType>(end.getType());
+    if (failed(checkShape(*this, name, type, {a.getDimSize(0)},
+                          "for a of shape " + shapeText(a.getShape()))) ||
+        failed(checkElement(*this, name, type,
+                            IntegerType::get(getContext(), 32),
+                            "as places along k")))
+      return failure();
+  }
   return success();
 }

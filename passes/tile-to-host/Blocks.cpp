@@ -245,16 +245,33 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   int64_t depth = op.getA().getType().getDimSize(1);
   h.forEach(op.getType().getShape(), [&](ValueRange at) {
     Value start = h.element(op.getAcc(), at);
-    Value total = h.loop(0, depth, start, [&](Value k, ValueRange carried) {
-                     Value a = operand(op.getA(), {at[0], k});
-                     Value c = operand(op.getB(), {k, at[1]});
-                     if (isa<FloatType>(sum))
-                       return SmallVector<Value>{
-                           math::FmaOp::create(h.b, h.loc, a, c, carried[0])};
-                     Value product = arith::MulIOp::create(h.b, h.loc, a, c);
-                     return SmallVector<Value>{arith::AddIOp::create(
-                         h.b, h.loc, carried[0], product)};
-                   }).front();
+    Value ends[2];
+    for (auto [end, block] : llvm::zip(ends, op.getWithin()))
+      end = arith::IndexCastOp::create(h.b, h.loc, h.b.getIndexType(),
+                                       h.element(block, at[0]));
+    auto inside = [&](Value k, Value next, Value before) -> Value {
+      if (op.getWithin().empty())
+        return next;
+      auto compare = [&](arith::CmpIPredicate p, Value end) -> Value {
+        return arith::CmpIOp::create(h.b, h.loc, p, k, end);
+      };
+      Value is = arith::AndIOp::create(
+          h.b, h.loc, compare(arith::CmpIPredicate::sge, ends[0]),
+          compare(arith::CmpIPredicate::slt, ends[1]));
+      return arith::SelectOp::create(h.b, h.loc, is, next, before);
+    };
+    Value total =
+        h.loop(0, depth, start, [&](Value k, ValueRange carried) {
+           Value a = operand(op.getA(), {at[0], k});
+           Value c = operand(op.getB(), {k, at[1]});
+           if (isa<FloatType>(sum))
+             return SmallVector<Value>{
+                 inside(k, math::FmaOp::create(h.b, h.loc, a, c, carried[0]),
+                        carried[0])};
+           Value product = arith::MulIOp::create(h.b, h.loc, a, c);
+           return SmallVector<Value>{
+               arith::AddIOp::create(h.b, h.loc, carried[0], product)};
+         }).front();
     h.write(total, memory, at);
   });
   return success();

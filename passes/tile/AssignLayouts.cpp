@@ -106,6 +106,11 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
   }
 }
 
+/// Of an accumulator's rows a number each.
+Distributed rowsOf(const Distributed &acc) {
+  return acc.dropped(1).withoutRegisterCopies();
+}
+
 /// The result's layout where each thread keeps what it has of the operand and
 /// repeats it: a few times only, and nobody else has it.
 std::optional<Distributed> repeated(const Distributed &l, BroadcastOp op) {
@@ -218,6 +223,8 @@ void Assignment::spreadFrom(Value v) {
         offer(reshape.getInput(), *in);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
       offer(dot.getAcc(), l);
+      for (Value end : dot.getWithin())
+        offer(end, rowsOf(l));
     }
   }
   for (OpOperand &use : v.getUses()) {
@@ -479,6 +486,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     require(dot.getAMutable(), *a);
     require(dot.getBMutable(), *b);
     require(dot.getAccMutable(), acc);
+    for (OpOperand &end : dot.getWithinMutable())
+      require(end, rowsOf(acc));
     return success();
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {

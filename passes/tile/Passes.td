@@ -52,7 +52,9 @@ def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModu
     loop, like the beginnings of packed sequences: the smallest and the largest of
     them say where all is hidden or seen.
 
-    Loaded numbers are assumed to be finite, so that 0 times one of them is 0.
+    Loaded numbers are assumed to be finite, so that 0 times one of them is 0: of a
+    block that is left out NaN and infinity reach nobody. A `tile.dot` within ends
+    is one without where comparisons say of a full block that all is between them.
     Comparisons with what is loaded in the loop stay, and so does a loop around
     one that is split.
   }];

@@ -251,6 +251,8 @@ LogicalResult Resizer::relate(Operation *op) {
         same(o.getA(), 0, o.getAcc(), 0);
         same(o.getA(), 1, o.getB(), 0);
         same(o.getB(), 1, o.getAcc(), 1);
+        for (Value end : o.getWithin())
+          same(end, 0, o.getAcc(), 0);
         sameShape({o.getAcc(), o.getResult()});
       })
       .Case([&](scf::ForOp o) {

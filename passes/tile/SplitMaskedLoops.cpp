@@ -150,6 +150,9 @@ private:
   /// first one still: of others, too, unless of it `alone`.
   Facts factsWhere(const Mask &mask, bool after, bool alone);
 
+  /// Whether each row of `dot` surely sees all k where the facts hold.
+  bool seesAll(DotOp dot, const Facts &facts);
+
   Value boundOf(const First &first, OpBuilder &b);
   Value extreme(ArrayRef<First> points, bool latest, OpBuilder &b);
 
@@ -338,6 +341,31 @@ bool Splitting::planThirds() {
   return true;
 }
 
+/// That some comparison holds says it: that in its corner is the same.
+bool Splitting::seesAll(DotOp dot, const Facts &facts) {
+  if (dot.getWithin().empty())
+    return true;
+  auto low = sums.of(dot.getLow()), high = sums.of(dot.getHigh());
+  if (!low || !high)
+    return false;
+  // low - 1 < 0 and depth - 1 - high < 0.
+  std::optional<AffineNumber> wanted[] = {
+      low->number.plus(-1),
+      AffineNumber{dot.getA().getType().getDimSize(1) - 1, {}}.plus(
+          high->number, -1)};
+  return llvm::all_of(wanted, [&](const std::optional<AffineNumber> &end) {
+    return end && llvm::any_of(facts, [&](const auto &fact) {
+             auto compared = fact.first.template getDefiningOp<arith::CmpIOp>();
+             auto d =
+                 compared && fact.second ? below(compared, sums) : std::nullopt;
+             auto corners = d ? d->extremes() : std::nullopt;
+             auto more =
+                 corners ? corners->second.plus(*end, -1) : std::nullopt;
+             return more && more->symbols.empty() && more->constant >= 0;
+           });
+  });
+}
+
 /// Where the first iteration begins that is not one of these: as many steps
 /// from the start as they are, which are
 ///
@@ -408,6 +436,8 @@ void Splitting::apply() {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   SmallVector<Value> carried(loop.getInitArgs());
+  SmallVector<DotOp> dots;
+  loop.walk([&](DotOp dot) { dots.push_back(dot); });
   for (const Piece &piece : pieces) {
     Value from = extreme(piece.from, /*latest=*/true, b),
           after = extreme(piece.after, /*latest=*/false, b),
@@ -428,6 +458,12 @@ void Splitting::apply() {
     if (to)
       part.setUpperBound(to);
     part.getInitArgsMutable().assign(carried);
+    for (DotOp dot : dots)
+      if (seesAll(dot, piece.facts))
+        map.lookup(dot.getResult())
+            .getDefiningOp<DotOp>()
+            .getWithinMutable()
+            .clear();
     if (piece.onlyPasses)
       keepPasses(part);
     for (auto [v, holds] : piece.facts) {

@@ -10,6 +10,7 @@
 // an error of 2^-16 of each product is left, with three (ieee) about the last
 // bit of an f32.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
@@ -53,6 +54,16 @@ public:
 private:
   using Index = std::map<Coordinates, int64_t>;
   Index index(Value block);
+  Registers multiplied(const Registers &begun);
+  Registers within(const Registers &begun);
+  /// What there is of an operand where the code is.
+  Value element(Value block, int64_t r) {
+    Value v = t.of(block)[r];
+    return again ? again->of(v) : v;
+  }
+  /// `word` with zeros for what is outside of the window.
+  Value inside(Value word, Value block, int64_t k, unsigned along);
+  void forget();
   /// The elements at (row, column), (row, column + 1), … as one operand.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
   Value multiply(ArrayRef<Value> as, ArrayRef<Value> bs, ArrayRef<Value> cs);
@@ -66,7 +77,7 @@ private:
     unsigned part;
   };
   void addProduct(SmallVector<Value> &sum, const Operand &x, const Operand &y);
-  Registers inParts();
+  Registers inParts(Registers registers);
   /// The distinct constants along a dimension, below `step` apart.
   static std::vector<int64_t> starts(const Index &index, unsigned dim,
                                      int64_t step);
@@ -77,6 +88,22 @@ private:
   unsigned parts = 1; // of each operand
   std::map<std::pair<const void *, Coordinates>, Value> words;
   std::map<std::pair<const void *, Coordinates>, SmallVector<Value>> split;
+
+  /// The k that is summed up here, from `first` on, and by rows of a thread
+  /// whether they do so; null: all, and all do.
+  struct Window {
+    Value first, length;
+    std::map<int64_t, Value> rows;
+  };
+  /// Of a row in which nothing is summed up, what there was.
+  Value chosen(int64_t row, Value sum, Value before) {
+    return window ? Value(arith::SelectOp::create(
+                        t.b, t.loc, window->rows.at(row), sum, before))
+                  : sum;
+  }
+  std::optional<Window> window;
+  std::map<std::pair<const void *, int64_t>, Value> masks;
+  std::optional<LoadsAgain> again;
 };
 
 Product::Index Product::index(Value block) {
@@ -103,15 +130,52 @@ Value Product::word(Value block, const Index &index, Coordinates at,
   SmallVector<Value> parts;
   Coordinates c = at;
   for (int64_t i = 0; i < instruction.perWord; ++i, ++c[along])
-    parts.push_back(t.of(block)[index.at(c)]);
+    parts.push_back(element(block, index.at(c)));
   if (instruction.type == NVVM::MMATypes::f64)
     return w = parts[0];
-  if (instruction.perWord == 1)
-    return w = arith::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), parts[0]);
+  if (instruction.perWord == 1) {
+    w = arith::BitcastOp::create(t.b, t.loc, t.b.getI32Type(), parts[0]);
+    return w = inside(w, block, at[along], along);
+  }
   Type wanted = t.b.getI32Type();
   if (instruction.type == NVVM::MMATypes::f16)
     wanted = VectorType::get(2, t.b.getF16Type());
-  return w = t.bitsAs(wanted, t.vectorOf(parts));
+  w = t.bitsAs(wanted, t.vectorOf(parts));
+  return w = inside(w, block, at[along], along);
+}
+
+Value Product::inside(Value word, Value block, int64_t k, unsigned along) {
+  if (!window)
+    return word;
+  OpBuilder &b = t.b;
+  Type i32 = b.getI32Type();
+  Value &mask = masks[{block.getAsOpaquePointer(), k}];
+  if (!mask) {
+    Value from = arith::SubIOp::create(b, t.loc, t.base(block.getType(), along),
+                                       window->first);
+    int64_t perWord = instruction.perWord;
+    for (int64_t i = 0; i < perWord; ++i) {
+      // Places before the first are large numbers without a sign.
+      Value is =
+          arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::ult,
+                                t.add(from, t.i32(k + i)), window->length);
+      int64_t bits = perWord == 1 ? -1 : int64_t(0xffff) << (16 * i);
+      Value part =
+          arith::SelectOp::create(b, t.loc, is, t.i32(int32_t(bits)), t.i32(0));
+      mask = mask ? Value(arith::OrIOp::create(b, t.loc, mask, part)) : part;
+    }
+  }
+  Value kept = arith::AndIOp::create(b, t.loc, t.bitsAs(i32, word), mask);
+  return t.bitsAs(word.getType(), kept);
+}
+
+/// What was made in another branch.
+void Product::forget() {
+  words.clear();
+  split.clear();
+  masks.clear();
+  if (again)
+    again->forget();
 }
 
 /// One instruction; the sums as a struct.
@@ -152,10 +216,11 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
     return all;
   Coordinates next = at;
   ++next[along];
-  Value rest[] = {t.of(block)[index.at(at)], t.of(block)[index.at(next)]};
+  Value rest[] = {element(block, index.at(at)), element(block, index.at(next))};
   for (unsigned i = 0; i < parts; ++i) {
     Value two = t.roundedPair(t.b.getBF16Type(), rest[0], rest[1]);
-    all.push_back(t.bitsAs(t.b.getI32Type(), two));
+    all.push_back(
+        inside(t.bitsAs(t.b.getI32Type(), two), block, at[along], along));
     for (int64_t j = 0; j < 2 && i + 1 < parts; ++j)
       rest[j] = arith::SubFOp::create(
           t.b, t.loc, rest[j],
@@ -169,11 +234,10 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
 /// length, where an addition rounds to nearest. So what the instructions add up
 /// begins with nothing every 32 of k, and is added to what there was. Parts of
 /// an operand are needed no longer than that.
-Registers Product::inParts() {
+Registers Product::inParts(Registers registers) {
   constexpr size_t stepsAtOnce = 2;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
-  bool isZero = matchPattern(op.getAcc(), m_AnyZeroFloat());
-  Registers registers = t.of(op.getAcc());
+  bool isZero = !window && matchPattern(op.getAcc(), m_AnyZeroFloat());
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
   std::vector<int64_t> all = starts(a, 1, instruction.k),
                        ms = starts(c, 0, instruction.rows);
@@ -193,7 +257,9 @@ Registers Product::inParts() {
         for (auto [i, v] : llvm::enumerate(sum)) {
           int64_t dm = int64_t(i) / 2 * 8, dn = int64_t(i) % 2;
           Value &r = registers[c.at({m + dm, n + dn})];
-          r = isZero ? v : arith::AddFOp::create(t.b, t.loc, r, v);
+          r = isZero
+                  ? v
+                  : chosen(m + dm, arith::AddFOp::create(t.b, t.loc, r, v), r);
         }
     }
     isZero = false;
@@ -226,9 +292,18 @@ LogicalResult Product::run() {
   if (op.isInParts()) {
     instruction = *instructionFor(t.b.getBF16Type());
     parts = op.getPrecision() == DotPrecision::BF16x3 ? 2 : 3;
-    t.set(op, inParts());
-    return success();
   }
+  Registers begun = t.of(op.getAcc());
+  t.set(op, op.getWithin().empty() ? multiplied(begun) : within(begun));
+  return success();
+}
+
+/// The product added to `registers`; of k, what is in the window.
+Registers Product::multiplied(const Registers &begun) {
+  forget();
+  if (op.isInParts())
+    return inParts(begun);
+  Registers registers = begun;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
   auto steps = [](int64_t count, int64_t step) {
     return llvm::map_to_vector(llvm::seq(count),
@@ -237,30 +312,123 @@ LogicalResult Product::run() {
   SmallVector<int64_t> alongK = steps(instruction.halves,
                                       instruction.k / instruction.halves),
                        alongM = steps(instruction.rows / 8, 8);
-  Registers registers = t.of(op.getAcc());
   // The accumulators that one instruction makes are not read by the next, so
-  // that they can overlap: k is the outer loop.
+  // that they can overlap: k is the outer loop. With a window it is the inner
+  // one, as what there was before has a register, too, until rows are chosen.
+  struct Step {
+    int64_t k, m, n;
+  };
+  std::vector<Step> order;
   for (int64_t k : starts(a, 1, instruction.k))
     for (int64_t m : starts(c, 0, instruction.rows))
-      for (int64_t n : starts(c, 1, 8)) {
-        SmallVector<Value> as, bs, cs;
-        for (int64_t dk : alongK)
-          for (int64_t dm : alongM)
-            as.push_back(word(op.getA(), a, {m + dm, k + dk}, 1));
-        for (int64_t dk : alongK)
-          bs.push_back(word(op.getB(), b, {k + dk, n}, 0));
-        SmallVector<int64_t> at;
-        for (int64_t dm : alongM)
-          for (int64_t dn : {0, 1})
-            at.push_back(c.at({m + dm, n + dn}));
-        for (int64_t r : at)
-          cs.push_back(registers[r]);
-        Value sums = multiply(as, bs, cs);
-        for (auto [i, r] : llvm::enumerate(at))
-          registers[r] = LLVM::ExtractValueOp::create(t.b, t.loc, sums, i);
-      }
-  t.set(op, std::move(registers));
-  return success();
+      for (int64_t n : starts(c, 1, 8))
+        order.push_back({k, m, n});
+  if (window)
+    llvm::stable_sort(order, [](const Step &x, const Step &y) {
+      return std::pair(x.n, x.m) < std::pair(y.n, y.m);
+    });
+  for (auto [k, m, n] : order) {
+    SmallVector<Value> as, bs, cs;
+    for (int64_t dk : alongK)
+      for (int64_t dm : alongM)
+        as.push_back(word(op.getA(), a, {m + dm, k + dk}, 1));
+    for (int64_t dk : alongK)
+      bs.push_back(word(op.getB(), b, {k + dk, n}, 0));
+    SmallVector<int64_t> at;
+    for (int64_t dm : alongM)
+      for (int64_t dn : {0, 1})
+        at.push_back(c.at({m + dm, n + dn}));
+    for (int64_t r : at)
+      cs.push_back(registers[r]);
+    Value sums = multiply(as, bs, cs);
+    for (auto [i, r] : llvm::enumerate(at))
+      registers[r] = LLVM::ExtractValueOp::create(t.b, t.loc, sums, i);
+    // A block's last: the next one begins.
+    if (k == order.back().k)
+      for (auto [i, r] : llvm::enumerate(at))
+        registers[r] = chosen(m + int64_t(i) / 2 * 8, registers[r], begun[r]);
+  }
+  return registers;
+}
+
+/// A warp's rows may see different k: one window after the other, with zeros
+/// for what is outside of it, and of the rows those that have it are kept. A
+/// window is a number, first << 16 | end, in the order of which they are.
+Registers Product::within(const Registers &begun) {
+  OpBuilder &b = t.b;
+  Location loc = t.loc;
+  Type i32 = b.getI32Type();
+  int64_t depth = op.getA().getType().getDimSize(1);
+  Value none = t.i32(INT32_MAX), zero = t.i32(0), all = t.i32(depth);
+  again.emplace(t);
+  auto compare = [&](arith::CmpIPredicate p, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, p, x, y);
+  };
+  auto select = [&](Value c, Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, loc, c, x, y);
+  };
+  auto ofWarp = [&](Value v, NVVM::ReduxKind kind) -> Value {
+    return NVVM::ReduxOp::create(b, loc, i32, v, kind, t.i32(-1));
+  };
+  Registers rows;
+  for (auto [low, high] :
+       llvm::zip_equal(t.of(op.getLow()), t.of(op.getHigh()))) {
+    Value from = arith::MaxSIOp::create(b, loc, low, zero),
+          to = arith::MinSIOp::create(b, loc, high, all);
+    Value both = arith::OrIOp::create(
+        b, loc, arith::ShLIOp::create(b, loc, from, t.i32(16)), to);
+    rows.push_back(
+        select(compare(arith::CmpIPredicate::slt, from, to), both, none));
+  }
+  Value least = rows[0], most = rows[0];
+  for (Value row : ArrayRef(rows).drop_front()) {
+    least = arith::MinSIOp::create(b, loc, least, row);
+    most = arith::MaxSIOp::create(b, loc, most, row);
+  }
+  least = ofWarp(least, NVVM::ReduxKind::MIN);
+  most = ofWarp(most, NVVM::ReduxKind::MAX);
+  // 0 << 16 | depth: there is one number of these, for all or for none.
+  Value whole = arith::AndIOp::create(
+      b, loc, compare(arith::CmpIPredicate::eq, least, all),
+      compare(arith::CmpIPredicate::eq, most, all));
+  auto branch = scf::IfOp::create(b, loc, TypeRange(ValueRange(begun)), whole,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, multiplied(begun));
+  b.setInsertionPointToStart(branch.elseBlock());
+
+  SmallVector<Value> carried{least};
+  llvm::append_range(carried, begun);
+  SmallVector<Type> types(ValueRange(carried).getTypes());
+  SmallVector<Location> places(types.size(), loc);
+  auto loop = scf::WhileOp::create(b, loc, types, carried);
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, places);
+  Value more = compare(arith::CmpIPredicate::ne, before->getArgument(0), none);
+  scf::ConditionOp::create(b, loc, more, before->getArguments());
+  Block *body = b.createBlock(&loop.getAfter(), {}, types, places);
+  Value now = body->getArgument(0);
+  Value first = arith::ShRUIOp::create(b, loc, now, t.i32(16)),
+        end = arith::AndIOp::create(b, loc, now, t.i32(0xffff));
+  window = Window{first, arith::SubIOp::create(b, loc, end, first), {}};
+  // Rows by their coordinates, as the accumulator's.
+  for (auto &[at, r] : index(op.getLow()))
+    window->rows[at[0]] = compare(arith::CmpIPredicate::eq, rows[r], now);
+  SmallVector<Value> next(1);
+  llvm::append_range(next,
+                     multiplied(Registers(body->getArguments().drop_front())));
+  window.reset();
+  for (Value row : rows) {
+    Value later =
+        select(compare(arith::CmpIPredicate::sgt, row, now), row, none);
+    next[0] =
+        next[0] ? Value(arith::MinSIOp::create(b, loc, next[0], later)) : later;
+  }
+  next[0] = ofWarp(next[0], NVVM::ReduxKind::MIN);
+  scf::YieldOp::create(b, loc, next);
+  b.setInsertionPointAfter(loop);
+  scf::YieldOp::create(b, loc, loop.getResults().drop_front());
+  return Registers(branch.getResults());
 }
 
 } // namespace

@@ -76,3 +76,35 @@ static void sinkSharedLoads(Block &block) {
 void act::tile::sinkSharedLoads(Operation *kernel) {
   kernel->walk([](Block *block) { ::sinkSharedLoads(*block); });
 }
+
+act::tile::LoadsAgain::LoadsAgain(ThreadBuilder &t)
+    : t(t), block(t.b.getInsertionBlock()) {
+  for (Operation &op :
+       llvm::reverse(llvm::make_range(block->begin(), t.b.getInsertionPoint())))
+    if (keepsOrder(op)) {
+      fence = &op;
+      break;
+    }
+}
+
+Value act::tile::LoadsAgain::of(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return v;
+  if (Value again = known.lookup(v))
+    return again;
+  SmallVector<Value> operands(op->getOperands());
+  if (isa<NVVM::LdMatrixOp>(op) || isSharedLoad(*op)) {
+    if (fence && op->isBeforeInBlock(fence))
+      return v;
+  } else if (isPart(*op) || isa<LLVM::BitcastOp, arith::BitcastOp>(op)) {
+    operands[0] = of(operands[0]);
+    if (operands[0] == op->getOperand(0))
+      return v;
+  } else {
+    return v;
+  }
+  Operation *again = t.b.clone(*op);
+  again->setOperands(operands);
+  return known[v] = again->getResult(0);
+}

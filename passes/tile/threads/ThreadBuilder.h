@@ -190,6 +190,22 @@ void sinkRandomNumbers(mlir::Operation *kernel);
 /// bring is needed first, but not past what may write there; `kernel` is in
 /// threads already.
 void sinkSharedLoads(mlir::Operation *kernel);
+/// Loads from shared memory once more, in a branch, what may not have been
+/// written since: a loaded value is as good, and takes no register before.
+class LoadsAgain {
+public:
+  /// Of what `t` has emitted in the block that it is at.
+  explicit LoadsAgain(ThreadBuilder &t);
+  /// `v`, loaded where the builder is if it was loaded; once until forget().
+  mlir::Value of(mlir::Value v);
+  void forget() { known.clear(); }
+
+private:
+  ThreadBuilder &t;
+  mlir::Block *block;
+  mlir::Operation *fence = nullptr; // the last op that may write
+  llvm::DenseMap<mlir::Value, mlir::Value> known;
+};
 
 /// Registers of a block of type `from` as the layout of `to` wants them, by
 /// shuffles or by way of shared memory where other threads have them.

@@ -69,3 +69,39 @@ func.func @f(%a: tensor<16x16xf32>) {
   %0 = tile.dot %a, %a, %a precision = f32 : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return
 }
+
+// -----
+
+// an end for each column
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, %low: tensor<64xi32>) {
+  // expected-error@+1 {{'tile.dot' op low has shape [64], expected [16] for a of shape [16, 64]}}
+  %0 = tile.dot %a, %b, %c within(%low, %low : tensor<64xi32>, tensor<64xi32>) : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// ends of another type
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, %low: tensor<16xi32>, %high: tensor<16xi64>) {
+  // expected-error@+1 {{'tile.dot' op high has elements of type 'i64', expected 'i32' as places along k}}
+  %0 = tile.dot %a, %b, %c within(%low, %high : tensor<16xi32>, tensor<16xi64>) : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// one end
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, %low: tensor<16xi32>) {
+  // expected-error@+1 {{'tile.dot' op has 1 ends within, expected two, low and high}}
+  %0 = tile.dot %a, %b, %c within(%low : tensor<16xi32>) : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// ends of a product of integers
+func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xi32>, %low: tensor<16xi32>) {
+  // expected-error@+1 {{'tile.dot' op has ends within for elements of type 'i8', expected bf16, f16 or f32}}
+  %0 = tile.dot %a, %b, %c within(%low, %low : tensor<16xi32>, tensor<16xi32>) : tensor<16x32xi8>, tensor<32x8xi8> -> tensor<16x8xi32>
+  return
+}

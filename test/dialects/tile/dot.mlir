@@ -4,10 +4,12 @@
 // CHECK-LABEL: @products
 // CHECK: tile.dot %{{.+}}, %{{.+}}, %{{.+}} : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
 // CHECK: tile.dot %{{.+}}, %{{.+}}, %{{.+}} precision = tf32 : tensor<128x64xf32>, tensor<64x128xf32> -> tensor<128x128xf32>
-func.func @products(%a: tensor<128x64xbf16>, %b: tensor<64x128xbf16>, %x: tensor<128x64xf32>, %y: tensor<64x128xf32>, %acc: tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
+// CHECK: tile.dot %{{.+}}, %{{.+}}, %{{.+}} within(%{{.+}}, %{{.+}} : tensor<128xi32>, tensor<128xi32>) : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+func.func @products(%a: tensor<128x64xbf16>, %b: tensor<64x128xbf16>, %x: tensor<128x64xf32>, %y: tensor<64x128xf32>, %acc: tensor<128x128xf32>, %low: tensor<128xi32>, %high: tensor<128xi32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>) {
   %0 = tile.dot %a, %b, %acc : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
   %1 = tile.dot %x, %y, %acc precision = tf32 : tensor<128x64xf32>, tensor<64x128xf32> -> tensor<128x128xf32>
-  return %0, %1 : tensor<128x128xf32>, tensor<128x128xf32>
+  %2 = tile.dot %a, %b, %acc within(%low, %high : tensor<128xi32>, tensor<128xi32>) : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+  return %0, %1, %2 : tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>
 }
 
 // CHECK-LABEL: @types

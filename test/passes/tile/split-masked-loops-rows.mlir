@@ -91,4 +91,53 @@ gpu.module @kernels {
     tile.store %sum, %y[%c0 : 32] : !tile.view<32xf32>
     gpu.return
   }
+
+  // Products within the ends of sequences are like others in full blocks.
+  // CHECK-LABEL: gpu.func @within
+  // CHECK: scf.for
+  // CHECK: tile.dot {{.*}} within(
+  // CHECK: scf.yield
+  // CHECK: scf.for
+  // CHECK-NOT: within
+  // CHECK: tile.dot
+  // CHECK-NOT: within
+  // CHECK: scf.yield
+  // CHECK: scf.for
+  // CHECK: tile.dot {{.*}} within(
+  // CHECK: scf.yield
+  // CHECK-NOT: scf.for
+  gpu.func @within(%x: !tile.view<256x64xbf16>, %begins: !tile.view<32xi32>, %ends: !tile.view<32xi32>, %y: !tile.view<32x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c256 = arith.constant 256 : index
+    %none = arith.constant dense<0.0> : tensor<32x16xbf16>
+    %one = arith.constant dense<1.0> : tensor<32x16xbf16>
+    %zero = arith.constant dense<0.0> : tensor<32x64xf32>
+    %first = tile.load %begins[%c0 : 32] : !tile.view<32xi32>
+    %last = tile.load %ends[%c0 : 32] : !tile.view<32xi32>
+    %f1 = tile.expand_dims %first axis 1 : tensor<32xi32>
+    %fs = tile.broadcast %f1 : tensor<32x1xi32> -> tensor<32x16xi32>
+    %l1 = tile.expand_dims %last axis 1 : tensor<32xi32>
+    %ls = tile.broadcast %l1 : tensor<32x1xi32> -> tensor<32x16xi32>
+    %sum = scf.for %j = %c0 to %c256 step %c16 iter_args(%acc = %zero) -> tensor<32x64xf32> {
+      %j32 = arith.index_cast %j : index to i32
+      %js = tensor.splat %j32 : tensor<16xi32>
+      %places = tile.iota 0 to 16
+      %k = arith.addi %js, %places : tensor<16xi32>
+      %k1 = tile.expand_dims %k axis 0 : tensor<16xi32>
+      %ks = tile.broadcast %k1 : tensor<1x16xi32> -> tensor<32x16xi32>
+      %begun = arith.cmpi sge, %ks, %fs : tensor<32x16xi32>
+      %goes_on = arith.cmpi slt, %ks, %ls : tensor<32x16xi32>
+      %seen = arith.andi %begun, %goes_on : tensor<32x16xi1>
+      %w = arith.select %seen, %one, %none : tensor<32x16xi1>, tensor<32x16xbf16>
+      %v = tile.load %x[%j : 16, %c0 : 64] : !tile.view<256x64xbf16>
+      %from = tensor.splat %j32 : tensor<32xi32>
+      %low = arith.subi %first, %from overflow<nsw> : tensor<32xi32>
+      %high = arith.subi %last, %from overflow<nsw> : tensor<32xi32>
+      %next = tile.dot %w, %v, %acc within(%low, %high : tensor<32xi32>, tensor<32xi32>) : tensor<32x16xbf16>, tensor<16x64xbf16> -> tensor<32x64xf32>
+      scf.yield %next : tensor<32x64xf32>
+    }
+    tile.store %sum, %y[%c0 : 32, %c0 : 64] : !tile.view<32x64xf32>
+    gpu.return
+  }
 }
