@@ -38,21 +38,42 @@ public:
                  {l.at(x, {0, 3, 1, 2, 5}), l.at(y, {0, 4, 1, 5})},
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
   }
+  /// sum of x y over loop 5, of a packed batch over the sequence that loop 1 is
+  /// in: there may be NaN and infinity in others, and 0 times these is none.
+  Value overSequence(ArrayRef<int64_t> ranges, ArrayRef<int64_t> summed,
+                     LinalgBuilder::Input x, LinalgBuilder::Input y) {
+    SmallVector<LinalgBuilder::Input> in{x, y};
+    if (t.options.boundaries)
+      for (Value end : sequences())
+        in.push_back(l.at(end, {1}));
+    return l.sum(ranges, summed, in, [](Scalars &s, ValueRange in) -> Value {
+      Value product = s.mul(in[0], in[1]);
+      if (in.size() == 2)
+        return product;
+      Value at =
+          arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), s.loop(5));
+      auto compare = [&](arith::CmpIPredicate p, Value end) -> Value {
+        return arith::CmpIOp::create(s.b, s.loc, p, at, end);
+      };
+      Value same = arith::AndIOp::create(
+          s.b, s.loc, compare(arith::CmpIPredicate::sge, in[2]),
+          compare(arith::CmpIPredicate::slt, in[3]));
+      return s.select(same, product, s.f(0));
+    });
+  }
   /// sum over keys of x[scores] y[b, key, kv head, e], in the order that q has:
   /// [b, query, kv head, member, e].
   Value overKeys(Value x, Value y) {
-    return l.sum({t.batch, t.s, t.kvHeads, members, shapeOf(y)[3], t.kv}, {5},
-                 {l.at(x, {0, 2, 3, 1, 5}), l.at(y, {0, 5, 2, 4})},
-                 [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+    return overSequence({t.batch, t.s, t.kvHeads, members, shapeOf(y)[3], t.kv},
+                        {5}, l.at(x, {0, 2, 3, 1, 5}), l.at(y, {0, 5, 2, 4}));
   }
   /// sum over queries and members of x[scores] y[b, query, kv head, member, e],
   /// times `factor`, rounded: [b, key, kv head, e].
   Value overQueries(Value x, Value y, Type element, double factor = 1) {
     int64_t width = shapeOf(y)[4];
     Value sum =
-        l.sum({t.batch, t.kv, t.kvHeads, width, members, t.s}, {4, 5},
-              {l.at(x, {0, 2, 4, 5, 1}), l.at(y, {0, 5, 2, 4, 3})},
-              [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
+        overSequence({t.batch, t.kv, t.kvHeads, width, members, t.s}, {4, 5},
+                     l.at(x, {0, 2, 4, 5, 1}), l.at(y, {0, 5, 2, 4, 3}));
     return l.map(shapeOf(sum), {l.whole(sum)}, element,
                  [&](Scalars &s, ValueRange in) {
                    return factor == 1 ? in[0] : s.mul(in[0], s.f(factor));
@@ -78,12 +99,19 @@ public:
       }
       inputs.push_back(l.at(mask, loops));
     }
-    if (t.options.boundaries) {
+    if (t.options.boundaries)
+      for (Value end : sequences())
+        inputs.push_back(l.at(end, {3}));
+    return inputs;
+  }
+  /// Where the sequence of each token begins and ends.
+  ArrayRef<Value> sequences() {
+    if (ends.empty()) {
       Value zero = t.index(0);
       for (bool low : {true, false})
-        inputs.push_back(l.at(t.rowBounds(zero, t.s, low), {3}));
+        ends.push_back(t.rowBounds(zero, t.s, low));
     }
-    return inputs;
+    return ends;
   }
   /// The loops over `scores` that the bias depends on.
   SmallVector<int64_t> biasLoops() {
@@ -113,6 +141,8 @@ public:
   Value q;
 
 private:
+  SmallVector<Value> ends;
+
   SmallVector<int64_t> with(int64_t width) {
     SmallVector<int64_t> ranges(scores);
     ranges.push_back(width);

@@ -48,6 +48,11 @@ mlir::Value argumentBehind(mlir::Value tensor);
 /// their widening to f32.
 std::optional<std::pair<mlir::Value, mlir::Value>>
 factorsOf(mlir::linalg::GenericOp op);
+/// The loop of a sum of products that adds only those between two ends, if it
+/// does so: they are its inputs behind the factors, of i32, from 0 to its end.
+std::optional<unsigned> windowOf(mlir::linalg::GenericOp op);
+/// The inputs of `op` that say what its loops are along: not ends.
+llvm::SmallVector<mlir::OpOperand *> inputsAlong(mlir::linalg::GenericOp op);
 /// Whether a sum of products is behind `tensor`.
 bool hasProduct(mlir::Value tensor);
 

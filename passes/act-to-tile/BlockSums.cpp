@@ -91,12 +91,15 @@ bool hasProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
 
 std::optional<std::pair<Value, Value>>
 act::tile::factorsOf(linalg::GenericOp op) {
-  if (op.getNumResults() != 1 || op.getNumDpsInputs() != 2)
+  if (op.getNumResults() != 1 || inputsAlong(op).size() != 2)
     return std::nullopt;
   auto combiner = combinerOf(op);
   if (!combiner || combiner->kind != CombineKind::Add)
     return std::nullopt;
-  auto mul = combiner->added.getDefiningOp<arith::MulFOp>();
+  Value added = combiner->added;
+  if (windowOf(op))
+    added = added.getDefiningOp<arith::SelectOp>().getTrueValue();
+  auto mul = added.getDefiningOp<arith::MulFOp>();
   if (!mul)
     return std::nullopt;
   auto factor = [&](Value v) -> Value {
@@ -114,6 +117,40 @@ act::tile::factorsOf(linalg::GenericOp op) {
     if (op.getIndexingMapsArray()[i].getNumResults() == rank)
       return std::nullopt;
   return std::pair(x, y);
+}
+
+std::optional<unsigned> act::tile::windowOf(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 4)
+    return std::nullopt;
+  auto combiner = combinerOf(op);
+  auto choice = combiner ? combiner->added.getDefiningOp<arith::SelectOp>()
+                         : arith::SelectOp();
+  auto both = choice ? choice.getCondition().getDefiningOp<arith::AndIOp>()
+                     : arith::AndIOp();
+  if (!both || !matchPattern(choice.getFalseValue(), m_PosZeroFloat()))
+    return std::nullopt;
+  Value place;
+  for (unsigned i : {0u, 1u}) {
+    auto compared = both->getOperand(i).getDefiningOp<arith::CmpIOp>();
+    if (!compared ||
+        compared.getPredicate() !=
+            (i ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge) ||
+        compared.getRhs() != op.getBody()->getArgument(2 + i) ||
+        (i && compared.getLhs() != place))
+      return std::nullopt;
+    place = compared.getLhs();
+  }
+  auto cast = place.getDefiningOp<arith::IndexCastOp>();
+  auto loop =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  return loop ? std::optional<unsigned>(loop.getDim()) : std::nullopt;
+}
+
+SmallVector<OpOperand *> act::tile::inputsAlong(linalg::GenericOp op) {
+  SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+  if (windowOf(op))
+    inputs.truncate(2);
+  return inputs;
 }
 
 bool act::tile::hasProduct(Value tensor) {
@@ -337,6 +374,12 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
   SmallVector<unsigned> order(dims);
   llvm::stable_sort(
       order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  // Only the loop that blocks are along may have ends.
+  auto window = windowOf(op);
+  if (window)
+    llvm::stable_sort(order, [&](unsigned x, unsigned y) {
+      return x != *window && y == *window;
+    });
   unsigned depth = order.back();
   SmallVector<Sweep> sweeps;
   for (unsigned d : order)
@@ -371,9 +414,20 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
     return failure();
   auto step = [&](const Place &place, Value acc) -> FailureOr<Value> {
     int k = place[depth].axis;
-    auto in = operands(op, place, 2);
+    auto in = operands(op, place, window ? 4 : 2);
     if (failed(in))
       return failure();
+    SmallVector<Value> within;
+    for (unsigned i = 2; i < in->blocks.size(); ++i) {
+      // Counted from the block's first number on. Both are places along the
+      // loop, so nothing wraps around.
+      Value end = spread(in->blocks[i], {wanted[0]});
+      Value from = arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                              axes[place[depth].axis].base);
+      within.push_back(arith::SubIOp::create(b, loc, end,
+                                             spread({from, {}}, {wanted[0]}),
+                                             arith::IntegerOverflowFlags::nsw));
+    }
     Value sides[2];
     Type elements[2];
     for (int i : {0, 1})
@@ -404,7 +458,8 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
     }
     if (!sides[0] || !sides[1])
       return op.emitOpError("multiplies two blocks of the same axis");
-    return Value(DotOp::create(b, loc, sides[0], sides[1], acc, precision));
+    return Value(
+        DotOp::create(b, loc, sides[0], sides[1], acc, precision, within));
   };
   Value start = spread(*first, wanted);
   auto total = isGiven ? step(loops, start) : sweep(sweeps, loops, start, step);

@@ -66,7 +66,7 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
     Dims loops = loopsOf(generic, cast<OpResult>(v).getResultNumber(), dims);
     if (!visit(generic, loops))
       return;
-    for (OpOperand *input : generic.getDpsInputOperands())
+    for (OpOperand *input : inputsAlong(generic))
       if (isa<RankedTensorType>(input->get().getType()))
         visitBehind(input->get(),
                     throughMap(generic.getMatchingIndexingMap(input), loops),
@@ -165,8 +165,8 @@ std::optional<ProductShape> anyProductBehind(Value root) {
           }
           p.computed |= hasProduct(op.getDpsInputs()[i]);
         }
-        p.isWide = llvm::all_of(op.getDpsInputs(), [](Value v) {
-          return getElementTypeOrSelf(v.getType()).isF32();
+        p.isWide = llvm::all_of(inputsAlong(op), [](OpOperand *input) {
+          return getElementTypeOrSelf(input->get().getType()).isF32();
         });
         if (p.rows < 0 || p.columns < 0) {
           if (!partial)
@@ -537,7 +537,7 @@ SmallVector<int> act::tile::loopsAlong(linalg::GenericOp op,
   visitBehind(grid.root, identity(grid.root), ofRoot,
               [](linalg::GenericOp, const Dims &) { return true; });
   Dims loops(op.getNumLoops(), -1);
-  for (OpOperand *input : op.getDpsInputOperands())
+  for (OpOperand *input : inputsAlong(op))
     if (auto it = ofRoot.find(input->get()); it != ofRoot.end())
       for (auto [e, d] :
            llvm::zip(op.getMatchingIndexingMap(input).getResults(), it->second))

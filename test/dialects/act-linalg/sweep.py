@@ -280,16 +280,32 @@ def assemble(cache, target, ptxas):
     return problems
 
 
-def leaks(case, clean, inputs, results, first, dtype, kernels):
-    """What of the `clean` results changes before packed row `first` when inputs from there on are huge: no bit may."""
-    whole = list(case.inputs)
-    for i in range(inputs):
-        case.inputs[i] = np.array(whole[i])
-        case.inputs[i][first:] = 6e4 if dtype == "f16" else 1e19
-    huge = kernels.call(case)
-    case.inputs[:] = whole
-    return [f"{case.name}: result {i} changes with another sequence" for i in range(results)
-            if clean[i][:first].tobytes() != huge[i][:first].tobytes()]
+def leaks(case, clean, inputs, results, arguments, kernels):
+    """What of the `clean` results changes when inputs of other packed sequences are huge, NaN or infinite: no bit may.
+    The first `inputs` and `results` have tokens along the first of three dimensions or the last of two."""
+    tokens, dtype = arguments["S"], arguments["dtype"]
+    borders = sorted({n for n in arguments["o"].cu or [] if 0 < n < tokens})
+    if not borders:
+        return []
+    huge, last = 6e4 if dtype == "f16" else 1e19, borders[-1]
+    runs = [(0, last, bad) for bad in (huge, np.nan, np.inf)] + [(last, tokens, bad) for bad in (np.nan, np.inf)]
+    if len(borders) > 1:
+        runs.append((*borders[:2], np.nan))
+    by_tokens = lambda x: x if x.ndim == 3 else x.T
+    whole, found = list(case.inputs), []
+    for low, high, bad in runs:
+        for i in range(inputs):
+            case.inputs[i] = np.array(whole[i])
+            rows = by_tokens(case.inputs[i])
+            rows[:low] = bad
+            rows[high:] = bad
+            rows[:low:3] *= -1
+            rows[high::3] *= -1
+        changed = kernels.call(case)
+        case.inputs[:] = whole
+        found += [f"{case.name}: {bad} outside of {low} to {high} changes result {i}" for i in range(results)
+                  if by_tokens(clean[i])[low:high].tobytes() != by_tokens(changed[i])[low:high].tobytes()]
+    return found
 
 
 def check(arguments, kernels, schedules):
@@ -298,8 +314,6 @@ def check(arguments, kernels, schedules):
     inputs = backward.inputs
     torch_out, *torch_grads = by_torch(inputs, arguments)
     problems, o = [], arguments["o"]
-    # Where the last sequence begins that has another before it.
-    first = max((n for n in o.cu or [] if n < arguments["S"]), default=0)
     for case, others, names in ((forward, [torch_out], ["out"]),
                                 (backward, torch_grads, ["dq", "dk", "dv", "dsinks", "dbias"])):
         try:
@@ -313,9 +327,7 @@ def check(arguments, kernels, schedules):
                     problems += compare(f"{name} with seed {seed}", got, want, other,
                                         arguments["dtype"])
             kernels.options[-1] = "--seed=0"
-            if first:
-                counts = (3, 1) if case is forward else (5, 3)
-                problems += leaks(case, clean, *counts, first, arguments["dtype"], kernels)
+            problems += leaks(case, clean, *((3, 2) if case is forward else (6, 3)), arguments, kernels)
         except harness.Refused as why:
             problems.append(f"{case.name}: {why}")
         kernels.options[-1] = "--seed=0"

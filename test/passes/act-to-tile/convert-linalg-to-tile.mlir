@@ -266,3 +266,34 @@ func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<21
   } -> tensor<2112x1600xf32>
   return %1 : tensor<2112x1600xf32>
 }
+
+// A sum between two ends of each row is one product, to which they are counted
+// from the block's first number on.
+// CHECK-LABEL: gpu.func @within(
+// CHECK: scf.for %[[K:[a-zA-Z0-9_]+]] =
+// CHECK: %[[LOW:[a-zA-Z0-9_]+]] = arith.subi
+// CHECK: %[[HIGH:[a-zA-Z0-9_]+]] = arith.subi
+// CHECK: tile.dot %{{.+}}, %{{.+}}, %{{.+}} within(%[[LOW]], %[[HIGH]] : tensor<64xi32>, tensor<64xi32>)
+func.func @within(%x: tensor<128x256xbf16>, %y: tensor<256x64xbf16>, %low: tensor<128xi32>, %high: tensor<128xi32>) -> tensor<128x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x64xf32>) -> tensor<128x64xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i, j)>],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y, %low, %high : tensor<128x256xbf16>, tensor<256x64xbf16>, tensor<128xi32>, tensor<128xi32>)
+      outs(%init : tensor<128x64xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %l: i32, %h: i32, %s: f32):
+    %aw = arith.extf %a : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %aw, %bw : f32
+    %k = linalg.index 2 : index
+    %at = arith.index_cast %k : index to i32
+    %from = arith.cmpi sge, %at, %l : i32
+    %to = arith.cmpi slt, %at, %h : i32
+    %in = arith.andi %from, %to : i1
+    %own = arith.select %in, %p, %zero : f32
+    %next = arith.addf %s, %own : f32
+    linalg.yield %next : f32
+  } -> tensor<128x64xf32>
+  return %sum : tensor<128x64xf32>
+}
