@@ -236,13 +236,16 @@ FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
     if (llvm::is_contained(ArrayRef(from.axes).take_front(i), axis))
       return emitError(loc) << "a diagonal of a tensor is no block";
   Value v = LoadOp::create(b, loc, from.view, from.indices, from.extents);
-  return BlockValue{v, from.axes};
+  return BlockValue{from.axes.empty() ? v : reshaped(v, extentsOf(from.axes)),
+                    from.axes};
 }
 
 BlockEvaluator::Access BlockEvaluator::accessOf(RankedTensorType type,
                                                 Value pointer,
                                                 const Place &place,
                                                 ArrayRef<int64_t> strides) {
+  if (auto it = tiled.find(pointer); it != tiled.end())
+    return tilesOf(type, pointer, place, it->second);
   Access a{viewOf(type, pointer, strides), {}, {}, {}};
   for (const Coordinate &c : place) {
     a.indices.push_back(indexOf(c));
@@ -250,6 +253,65 @@ BlockEvaluator::Access BlockEvaluator::accessOf(RankedTensorType type,
     if (c.axis >= 0)
       a.axes.push_back(c.axis);
   }
+  return a;
+}
+
+SmallVector<int64_t> BlockEvaluator::Access::shape() const {
+  return llvm::to_vector(
+      llvm::make_filter_range(extents, [](int64_t n) { return n >= 0; }));
+}
+
+BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
+                                               Value pointer,
+                                               const Place &place,
+                                               int64_t rowSize) {
+  unsigned last = type.getRank() - 1, rows = 0;
+  while (ShapedType::getNumElements(type.getShape().drop_front(rows + 1)) !=
+         rowSize)
+    ++rows;
+  // From the innermost: a tile, the tiles of a row of them, what is between
+  // rows and columns, the rows of tiles, what is before.
+  SmallVector<int64_t> sizes, strides;
+  int64_t step = 64 * (type.getDimSize(last) / 8);
+  SmallVector<int64_t> outer(last + 1);
+  for (unsigned d = last; d-- > 0;) {
+    outer[d] = step;
+    step *= d == rows ? type.getDimSize(d) / 8 : type.getDimSize(d);
+  }
+  Access a;
+  auto add = [&](int64_t size, int64_t stride, Value index, int64_t extent) {
+    sizes.push_back(size);
+    strides.push_back(stride);
+    a.indices.push_back(index);
+    a.extents.push_back(extent);
+  };
+  Value none = constant(0);
+  for (auto [d, c] : llvm::enumerate(place)) {
+    int64_t size = type.getDimSize(d), extent = -1;
+    Value index = indexOf(c);
+    if (c.axis >= 0) {
+      extent = axes[c.axis].extent;
+      a.axes.push_back(c.axis);
+    }
+    if (d != rows && d != last) {
+      add(size, outer[d], index, extent);
+      continue;
+    }
+    // Blocks of whole tiles, or of 1, 2 or 4 rows of one.
+    bool whole = extent % 8 == 0;
+    Value tile = scaled<arith::DivUIOp>(index, 8),
+          inside = whole ? none : scaled<arith::RemUIOp>(index, 8);
+    add(size / 8, d == rows ? outer[d] : 64, tile, whole ? extent / 8 : -1);
+    if (d == rows) {
+      add(8, 4, inside, whole ? 8 : extent);
+      continue;
+    }
+    add(4, 1, whole ? none : scaled<arith::DivUIOp>(inside, 2), whole ? 4 : -1);
+    add(2, 32, whole ? none : scaled<arith::RemUIOp>(inside, 2),
+        whole ? 2 : -1);
+  }
+  a.view = viewOf(RankedTensorType::get(sizes, type.getElementType()), pointer,
+                  strides);
   return a;
 }
 

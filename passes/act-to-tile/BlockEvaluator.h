@@ -93,6 +93,14 @@ public:
     pointers[tensor] = pointer;
   }
 
+  /// Says that memory which programs add to lies in tiles of 8 by 8 numbers, of
+  /// rows of `numbers` and of the last dimension: a tile's even columns before
+  /// its odd ones, each row by row. As threads have the fragments of a product,
+  /// a warp adds to 128 bytes then, and not to halves of 8 times 32.
+  void bindTiles(mlir::Value pointer, int64_t numbers) {
+    tiled[pointer] = numbers;
+  }
+
   mlir::FailureOr<BlockValue> evaluate(mlir::Value tensor, const Place &place);
   /// A place in a tensor of `shape` as one in that whose dimensions are these
   /// groups of its dimensions. Several axes of a group, of which all but the
@@ -142,7 +150,11 @@ private:
     llvm::SmallVector<mlir::Value> indices;
     llvm::SmallVector<int64_t> extents;
     llvm::SmallVector<int> axes;
+    /// The block's shape in memory, which of tiles is not the axes'.
+    llvm::SmallVector<int64_t> shape() const;
   };
+  Access tilesOf(mlir::RankedTensorType type, mlir::Value pointer,
+                 const Place &place, int64_t rowSize);
   Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
                   const Place &place, llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
@@ -258,6 +270,7 @@ private:
       merged;                         // axes by what they are
   std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
+  llvm::DenseMap<mlir::Value, int64_t> tiled; // pointers: numbers of a row
   std::map<std::pair<const void *, const void *>, mlir::Value>
       views; // of type and pointer
   using Key =

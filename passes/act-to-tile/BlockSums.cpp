@@ -492,10 +492,10 @@ LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
     // Rows that are added to together have one number, that of their first.
     SmallVector<int64_t> rows;
     SmallVector<Value> first;
-    for (auto [c, size, index] : llvm::zip(to, type.getShape(), sum.indices))
+    for (auto [c, size] : llvm::zip(to, type.getShape()))
       if (c.axis < 0 || c.axis == at[order.back()].axis) {
         rows.push_back(size);
-        first.push_back(index);
+        first.push_back(indexOf(c));
       }
     Value numbers;
     if (turns.numbers) {
@@ -503,8 +503,8 @@ LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
           viewOf(RankedTensorType::get(rows, b.getI32Type()), turns.numbers);
       WaitTurnOp::create(b, loc, numbers, first, turns.turn);
     }
-    AtomicAddOp::create(b, loc, spread(*part, sum.axes), sum.view, sum.indices,
-                        sum.extents);
+    Value added = reshaped(spread(*part, sum.axes), sum.shape());
+    AtomicAddOp::create(b, loc, added, sum.view, sum.indices, sum.extents);
     if (numbers)
       PassTurnOp::create(b, loc, numbers, first);
     return Value();

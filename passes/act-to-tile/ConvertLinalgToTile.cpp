@@ -228,6 +228,9 @@ void KernelOfFunction::makeKernel() {
       blocks->bind(from, to);
     else
       from.replaceAllUsesWith(to);
+  for (unsigned i = 0; i < f.getNumArguments(); ++i)
+    if (auto rows = f.getArgAttrOfType<IntegerAttr>(i, "act.tiles"))
+      blocks->bindTiles(entry.getArgument(i), rows.getInt());
 }
 
 // The number of this program. Programs that wait for others count themselves as

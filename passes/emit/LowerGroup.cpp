@@ -205,6 +205,15 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
   auto summed = [&](unsigned number, StringRef mark, unsigned result) {
     Value v = workspace(number, true);
     marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
+    return v;
+  };
+  // Where there are whole tiles of it, the sum lies in tiles.
+  auto inTiles = [&](Value v) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(v.getType()).getShape(); // [.., s, a, d]
+    ArrayRef<int64_t> row = shape.take_back(2);
+    if (shape[shape.size() - 3] % 8 == 0 && row.back() % 8 == 0)
+      marks.push_back({cast<BlockArgument>(v).getArgNumber(), "act.tiles", row[0] * row[1]});
+    return v;
   };
   switch (part) {
   default:
@@ -227,7 +236,7 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
     lowered[op.getDk()] = dk;
     lowered[op.getDv()] = dv;
     if (inTurns) {
-      summed(sum, "act.summed", results.size());
+      inTiles(summed(sum, "act.summed", results.size()));
       summed(turns, "act.turns", results.size());
       summed(ticket, "act.ticket", results.size());
       results.push_back(added);
@@ -244,7 +253,7 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
       attentionGradEnd(b, op, operands, added, lowered[op.getDq()]);
       return success();
     }
-    attentionGradEnd(b, op, operands, workspace(sum, false), lowered[op.getDq()]);
+    attentionGradEnd(b, op, operands, inTiles(workspace(sum, false)), lowered[op.getDq()]);
     return success();
   case Part::Sinks:
     return op.getDsinks() ? attentionGradSinks(b, op, operands, workspace(delta, false),

@@ -126,7 +126,7 @@ private:
     unsigned counter = 0;
     SmallVector<Dimension> dimensions; // of an access
     SmallVector<unsigned> indices;
-    int64_t memory = 0, elementBytes = 0, times = 1;
+    int64_t memory = 0, elementBytes = 0;
     bool isStore = false;
   };
   using Sink = llvm::function_ref<void(const Access &)>;
@@ -180,7 +180,6 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
       memories.try_emplace(memoryOf(view), memories.size()).first->second;
   step.elementBytes =
       std::max<int64_t>(1, type.getElementType().getIntOrFloatBitWidth() / 8);
-  step.times = isa<AtomicAddOp>(step.op) ? 2 : 1;
   step.isStore = isa<StoreOp>(step.op);
   for (auto [index, extent, size, stride] :
        llvm::zip_equal(access.getIndices(), access.getExtents(),
@@ -287,7 +286,7 @@ Access Programs::made(const Step &step) {
     if (inside != 1)
       spans.push_back({d.stride, inside});
   }
-  a.bytes = elements * step.elementBytes * step.times;
+  a.bytes = elements * step.elementBytes;
   llvm::sort(spans);
   a.where = {step.memory, step.isStore, first, known ? 0 : ++unknownPlaces};
   for (auto [stride, n] : spans)

@@ -19,8 +19,8 @@ inline constexpr llvm::StringLiteral blockBytesName = "tile.block_bytes";
 
 /// Of all programs together; nothing where numbers in memory decide which
 /// blocks are read, or the launch how many programs there are. A gather is as
-/// many elements as it has, an atomic addition a read and a write. Before
-/// loads are staged: --tile-stage-loads reads ahead.
+/// many elements as it has, and so is an atomic addition: where they are is
+/// added. Before loads are staged: --tile-stage-loads reads ahead.
 std::optional<int64_t> blockBytes(mlir::gpu::GPUFuncOp kernel);
 } // namespace act::tile
 #endif
