@@ -21,7 +21,6 @@ a fast wrong answer does not win.
 Needs libact_runtime and the packages torch, triton and numpy.
 """
 import argparse
-import ctypes
 import os
 import statistics
 import subprocess
@@ -33,6 +32,9 @@ from pathlib import Path
 from triton_programs import PROGRAMS, compile_program
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test/python"))
+from actrt import F32, I32, POINTER, TO_HOST, Runtime  # noqa: E402
+
 LENGTH, D, SCALE = 1024, 64, 0.18
 M, N, K = 256, 256, 512
 # name → (program, constants, warps)
@@ -54,77 +56,10 @@ def processor_seconds():
     return t.user + t.system + t.children_user + t.children_system
 
 
-class DeviceOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32),
-                ("without_checks", ctypes.c_uint32), ("seed", ctypes.c_uint64),
-                ("max_instructions", ctypes.c_uint64)]
-
-
-class Argument(ctypes.Structure):
-    class Value(ctypes.Union):
-        _fields_ = [("pointer", ctypes.c_void_p), ("i32", ctypes.c_int32), ("f32", ctypes.c_float)]
-    _fields_ = [("kind", ctypes.c_int32), ("bytes", ctypes.c_uint32), ("value", Value)]
-
-
-POINTER, I32, F32 = 0, 1, 3
-
-
-class LaunchShape(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("grid", ctypes.c_uint32 * 3),
-                ("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint64),
-                ("scratch_bytes", ctypes.c_uint64), ("cluster", ctypes.c_uint32 * 3),
-                ("cooperative", ctypes.c_uint32)]
-
-
-class Simulated:
-    """A kernel on a simulated device, through include/act-c/Runtime.h."""
-    TO_DEVICE, TO_HOST = 0, 1
-
-    def __init__(self, runtime, ptx, kernel, checks):
-        self.runtime = runtime
-        runtime.actrt_last_error.restype = ctypes.c_char_p
-        options = DeviceOptions(ctypes.sizeof(DeviceOptions), 0, not checks, 0, 0)
-        self.device = self.make("device_open", b"sim:sm_80", ctypes.byref(options))
-        self.stream = self.make("stream_create", self.device)
-        module = self.make("module_load", self.device, ptx, ctypes.c_size_t(len(ptx)), 0)
-        self.function = self.make("function_get", module, kernel.encode())
-
-    def call(self, name, *arguments):
-        if getattr(self.runtime, "actrt_" + name)(*arguments):
-            sys.exit(f"actrt_{name}: {self.runtime.actrt_last_error().decode()}")
-
-    def make(self, name, *arguments):
-        made = ctypes.c_void_p()
-        self.call(name, *arguments, ctypes.byref(made))
-        return made
-
-    def allocate(self, array, filled):
-        memory = self.make("allocate", self.device, ctypes.c_uint64(array.nbytes))
-        if filled:
-            self.copy(memory, array, self.TO_DEVICE)
-        return memory
-
-    def copy(self, memory, array, direction):
-        pair = (memory, ctypes.c_void_p(array.ctypes.data))
-        self.call("copy", self.stream, *(pair if direction == self.TO_DEVICE else pair[::-1]),
-                  ctypes.c_uint64(array.nbytes), direction)
-        self.call("stream_synchronize", self.stream)
-
-    def launch(self, grid, threads, shared_bytes, arguments):
-        values = (Argument * len(arguments))()
-        for to, (kind, value) in zip(values, arguments):
-            to.kind = kind
-            setattr(to.value, {POINTER: "pointer", I32: "i32", F32: "f32"}[kind], value)
-        shape = LaunchShape(ctypes.sizeof(LaunchShape), (*grid, 1), (threads, 1, 1), shared_bytes)
-        self.call("launch", self.function, self.stream, ctypes.byref(shape), values,
-                  ctypes.c_size_t(len(arguments)))
-        self.call("stream_synchronize", self.stream)
-
-
 class Both:
     """One of WORK, ready to run either way."""
 
-    def __init__(self, name, folder, runtime, clock):
+    def __init__(self, name, folder, library, clock):
         import numpy as np
         import programs
         import torch
@@ -145,11 +80,11 @@ class Both:
         self.threads = 32 * warps
         self.shared_bytes = int((folder / f"{name}.smem").read_text())
         ptx = (folder / f"{name}.ptx").read_bytes()
-        self.kernels = {checks: Simulated(runtime, ptx, self.program, checks)
-                        for checks in (True, False)}
-        self.memory = {checks: [k.allocate(x.numpy(), True) for x in self.inputs] +
-                       [k.allocate(x.numpy(), False) for x in (self.out, *self.spare)]
-                       for checks, k in self.kernels.items()}
+        self.devices = {checks: Runtime(library, 0, "sim:sm_80", checks) for checks in (True, False)}
+        self.kernels = {checks: d.function(ptx, self.program) for checks, d in self.devices.items()}
+        self.memory = {checks: [d.allocate(x.numpy()) for x in self.inputs] +
+                       [d.allocate(x.numpy(), False) for x in (self.out, *self.spare)]
+                       for checks, d in self.devices.items()}
 
     def interpret(self):
         start = self.clock()
@@ -157,16 +92,17 @@ class Both:
         return self.clock() - start
 
     def simulate(self, checks):
-        kernel, memory = self.kernels[checks], self.memory[checks]
+        device, memory = self.devices[checks], self.memory[checks]
         # Triton's kernels take two pointers more, to scratch memory.
         arguments = [(POINTER, m) for m in memory]
         arguments += [(F32 if isinstance(s, float) else I32, s) for s in self.scalars]
         arguments += [(POINTER, None)] * 2
         start = self.clock()
-        kernel.launch(self.grid, self.threads, self.shared_bytes, arguments)
+        device.launch(self.kernels[checks], self.grid, (self.threads,), self.shared_bytes, arguments)
+        device.synchronize()
         took = self.clock() - start
         got = self.np.empty_like(self.out.numpy())
-        kernel.copy(memory[len(self.inputs)], got, kernel.TO_HOST)
+        device.copy(memory[len(self.inputs)], got, TO_HOST)
         worst = abs(got - self.out.numpy()).max() / abs(self.out.numpy()).max()
         if not worst < 0.02:
             sys.exit(f"{self.name}: the results differ by {worst:.3g} of the largest value")
@@ -191,12 +127,12 @@ def main():
         clock = processor_seconds if options.processor_time else time.perf_counter
         os.environ["TRITON_INTERPRET"] = "1"
         sys.path.insert(0, str(PROGRAMS))
-        runtime = ctypes.CDLL(str(options.build / "lib" / "libact_runtime.so"))
+        library = options.build / "lib" / "libact_runtime.so"
         print(f"{'':22}{'interpreter':>13}{'all checks':>12}{'ratio':>7}{'no checks':>12}{'ratio':>7}")
         for name in WORK:
             if options.only not in name:
                 continue
-            both = Both(name, folder, runtime, clock)
+            both = Both(name, folder, library, clock)
             def one_round():
                 return both.interpret(), both.simulate(True), both.simulate(False)
             one_round()

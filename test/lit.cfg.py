@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """lit for the tests that are text: IR through act-opt, commands through a shell.
 
+  %build     the build folder
   %plugin    the plugin for stock mlir-opt
   %examples  the folder examples/
   %run-gpu   mlir-runner with our runtime, for lowered `gpu` programs
@@ -31,6 +32,7 @@ config.test_exec_root = str(build / config.act_suite)
 config.excludes = ["Inputs", "lib", "python", "install", "fuzz", "mlir"]
 
 config.substitutions += [
+    ("%build", str(build)),
     ("%plugin", str(next((p for p in plugins if p.exists()), plugins[0]))),
     ("%examples", str(source / "examples")),
     ("%python", str(venv) if venv.exists() else config.host_python),
