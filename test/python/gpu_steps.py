@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpu_steps.py BIN DIR [MODEL...]: whole training steps as GPU kernels. Toy models
+"""gpu_steps.py BIN DIR [MODEL...] [--device sim:sm_80] [--target sm_80] [-j N]
+[--compile-only | --compiled]: whole training steps as GPU kernels. Toy models
 train on sim:sm_80, with every check of the simulator on, and on the host:
 
 - losses and held-out losses agree within what bf16 rounds;
@@ -9,7 +10,13 @@ train on sim:sm_80, with every check of the simulator on, and on the host:
   launch is one kernel;
 - dropout drops the same elements (gpt2: without dropout the losses are others).
 
+With --device cuda:0 a card takes the simulator's place. --compile-only leaves in DIR
+what a run there needs, the host's losses among it; --compiled takes that, and needs of
+act no more than act-run without a compiler.
+
 Needs Python alone."""
+import argparse
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -75,13 +82,17 @@ class Run:
 
 
 class Model:
-    def __init__(self, bin, folder, config, options, flags, steps, fuse, batch=2, seq=24, rate=RATE):
+    def __init__(self, bin, folder, config, options, flags, steps, fuse, batch=2, seq=24, rate=RATE, compiled=False,
+                 target="sm_80"):
         self.bin, self.folder, self.flags, self.steps, self.rate = bin, folder, flags, steps, rate
+        self.compiled, self.target = compiled, target
         self.fuse = ["--fuse-attention"] if fuse else []
+        self.forward = folder / "model.mlir"
+        if self.compiled:
+            return
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config))
         (folder / "text").write_text(TEXT)
-        self.forward = folder / "model.mlir"
         self.call("act-import", folder / "config.json", "--batch", batch, "--seq", seq, *options, "-o",
                   self.forward)
 
@@ -96,9 +107,25 @@ class Model:
         """Of "selective+prologues" with --fuse-prologues."""
         name, *fused = policy.split("+")
         out = self.folder / f"{policy}.mlir"
+        if self.compiled:
+            return out
         self.call("act-opt", self.forward, *self.fuse, f"--remat={name}", *(f"--fuse-{f}" for f in fused),
                   *self.flags, "-o", out)
         return out
+
+    def artifact(self, policy, join=""):
+        out = self.folder / f"{policy}{join}.act"
+        if not self.compiled:
+            self.call("act-opt", self.module(policy), f"--target={self.target}", f"--emit=file={out} {join}", "-o",
+                      "/dev/null")
+        return out
+
+    def on_host(self, policy):
+        """The losses there; of an earlier run if that is what was compiled."""
+        kept = self.folder / "host.log"
+        if not self.compiled:
+            kept.write_text(self.train(self.module(policy), "host").log.decode())
+        return Run(kept.read_bytes(), b"")
 
     def train(self, model, device, *options):
         log, gradients = self.folder / "log", self.folder / "gradients"
@@ -119,45 +146,64 @@ def close(name, got, wanted):
     return worst <= TOLERANCE
 
 
-def check(bin, folder, name, config, options, flags, steps, policies, fuse, rate):
-    model = Model(bin, folder / name, config, options, flags, steps, fuse, rate=rate)
+def check(o, name, config, options, flags, steps, policies, fuse, rate):
+    how = dict(rate=rate, compiled=o.compiled, target=o.target)
+    model = Model(o.bin, o.folder / name, config, options, flags, steps, fuse, **how)
     good, first = True, None
-    host = model.train(model.module("none"), "host")
+    host = model.on_host("none")
     if not host.losses[-1] < host.losses[0] * (0.98 if steps > 10 else 1):
         print(f"{name}: nothing is learnt: {host.losses}")
         good = False
+    # A card takes what it runs from an artifact, a simulator from act-run's own compiling.
+    made = model.artifact if o.apart else model.module
     for policy in policies:
         start = time.monotonic()
-        got = model.train(model.module(policy), "sim:sm_80")
+        module = made(policy)
+        if o.compile_only:
+            continue
+        got = model.train(module, o.device)
         seconds = time.monotonic() - start
         if first is None:
             first = got
             good &= close(f"{name}, losses", got.losses, host.losses)
             good &= close(f"{name}, held-out losses", got.held_out, host.held_out)
         same = got.log == first.log and got.gradients == first.gradients
-        print(f"{name} --remat={policy}: {'same bytes' if same else 'OTHER BYTES'}, {seconds:.1f} s")
+        print(f"{name} --remat={policy}: {'same bytes' if same else 'OTHER BYTES'}, {seconds:.1f} s", flush=True)
         good &= same
-    artifact = model.folder / "step.act"
     runs = [("", "--debug"), ("", "--measure")] + [("join-launches=false", "--debug")] * (steps > 10)
-    for how, mode in runs:
-        model.call("act-opt", model.module(policies[0]), "--target=sm_80", f"--emit=file={artifact} {how}", "-o",
-                   "/dev/null")
-        again = model.train(artifact, "sim:sm_80", mode)
+    for join, mode in runs:
+        artifact = model.artifact(policies[0], join)
+        if o.compile_only:
+            continue
+        again = model.train(artifact, o.device, mode)
         if again.log != first.log or again.gradients != first.gradients:
-            print(f"{name}: the artifact with {mode} {how} gives other bytes")
+            print(f"{name}: the artifact with {mode} {join} gives other bytes")
             good = False
     if any("drop" in key for key in config):
         other = {key: 0.0 if "drop" in key else value for key, value in config.items()}
-        without = Model(bin, folder / f"{name}-plain", other, options, flags, steps, fuse, rate=rate)
-        plain = without.train(without.module("none"), "host")
-        if plain.losses[0] == host.losses[0]:
+        without = Model(o.bin, o.folder / f"{name}-plain", other, options, flags, steps, fuse, **how)
+        if without.on_host("none").losses[0] == host.losses[0]:
             print(f"{name}: dropout changes nothing")
             good = False
     return good
 
 
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("folder", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--device", default="sim:sm_80")
+    parser.add_argument("--target", default="sm_80")
+    parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("-j", type=int, default=1)
+    o = parser.parse_args()
+    o.apart = o.compile_only or o.compiled or not o.device.startswith("sim")
+    with concurrent.futures.ThreadPoolExecutor(o.j) as pool:
+        results = list(pool.map(lambda name: check(o, name, **MODELS[name]), o.models or MODELS))
+    return 0 if all(results) else 1
+
+
 if __name__ == "__main__":
-    bin, folder, *names = sys.argv[1:]
-    results = [check(pathlib.Path(bin).resolve(), pathlib.Path(folder).resolve(), name, **MODELS[name])
-               for name in names or MODELS]
-    sys.exit(0 if all(results) else 1)
+    sys.exit(main())

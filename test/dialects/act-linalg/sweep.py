@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """sweep.py BUILD [--seed N] [--count N] [--ops N] [--schedules N] [--target sm_80,sm_89]
-[--alternate] [--copy-warps N] [--part K/N] [--only TEXT] [--list] [-j N]: kernels drawn
+[--alternate] [--copy-warps N] [--part K/N] [--only TEXT] [--list] [-j N]
+[--device cuda:0] [--compile-to FOLDER | --compiled FOLDER]: kernels drawn
 at random, as PTX in the simulator with all its checks: --count of attention, forward and
 backward, and --ops of the others.
 
@@ -20,7 +21,11 @@ The others (cases_drawn.py) are held to f64's values, rounded where act's are.
 What was compiled is assembled where there is a ptxas. Each case runs under --schedules
 orders of what the ISA leaves open, the order and the rounding inside of a matrix
 instruction among them. --seed and a case's number name it: --seed 0 --only '#17 ' is that
-one."""
+one.
+
+With --device cuda:0 the kernels run on a card (--schedules times, with the same bits each
+time). --compile-to only compiles; --compiled takes what that made, of the same draws, and
+needs libact_runtime alone of act."""
 import argparse
 import concurrent.futures
 import dataclasses
@@ -190,6 +195,11 @@ def edges(copy_warps):
     # Four rings of 32 KiB, which are all needed until the end where others fill them.
     for D in (16, 64, 80, 128, 176, 256) + ((512,) if not copy_warps else ()):
         yield edge(70, 90, D=D, H=1, dtype="f32", causal=True)
+    # Rows that are whole tiles of 8, in which dq is added up.
+    for S, D, H in ((72, 80, 4), (8, 64, 2), (200, 128, 1), (40, 16, 2), (136, 40, 2), (64, 256, 2), (72, 72, 2)):
+        yield edge(S, 90, D=D, H=H, causal=True)
+    yield edge(72, D=64, dtype="f32")
+    yield edge(80, packed=True, cu=[0, 20, 80], causal=True)
 
 
 def describe(a):
@@ -326,6 +336,8 @@ def check(arguments, kernels, schedules):
                 for name, got, want, other in zip(names, results, case.expected, others):
                     problems += compare(f"{name} with seed {seed}", got, want, other,
                                         arguments["dtype"])
+                if kernels.repeats and any(a.tobytes() != b.tobytes() for a, b in zip(results, clean)):
+                    problems.append(f"{case.name}: run {seed} has other bits than the first")
             kernels.options[-1] = "--seed=0"
             problems += leaks(case, clean, *((3, 2) if case is forward else (6, 3)), arguments, kernels)
         except harness.Refused as why:
@@ -353,17 +365,39 @@ def attention_draws(count, seed, copy_warps):
         yield name, run
 
 
-def op_draws(count, seed):
-    for n in range(count):
+def op_draws(count, seed, described):
+    """The same. A draw has its values, too, so that it is made when it runs, but for its
+    description: names have those only if `described`."""
+    def draw_op(n):
         cases_drawn.seed_all(seeded(n, seed))
-        what, case = cases_drawn.draw(random.Random(f"op {seed} {n}"), n)
+        return cases_drawn.draw(random.Random(f"op {seed} {n}"), n)
 
-        def run(kernels, schedules, case=case):
+    for n in range(count):
+        def run(kernels, schedules, n=n):
+            what, case = draw_op(n)
             try:
-                return list(harness.under_seeds(case, kernels, schedules))
+                problems = list(harness.under_seeds(case, kernels, schedules))
             except harness.Refused as why:
-                return [str(why)]
-        yield f"op #{n} {what}", run
+                problems = [str(why)]
+            return [f"{what}: {p}" for p in problems]
+        yield f"op #{n} {draw_op(n)[0] if described else ''}", run
+
+
+def make_kernels(options, folder, target):
+    lower = options.build / "bin/act-lower-linalg"
+    if options.compile_to or options.device:
+        return harness.CompiledKernels(lower, folder, options.compile_to or options.compiled or folder, target,
+                                       None if options.compile_to else runtime(options), options.copy_warps)
+    return harness.BlockKernels(
+        lower, folder, [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"],
+        options.copy_warps)
+
+
+def runtime(options):
+    """One for all cases of a process."""
+    if not hasattr(runtime, "opened"):
+        runtime.opened = harness.actrt.Runtime(options.build / "lib/libact_runtime.so", 1, options.device)
+    return runtime.opened
 
 
 def begin(*state):
@@ -377,12 +411,11 @@ def run_one(number):
     start = time.time()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        kernels = harness.BlockKernels(
-            options.build / "bin/act-lower-linalg", folder,
-            [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}", "--seed=0"],
-            options.copy_warps)
+        kernels = make_kernels(options, folder, target)
         problems = run(kernels, options.schedules)
-        if ptxas:
+        if options.compile_to:  # results are zeros
+            problems = []
+        elif ptxas and not kernels.repeats:
             problems += assemble(folder / "cache", target, ptxas)
     print(f"{name} {target}: {'; '.join(problems) or 'ok'} ({time.time() - start:.1f} s)", flush=True)
     return bool(problems)
@@ -398,6 +431,9 @@ def main():
     parser.add_argument("--target", default="sm_80,sm_89")
     parser.add_argument("--alternate", action="store_true",
                         help="each case on one of the targets, in turn")
+    parser.add_argument("--device", help="cuda:0; otherwise each target's simulator")
+    parser.add_argument("--compile-to", type=pathlib.Path)
+    parser.add_argument("--compiled", type=pathlib.Path)
     parser.add_argument("--copy-warps", type=int, default=0,
                         help="so many warps more copy, in every kernel that has a loop for them")
     parser.add_argument("--part", default="1/1", metavar="K/N",
@@ -407,9 +443,13 @@ def main():
     parser.add_argument("-j", type=int, default=1)
     options = parser.parse_args()
     np.seterr(all="ignore")
+    if options.compile_to:
+        options.compile_to.mkdir(parents=True, exist_ok=True)
+        options.schedules = 1
     ptxas = shutil.which("ptxas")
     print(f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas")
-    draws = [*attention_draws(options.count, options.seed, options.copy_warps), *op_draws(options.ops, options.seed)]
+    draws = [*attention_draws(options.count, options.seed, options.copy_warps),
+             *op_draws(options.ops, options.seed, options.only or options.list)]
     targets = options.target.split(",")
     runs = []
     for number, (name, run) in enumerate(draws):
