@@ -4,10 +4,12 @@
 
     build/venv/bin/python bench/spills.py [--build FOLDER] [--target sm_80,sm_86,sm_89]
                                           [--types bf16,f32] [--heads 16,32,...]
+                                          [--models llama,mistral,gpt2]
 
 For heads of 16 to 128, three models that use attention unlike each other: Llama's,
 causal, two heads of queries for one of keys; Mistral's, with a sliding window, too; and
-GPT-2's, causal with dropout. Each is one layer with 4 heads, b = 8, s = 1024, trained
+GPT-2's, causal with dropout; and, if asked for, `packed`, Llama's with sequences of any
+length beside each other. Each is one layer with 4 heads, b = 8, s = 1024, trained
 with --remat=selective; all its kernels of attention are assembled by ptxas, from PATH
 or from Triton's wheel. Printed is every kernel that spills, with the bytes that it
 stores and loads for that, and at last how many there were.
@@ -41,7 +43,7 @@ def config(kind, d, element):
                     torch_dtype=TYPES[element], attn_pdrop=0.1, resid_pdrop=0.1, embd_pdrop=0.1,
                     activation_function="gelu_new", layer_norm_epsilon=1e-5)
     own = dict(sliding_window=100) if kind == "mistral" else {}
-    return dict(model_type=kind, hidden_size=4 * d, head_dim=d, num_hidden_layers=1, num_attention_heads=4,
+    return dict(model_type=kind.replace("packed", "llama"), hidden_size=4 * d, head_dim=d, num_hidden_layers=1, num_attention_heads=4,
                 num_key_value_heads=2, intermediate_size=4 * d, vocab_size=256, max_position_embeddings=1024,
                 rms_norm_eps=1e-5, rope_theta=1e4, tie_word_embeddings=False, torch_dtype=TYPES[element],
                 hidden_act="silu", **own)
@@ -57,7 +59,9 @@ def spilled(build, assembler, kind, d, element, target):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "model.json").write_text(json.dumps(config(kind, d, element)))
-        run(build / "bin/act-import", folder / "model.json", "--batch", 8, "--seq", 1024, "-o", folder / "model.mlir")
+        packed = ["--packed=8"] if kind == "packed" else []
+        run(build / "bin/act-import", folder / "model.json", "--batch", 8, "--seq", 1024, *packed, "-o",
+            folder / "model.mlir")
         run(build / "bin/act-opt", folder / "model.mlir", "--fuse-attention", "--remat=selective", f"--target={target}",
             f"--emit-ptx=dir={folder} cache-dir=none join-launches=false", "-o", "/dev/null")
         out = []
@@ -76,10 +80,11 @@ def main():
     parser.add_argument("--target", default="sm_80,sm_86,sm_89")
     parser.add_argument("--types", default="bf16,f32")
     parser.add_argument("--heads", default=",".join(map(str, range(16, 129, 16))))
+    parser.add_argument("--models", default="llama,mistral,gpt2")
     o = parser.parse_args()
     assembler = ptxas()
     cases = [(kind, int(d), element, target) for element in o.types.split(",") for target in o.target.split(",")
-             for kind in ("llama", "mistral", "gpt2") for d in o.heads.split(",")]
+             for kind in o.models.split(",") for d in o.heads.split(",")]
     total = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for case, kernels in zip(cases, pool.map(lambda c: spilled(o.build, assembler, *c), cases)):
