@@ -82,14 +82,16 @@ class Ours:
         parameters.update(() if parameters else weights(self.step))
         for name, value in parameters.items():
             self.step.set_parameter(name, value)
-        self.inputs = {"tokens": tokens[0], "labels": np.append(tokens[0, :, 1:], [[-100]], 1).astype(np.int32)}
-        self.outputs = self.step.bind("step", self.inputs)
+        self.outputs = self.step.bind("step", self.batch(0))
         self.step.set_scalar("lr", RATE)
         self.losses = []
 
+    def batch(self, n):
+        tokens = self.tokens[n]
+        return {"tokens": tokens, "labels": np.append(tokens[:, 1:], [[-100]], 1).astype(np.int32)}
+
     def one(self, n):
-        for name, value in (("tokens", self.tokens[n]),
-                            ("labels", np.append(self.tokens[n, :, 1:], [[-100]], 1).astype(np.int32))):
+        for name, value in self.batch(n).items():
             self.step.input("step", name)[...] = value
         self.step.set_scalar("step", n + 1)
         start = time.perf_counter()

@@ -134,32 +134,15 @@ class Attention:
 
     def triton(self, q, k, v, g, runtime):
         import torch
-        from triton_programs import PROGRAMS, compile_program
-        sys.path.insert(0, str(PROGRAMS))
-        import programs
         heads = self.batch * self.heads
         out = torch.empty(heads, self.tokens, self.d, device="cuda")
         lse = torch.empty(heads, self.tokens, device="cuda")
         scale = self.scale * 1.4426950408889634
-        best = {}
-        for rows, columns, warps, stages in ((128, 64, 4, 2), (128, 64, 8, 3), (128, 128, 8, 2)):
-            grid = (self.tokens // rows, heads, 1)
-            constants = dict(D=self.d, BM=rows, BN=columns, CAUSAL=self.causal, APART=self.causal)
-
-            def direct():
-                programs.attention[grid](q, k, v, out, lse, self.tokens, scale, **constants, num_warps=warps,
-                                         num_stages=stages)
-
-            def time_older():
-                made = compile_program("attention", constants, "bf16", "sm_80", num_warps=warps, num_stages=stages)
-                return launched_by_driver(runtime, made, "attention", grid, warps,
-                                          [q, k, v, out, lse, self.tokens, scale])
-            for name, run in (("Triton", lambda: torch_times(direct)), ("Triton, sm_80 code", time_older)):
-                try:
-                    best[name] = min(best.get(name, 1e9), run())
-                except Exception as why:  # blocks that have no room
-                    print(f"{name} {constants}: {str(why).splitlines()[0][:100]}", file=sys.stderr)
-        for name, taken in best.items():
+        tries = [((self.tokens // rows, heads, 1),
+                  dict(D=self.d, BM=rows, BN=columns, CAUSAL=self.causal, APART=self.causal),
+                  dict(num_warps=warps, num_stages=stages))
+                 for rows, columns, warps, stages in ((128, 64, 4, 2), (128, 64, 8, 3), (128, 128, 8, 2))]
+        for name, taken in times_of_triton(runtime, "attention", [q, k, v, out, lse, self.tokens, scale], tries):
             yield "forward", name, taken
 
 
@@ -196,30 +179,14 @@ class Linear:
 
     def peers(self, inputs, runtime):
         import torch
-        from triton_programs import PROGRAMS, compile_program
-        sys.path.insert(0, str(PROGRAMS))
-        import programs
         x, w, g = (torch_of(inputs[n]) for n in ("x", "w", "g"))
         for part, a, b in (("forward", x, w.T), ("input", g, w), ("weight", g.T, x)):
             yield part, "PyTorch, cuBLAS", torch_times(lambda: a @ b)
         out = torch.empty(self.size, self.size, device="cuda")
-        best = {}
-        for rows, columns, warps, stages in ((128, 128, 8, 3), (128, 256, 8, 3), (128, 128, 4, 3)):
-            grid = (self.size // rows, self.size // columns, 1)
-            constants = dict(BM=rows, BN=columns, BK=64)
-
-            def direct():
-                programs.matmul[grid](g, w, out, *[self.size] * 3, **constants, num_warps=warps, num_stages=stages)
-
-            def time_older():
-                made = compile_program("matmul", constants, "bf16", "sm_80", num_warps=warps, num_stages=stages)
-                return launched_by_driver(runtime, made, "matmul", grid, warps, [g, w, out] + [self.size] * 3)
-            for name, run in (("Triton", lambda: torch_times(direct)), ("Triton, sm_80 code", time_older)):
-                try:
-                    best[name] = min(best.get(name, 1e9), run())
-                except Exception as why:
-                    print(f"{name} {constants}: {str(why).splitlines()[0][:100]}", file=sys.stderr)
-        for name, taken in best.items():
+        tries = [((self.size // rows, self.size // columns, 1), dict(BM=rows, BN=columns, BK=64),
+                  dict(num_warps=warps, num_stages=stages))
+                 for rows, columns, warps, stages in ((128, 128, 8, 3), (128, 256, 8, 3), (128, 128, 4, 3))]
+        for name, taken in times_of_triton(runtime, "matmul", [g, w, out] + [self.size] * 3, tries):
             yield "input", name, taken
 
 
@@ -239,6 +206,28 @@ def torch_times(work):
         end.synchronize()
         taken.append(start.elapsed_time(end))
     return statistics.median(taken[WARM_UP:])
+
+
+def times_of_triton(runtime, program, values, tries):
+    """(who, milliseconds) of a block program, the best of the blocks that have room; `tries`
+    are a grid, the program's constants and Triton's options."""
+    from triton_programs import PROGRAMS, compile_program
+    sys.path.insert(0, str(PROGRAMS))
+    import programs
+    best = {}
+    for grid, constants, options in tries:
+        def for_card():
+            return torch_times(lambda: getattr(programs, program)[grid](*values, **constants, **options))
+
+        def older():
+            made = compile_program(program, constants, "bf16", "sm_80", **options)
+            return launched_by_driver(runtime, made, program, grid, options["num_warps"], values)
+        for name, run in (("Triton", for_card), ("Triton, sm_80 code", older)):
+            try:
+                best[name] = min(best.get(name, 1e9), run())
+            except Exception as why:
+                print(f"{name} {constants}: {str(why).splitlines()[0][:100]}", file=sys.stderr)
+    return best.items()
 
 
 def launched_by_driver(runtime, made, name, grid, warps, values):
