@@ -297,18 +297,19 @@ BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
       add(size, outer[d], index, extent);
       continue;
     }
-    // Blocks of whole tiles, or of 1, 2 or 4 rows of one.
-    bool whole = extent % 8 == 0;
-    Value tile = scaled<arith::DivUIOp>(index, 8),
-          inside = whole ? none : scaled<arith::RemUIOp>(index, 8);
-    add(size / 8, d == rows ? outer[d] : 64, tile, whole ? extent / 8 : -1);
-    if (d == rows) {
-      add(8, 4, inside, whole ? 8 : extent);
-      continue;
+    Value tile = scaled<arith::DivUIOp>(index, 8);
+    if (d == last) { // of whole tiles, as numbers of a row are
+      assert(extent % 8 == 0 && "columns of a part of a tile");
+      add(size / 8, 64, tile, extent / 8);
+      add(4, 1, none, 4);
+      add(2, 32, none, 2);
+    } else if (extent % 8 == 0) {
+      add(size / 8, outer[d], tile, extent / 8);
+      add(8, 4, none, 8);
+    } else { // 1, 2 or 4 rows of one
+      add(size / 8, outer[d], tile, -1);
+      add(8, 4, scaled<arith::RemUIOp>(index, 8), extent);
     }
-    add(4, 1, whole ? none : scaled<arith::DivUIOp>(inside, 2), whole ? 4 : -1);
-    add(2, 32, whole ? none : scaled<arith::RemUIOp>(inside, 2),
-        whole ? 2 : -1);
   }
   a.view = viewOf(RankedTensorType::get(sizes, type.getElementType()), pointer,
                   strides);
