@@ -53,10 +53,15 @@ inline constexpr int64_t mostPrograms[] = {2'147'483'647, 65'535, 65'535};
 inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";
 inline constexpr llvm::StringLiteral gridName = "tile.grid";
 inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
+/// The bits that an index has in the kernel's code, 32 or 64; 64 without.
+inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
 /// Of an access: the names of its extents, "" where one has none.
 inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
 /// Of a math.exp in a loop: it rounds as it does outside of loops.
 inline constexpr llvm::StringLiteral exactName = "tile.exact";
+
+/// What a kernel says of its indices.
+unsigned indexBits(mlir::Operation *kernel);
 
 /// Whether a block is among what the op takes and gives.
 bool touchesBlocks(mlir::Operation *op);

@@ -40,7 +40,9 @@ def Tile_Dialect : Dialect {
     A kernel's arguments are views of static size without strides, pointers,
     integers, floats and `index` (64 bits). `tile.schedule` says how a program
     is spread over the machine, and `tile.grid`, where it stands, how many
-    programs there are: `tile.grid = array<i64: 4, 1, 1>`. Made kernels also say
+    programs there are: `tile.grid = array<i64: 4, 1, 1>`. In a kernel with
+    `tile.index_bits = 32` all arithmetic of `index` keeps within 32 bits, of
+    which its code makes use. Made kernels also say
     what they do: `tile.ops`, `tile.shapes`, `tile.useful_flops`,
     `tile.least_bytes`; `tile.shared_bytes` is the shared memory of a program.
   }];

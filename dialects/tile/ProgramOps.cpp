@@ -212,6 +212,29 @@ static LogicalResult verifyBlockSizes(Operation *op, Attribute value) {
   return success();
 }
 
+unsigned act::tile::indexBits(Operation *kernel) {
+  auto bits = kernel->getAttrOfType<IntegerAttr>(indexBitsName);
+  return bits ? bits.getInt() : 64;
+}
+
+// Verifies that
+// - it stands on a kernel, and is 32 or 64;
+// - with 32, no argument is an index, of which a launch passes 64 bits.
+static LogicalResult verifyIndexBits(Operation *op, Attribute value) {
+  if (failed(verifyPlace(op, indexBitsName)))
+    return failure();
+  auto bits = dyn_cast<IntegerAttr>(value);
+  if (!bits || (bits.getValue() != 32 && bits.getValue() != 64))
+    return op->emitOpError()
+           << indexBitsName << " is " << value << ", expected 32 or 64";
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (kernel && bits.getInt() == 32 &&
+      llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<IndexType>))
+    return op->emitOpError() << "has an argument that is an index, and "
+                             << indexBitsName << " = 32";
+  return success();
+}
+
 // A misspelt attribute of a kernel would be ignored without a word.
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
@@ -222,6 +245,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyGrid(op, attribute.getValue());
   if (name == blockSizesName)
     return verifyBlockSizes(op, attribute.getValue());
+  if (name == indexBitsName)
+    return verifyIndexBits(op, attribute.getValue());
   if (name == extentNamesName && !isa<LoadOp, StoreOp, AtomicAddOp>(op))
     return op->emitOpError()
            << "has " << name

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
 #include "passes/act-to-tile/FoldTransposes.h"
 #include "passes/act-to-tile/KernelGrid.h"
@@ -151,6 +152,63 @@ private:
   }
 };
 
+/// Whether the indices of the op's body keep within 32 bits. A block or what is
+/// loaded ahead reaches over the end of a loop.
+static bool hasSmallIndices(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, ConstantIntRanges> ranges;
+  auto rangeOf = [&](Value v) {
+    APInt number;
+    if (matchPattern(v, m_ConstantInt(&number)))
+      return ConstantIntRanges::constant(number);
+    if (auto it = ranges.find(v); it != ranges.end())
+      return it->second;
+    return ConstantIntRanges::maxRange(
+        ConstantIntRanges::getStorageBitwidth(v.getType()));
+  };
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  for (Operation &inner : *op.getBlock()) {
+    if (inner.getNumRegions())
+      return false;
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      int64_t n = loops[index.getDim()];
+      if (n < 0 || n >= int64_t(1) << 30)
+        return false;
+      ranges.insert({index, ConstantIntRanges::fromSigned(APInt(64, 0),
+                                                          APInt(64, 2 * n))});
+    } else if (auto infers = dyn_cast<InferIntRangeInterface>(inner)) {
+      infers.inferResultRanges(
+          llvm::map_to_vector(inner.getOperands(), rangeOf),
+          [&](Value v, const ConstantIntRanges &range) {
+            ranges.insert({v, range});
+          });
+    }
+    for (Value v : inner.getResults())
+      if (v.getType().isIndex()) {
+        ConstantIntRanges range = rangeOf(v);
+        if (!range.smin().isSignedIntN(32) || !range.smax().isSignedIntN(32))
+          return false;
+      }
+  }
+  return true;
+}
+
+/// Whether an index in the kernel of `f` needs but 32 bits: it counts elements
+/// of what is in memory, and is in bodies what hasSmallIndices() says.
+static bool hasSmallIndices(func::FuncOp f) {
+  auto isSmall = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.hasStaticShape() &&
+                        tensor.getNumElements() < int64_t(1) << 30
+                  : !type.isIndex();
+  };
+  return llvm::all_of(f.getArgumentTypes(), isSmall) &&
+         llvm::all_of(f.getResultTypes(), isSmall) &&
+         !f.walk([](linalg::LinalgOp op) {
+             return hasSmallIndices(op) ? WalkResult::advance()
+                                        : WalkResult::interrupt();
+           }).wasInterrupted();
+}
+
 void KernelOfFunction::readArguments() {
   for (unsigned i = 0; i < f.getNumArguments(); ++i) {
     Type t = f.getArgumentTypes()[i];
@@ -215,6 +273,8 @@ void KernelOfFunction::makeKernel() {
                                                   /*copyWarps=*/0));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
+  if (hasSmallIndices(f))
+    kernel->setAttr(indexBitsName, b.getI32IntegerAttr(32));
   for (auto [r, at] : summed)
     for (unsigned i : {at.sum, at.turns, at.ticket})
       kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),

@@ -2,6 +2,7 @@
 //
 // Upstream's patterns for each dialect, in one conversion: as passes of their
 // own each of them goes over thousands of operations to convert a few.
+#include "dialects/tile/Dialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
@@ -49,12 +50,35 @@ struct ConvertKernelsToLlvm
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
+  /// What all functions that are converted say.
+  unsigned mostIndexBits() {
+    unsigned most = 32;
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!isa<LLVM::LLVMFuncOp>(function))
+        most = std::max(most, act::tile::indexBits(function));
+    return most;
+  }
+
+  /// Indices of 32 bits are those that need no more. LLVM, told so, sees which
+  /// checks of a bound always hold, as it does of 64 bits by itself.
+  void setNoOverflow() {
+    auto flags = arith::IntegerOverflowFlagsAttr::get(
+        &getContext(), arith::IntegerOverflowFlags::nsw);
+    getOperation().walk([&](Operation *op) {
+      if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) &&
+          op->getResult(0).getType().isIndex())
+        op->setAttr("overflowFlags", flags);
+    });
+  }
+
   void runOnOperation() override {
     if (failed(takeApart()))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context, DataLayout(getOperation()));
-    options.overrideIndexBitwidth(64);
+    options.overrideIndexBitwidth(mostIndexBits());
+    if (options.getIndexBitwidth() == 32)
+      setNoOverflow();
     LLVMTypeConverter converter(context, options);
     configureGpuToNVVMTypeConverter(converter);
 

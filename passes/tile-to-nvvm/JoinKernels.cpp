@@ -82,6 +82,11 @@ void Joiner::open() {
     joined.setKnownBlockSizeAttr(block);
   joined->setAttr(gridName, b.getDenseI64ArrayAttr({programs, 1, 1}));
   joined->setAttr("tile.shared_bytes", b.getI64IntegerAttr(shared));
+  if (llvm::all_of(parts, [](const KernelPart &part) {
+        gpu::GPUFuncOp kernel = part.kernel;
+        return indexBits(kernel) == 32;
+      }))
+    joined->setAttr(indexBitsName, b.getI32IntegerAttr(32));
   unsigned at = 0;
   for (const KernelPart &part : parts)
     for (int64_t i = 0; i < part.times; ++i) {

@@ -20,7 +20,8 @@ def ConvertKernelsToLlvmPass : Pass<"convert-kernels-to-llvm", "::mlir::gpu::GPU
   let summary = "Converts kernels of threads to llvm and nvvm, all dialects at once";
   let description = [{
     Upstream's patterns for arith, cf, func, gpu, index, math, memref, nvvm and scf, and
-    for dialects that say theirs (vector, ub). An index has 64 bits. What none of them
+    for dialects that say theirs (vector, ub). An index has 64 bits,
+    or 32 where all kernels of the module have `tile.index_bits = 32`. What none of them
     converts stays, and is named later.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",

@@ -249,7 +249,7 @@ func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x102
 // TIGHT-SAME: stages = 1
 // TIGHT: scf.for
 // TIGHT: tile.dot {{.*}} : tensor<32x32xbf16>, tensor<32x128xbf16> -> tensor<32x128xf32>
-// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 8x13>
+// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.index_bits = 32 : i32, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 8x13>
 func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<2112x1600xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<2112x1600xf32>

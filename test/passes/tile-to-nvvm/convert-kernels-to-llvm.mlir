@@ -49,3 +49,35 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// An index has 32 bits where all kernels say so.
+gpu.module @small {
+  // CHECK-LABEL: llvm.func @small_index
+  // CHECK: %[[B:.*]] = nvvm.read.ptx.sreg.ctaid.x {{.*}}: i32
+  // CHECK: %[[N:.*]] = llvm.mul %[[B]], %{{.*}} overflow<nsw> : i32
+  // CHECK: llvm.sext %[[N]] : i32 to i64
+  gpu.func @small_index(%p: !llvm.ptr<1>) kernel attributes {tile.index_bits = 32 : i32, known_block_size = array<i32: 32, 1, 1>} {
+    %c48 = arith.constant 48 : index
+    %b = gpu.block_id x
+    %i = arith.muli %b, %c48 : index
+    %n = arith.index_cast %i : index to i64
+    llvm.store %n, %p : i64, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+gpu.module @both {
+  // CHECK-LABEL: llvm.func @one_of_two
+  // CHECK: llvm.mul %{{.*}}, %{{.*}} : i64
+  gpu.func @one_of_two(%p: !llvm.ptr<1>) kernel attributes {tile.index_bits = 32 : i32, known_block_size = array<i32: 32, 1, 1>} {
+    %c48 = arith.constant 48 : index
+    %b = gpu.block_id x
+    %i = arith.muli %b, %c48 : index
+    %n = arith.index_cast %i : index to i64
+    llvm.store %n, %p : i64, !llvm.ptr<1>
+    gpu.return
+  }
+  gpu.func @other() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
