@@ -248,18 +248,31 @@ bool drawsNumbers(linalg::GenericOp op) {
 /// several at once, take most of the instructions: there fewer rows, which cost
 /// loads, are better than no room. So they are than columns that are only there
 /// because warps share a product. What leaves numbers out of its sum has two
-/// bounds for each row. The limits are what ptxas has room for.
+/// bounds for each row. A bias or a mask is a block more. The limits are what
+/// ptxas has room for.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
   bool draws = false, windowed = false;
+  // As large as the products, and read beside them.
+  llvm::SmallPtrSet<Value, 2> read;
+  auto addRead = [&](linalg::GenericOp op) {
+    auto shape = shapeOf(op.getResult(0)).take_back(2);
+    for (Value input : op.getDpsInputs())
+      if (auto type = dyn_cast<RankedTensorType>(input.getType()))
+        if (Value argument = argumentBehind(input);
+            argument && type.getShape().take_back(2) == shape)
+          read.insert(argument);
+  };
   for (Value v : results) {
     Value u = unshaped(v);
     llvm::DenseMap<Value, Dims> seen;
     visitBehind(u, identity(u), seen, [&](linalg::GenericOp op, const Dims &) {
       if (factorsOf(op))
         products.insert(op);
+      else if (anyProductBehind(op.getResult(0)))
+        addRead(op);
       draws |= drawsNumbers(op);
       windowed |= windowOf(op).has_value();
       return true;
@@ -268,7 +281,7 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
     kept += own && own->computed;
   }
   const int64_t mostDrawn = 32;
-  int64_t most = p.isWide ? 100 : draws ? 162 : 165;
+  int64_t most = p.isWide ? 100 : draws ? 150 : 165;
   int64_t inner = int64_t(products.size()) - kept;
   int64_t columns = grid.blocks[p.columns];
   const int64_t warps = grid.warps, step = grid.step;
@@ -280,8 +293,8 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
           continue;
         int64_t made = r * inner * s, drawn = draws ? made : 0,
                 adds = columns * int64_t(summed.size()) * s;
-        int64_t all =
-            r * kept * columns + std::max(made, adds) + adds / 4 + drawn;
+        int64_t all = r * (kept * columns + int64_t(read.size()) * s) +
+                      std::max(made, adds) + adds / 4 + drawn;
         if (canShare(r, columns, w) && canShare(r, s, w) &&
             all <= most * 32 * w && drawn <= mostDrawn * 32 * w) {
           grid.blocks[p.rows] = r;
@@ -292,15 +305,16 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
       }
     return false;
   };
-  if (windowed && !p.isWide) {
-    const int64_t otherwise = std::exchange(most, 120);
+  if (windowed) {
+    const int64_t otherwise = std::exchange(most, p.isWide ? 60 : 110);
     if (choose(rows, warps, true))
       return;
-    most = otherwise;
+    most = std::min<int64_t>(otherwise, 150);
   }
   if (choose(rows, warps, true))
     return;
-  bool padded = choose(rows, warps, false), fewer = draws || p.isWide;
+  bool padded = choose(rows, warps, false);
+  bool fewer = draws || windowed || p.isWide || !read.empty();
   if (rows > 64 && padded && choose(64, std::min<int64_t>(warps, 4), true))
     return;
   if (padded || (rows > 64 && fewer && choose(64, warps, false)))
