@@ -12,7 +12,8 @@ GPT-2's, causal with dropout; and, if asked for, `packed`, Llama's with sequence
 length beside each other. Each is one layer with 4 heads, b = 8, s = 1024, trained
 with --remat=selective; all its kernels of attention are assembled by ptxas, from PATH
 or from Triton's wheel. Printed is every kernel that spills, with the bytes that it
-stores and loads for that, and at last how many there were.
+stores and loads for that, as PTX by itself and as --emit-ptx=cubin makes it, which
+asks ptxas again where it spills; and at last how many there were.
 """
 import argparse
 import concurrent.futures
@@ -55,23 +56,27 @@ def run(*command):
 
 
 def spilled(build, assembler, kind, d, element, target):
-    """(kernel, threads, shared bytes, bytes spilled) of all kernels of attention."""
+    """(kernel, threads, shared bytes, bytes spilled, and as a cubin) of all kernels of attention."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "model.json").write_text(json.dumps(config(kind, d, element)))
         packed = ["--packed=8"] if kind == "packed" else []
         run(build / "bin/act-import", folder / "model.json", "--batch", 8, "--seq", 1024, *packed, "-o",
             folder / "model.mlir")
-        run(build / "bin/act-opt", folder / "model.mlir", "--fuse-attention", "--remat=selective", f"--target={target}",
-            f"--emit-ptx=dir={folder} cache-dir=none join-launches=false", "-o", "/dev/null")
-        out = []
-        for k in json.loads((folder / "index.json").read_text()):
-            if k["name"].split("_", 1)[1] not in ("attention", "attention_grad"):
-                continue
-            said = run(assembler, "-v", "-arch", target, folder / k["file"], "-o", folder / "k.cubin")
-            lost = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
-            out.append((k["name"], k["block"][0], k["shared_bytes"], lost))
-        return out
+
+        def kernels(own):
+            run(build / "bin/act-opt", folder / "model.mlir", "--fuse-attention", "--remat=selective",
+                f"--target={target}", f"--emit-ptx=dir={folder} cache-dir=none join-launches=false {own}", "-o",
+                "/dev/null")
+            for k in json.loads((folder / "index.json").read_text()):
+                if k["name"].split("_", 1)[1] in ("attention", "attention_grad"):
+                    said = run(assembler, "-v", "-arch", target, folder / k["file"], "-o", folder / "k.cubin")
+                    yield k, sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
+
+        plain = list(kernels(""))
+        again = kernels("cubin") if any(lost for _, lost in plain) else plain
+        return [(k["name"], k["block"][0], k["shared_bytes"], lost, least) for (k, lost), (_, least) in
+                zip(plain, again)]
 
 
 def main():
@@ -89,14 +94,15 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for case, kernels in zip(cases, pool.map(lambda c: spilled(o.build, assembler, *c), cases)):
             kind, d, element, target = case
-            all_of, spilling = total.get((element, target), (0, 0))
-            total[element, target] = (all_of + len(kernels), spilling + sum(k[-1] > 0 for k in kernels))
-            for name, threads, shared, lost in kernels:
+            all_of, spilling, left = total.get((element, target), (0, 0, 0))
+            total[element, target] = (all_of + len(kernels), spilling + sum(k[3] > 0 for k in kernels),
+                                      left + sum(k[4] > 0 for k in kernels))
+            for name, threads, shared, lost, least in kernels:
                 if lost:
                     print(f"{element:<6}{target:<7}{kind:<9}D {d:<5}{name:<22}{threads:>4} threads{shared:>8} shared"
-                          f"{lost:>6} bytes spilled", flush=True)
-    for (element, target), (all_of, spilling) in total.items():
-        print(f"{element:<6}{target:<7}{all_of} kernels, {spilling} of them spill")
+                          f"{lost:>6} bytes spilled,{least:>4} as a cubin", flush=True)
+    for (element, target), (all_of, spilling, left) in total.items():
+        print(f"{element:<6}{target:<7}{all_of} kernels, {spilling} of them spill, {left} as cubins")
 
 
 main()

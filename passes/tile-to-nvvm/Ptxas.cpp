@@ -186,3 +186,32 @@ FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
     cache.storeText(key, entryOf(*cubin), ".cubin");
   return cubin;
 }
+
+FailureOr<Cubin> tile::assembleWithFewSpills(std::string &ptx, StringRef chip,
+                                             Location loc,
+                                             const PtxCache &cache) {
+  FailureOr<Cubin> best = assemble(ptx, chip, loc, cache);
+  if (failed(best))
+    return failure();
+  constexpr int64_t mostByAccident = 128;
+  constexpr StringLiteral unlimited = "\n.minnctapersm 1\n";
+  size_t at = ptx.find(unlimited);
+  if (best->spilled() > mostByAccident || at == std::string::npos)
+    return best;
+  const std::string first = ptx;
+  for (int registers : {248, 246, 250, 240, 232, 252}) {
+    if (best->spilled() == 0)
+      break;
+    std::string limited = first;
+    limited.replace(at, unlimited.size(),
+                    ("\n.maxnreg " + Twine(registers) + "\n").str());
+    FailureOr<Cubin> other = assemble(limited, chip, loc, cache);
+    if (failed(other))
+      return failure();
+    if (other->spilled() < best->spilled()) {
+      best = std::move(other);
+      ptx = std::move(limited);
+    }
+  }
+  return best;
+}

@@ -17,6 +17,7 @@ struct Cubin {
   std::vector<char> bytes;
   int64_t registers = 0, stackBytes = 0, spillStores = 0, spillLoads = 0;
   int64_t staticSharedBytes = 0, barriers = 0;
+  int64_t spilled() const { return spillStores + spillLoads; }
 };
 
 /// $PATH, then $CUDA_HOME/bin, /usr/local/cuda/bin and the wheel of Triton in
@@ -31,6 +32,14 @@ std::optional<std::string> findPtxas(llvm::StringRef venv = "");
 mlir::FailureOr<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef chip,
                                 mlir::Location loc, const PtxCache &cache,
                                 llvm::StringRef ptxas = "");
+
+/// Assembles one kernel. Where a few registers spill ptxas has taken more than
+/// it has, not the kernel: told of a few less than there are it plans better.
+/// The text then says so (.maxnreg), if that spills less.
+mlir::FailureOr<Cubin> assembleWithFewSpills(std::string &ptx,
+                                             llvm::StringRef chip,
+                                             mlir::Location loc,
+                                             const PtxCache &cache);
 
 /// The numbers in what `ptxas -v` prints for one kernel.
 void readPtxasReport(llvm::StringRef text, Cubin &cubin);

@@ -11,15 +11,15 @@ using namespace act;
 using namespace act::tile;
 
 LogicalResult tile::writeKernels(StringRef dir,
-                                 ArrayRef<CompiledKernel> kernels,
+                                 MutableArrayRef<CompiledKernel> kernels,
                                  StringRef assembleFor, const PtxCache &cache,
                                  Location loc) {
   std::vector<Cubin> cubins;
   if (!assembleFor.empty())
-    for (const CompiledKernel &k : kernels) {
+    for (CompiledKernel &k : kernels) {
       gpu::GPUFuncOp source = k.source;
-      auto assembled =
-          assemble(k.ptx, assembleFor, source ? source.getLoc() : loc, cache);
+      auto assembled = assembleWithFewSpills(
+          k.ptx, assembleFor, source ? source.getLoc() : loc, cache);
       if (failed(assembled))
         return failure();
       cubins.push_back(std::move(*assembled));

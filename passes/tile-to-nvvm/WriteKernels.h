@@ -10,9 +10,9 @@
 
 namespace act::tile {
 /// `assembleFor`: the target to make cubins for, or empty, which are kept in
-/// `cache`. Nothing is written before all of them are made.
+/// `cache`; their PTX then is what is made into them. Nothing is written before all of them are made.
 mlir::LogicalResult writeKernels(llvm::StringRef dir,
-                                 llvm::ArrayRef<CompiledKernel> kernels,
+                                 llvm::MutableArrayRef<CompiledKernel> kernels,
                                  llvm::StringRef assembleFor,
                                  const PtxCache &cache, mlir::Location loc);
 } // namespace act::tile
