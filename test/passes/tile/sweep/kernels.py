@@ -473,6 +473,21 @@ def matmul(rng):
     return p
 
 
+def some_ends(p, rng, t, m, k):
+    """Which numbers of k each row sums up; mostly all."""
+    if t not in ("bf16", "f16", "f32") or rng.random() < 0.6:
+        return ()
+
+    def end():
+        how = rng.random()
+        if how < 0.3:
+            return p.constant("i32", (m,), int(rng.integers(-2, k + 3)))
+        if how < 0.7:
+            return binary(p, "arith.subi", iota(p, 0, m), p.constant("i32", (m,), int(rng.integers(-k, m + 1))))
+        return fresh_load(p, rng, "i32", (m,))
+    return end(), end()
+
+
 def single_dot(rng):
     p = start(rng)
     t = pick(rng, list(DOTS))
@@ -488,7 +503,7 @@ def single_dot(rng):
     b = value((k, n))
     if rng.random() < 0.3 and t in PLAIN:
         a = binary(p, "arith.addf" if is_float(t) else "arith.xori", a, p.constant(t, a.shape, 1))
-    r = dot(p, a, b, fresh_load(p, rng, acc, (m, n)), precision)
+    r = dot(p, a, b, fresh_load(p, rng, acc, (m, n)), precision, some_ends(p, rng, a.dtype, m, k))
     if rng.random() < 0.3:
         r = trans(p, r)
     keep(p, rng, r)

@@ -571,7 +571,7 @@ def philox(p, numbers, index):
                   lambda env: Ref(philox_word(*numbers, env[index.name].val), unknown(env[index.name])))
 
 
-def dot(p, a, b, acc, precision=None):
+def dot(p, a, b, acc, precision=None, ends=()):
     v = p.fresh(acc.dtype, acc.shape)
     t = a.dtype
 
@@ -580,15 +580,23 @@ def dot(p, a, b, acc, precision=None):
         if not is_float(t):
             return Ref(wrap(x.val @ y.val + c.val, acc.dtype), unknown(c))
         with np.errstate(invalid="ignore"):  # padding may be infinite
-            return floats(x.val.astype(np.float64), y.val.astype(np.float64), x.err, y.err, c)
+            product, X = np.matmul, x.val.astype(np.float64)
+            if ends:
+                at, (low, high) = np.arange(X.shape[1]), (env[e.name] for e in ends)
+                seen = (at >= low.val[:, None]) & (at < high.val[:, None])
+                X, c = np.where(seen, X, 0), Ref(c.val, c.err + unknown(low, high)[:, None])
 
-    def floats(X, Y, ex, ey, c):
+                def product(l, r):
+                    return np.where(seen[:, :, None], l[:, :, None] * r, 0).sum(1)
+            return floats(X, y.val.astype(np.float64), x.err, y.err, c, product)
+
+    def floats(X, Y, ex, ey, c, product):
         k = X.shape[1]
         if precision == "tf32":
             ex, ey = (e + np.abs(v) * 2.0 ** -10 * (v * 2 ** 7 % 1 != 0) for e, v in ((ex, X), (ey, Y)))
-        size = np.abs(X) @ np.abs(Y)
+        size = product(np.abs(X), np.abs(Y))
         with np.errstate(invalid="ignore"):
-            err = np.nan_to_num(np.abs(X) @ ey + ex @ np.abs(Y) + ex @ ey, nan=np.inf) + c.err
+            err = np.nan_to_num(product(np.abs(X), ey) + product(ex, np.abs(Y)) + product(ex, ey), nan=np.inf) + c.err
         # Short sums of numbers of few bits are exact; others round per term.
         # Tensor cores keep 13 bits of a sum of products of f8.
         bits = 13 if t in FLOATS8 else 22
@@ -596,10 +604,11 @@ def dot(p, a, b, acc, precision=None):
             c.val * 256 % 1 == 0) & np.all(X * 16 % 1 == 0) & np.all(Y * 16 % 1 == 0)
         eps = 2.0 ** -50 if t == "f64" else 2.0 ** -12 if t in FLOATS8 else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
         err = np.where(whole, 0, err + (size + np.abs(c.val)) * (k + 2) * eps)
-        out = rounded(X @ Y + c.val, err, acc.dtype)
+        out = rounded(product(X, Y) + c.val, err, acc.dtype)
         return Ref(out.val, np.where(whole, 0, out.err))
+    within = f" within({', '.join(e.name for e in ends)} : {', '.join(e.type for e in ends)})" if ends else ""
     how = f" precision = {precision}" if precision else ""
-    return p.emit(f"{v.name} = tile.dot {a.name}, {b.name}, {acc.name}{how} : {a.type}, {b.type} -> {acc.type}",
+    return p.emit(f"{v.name} = tile.dot {a.name}, {b.name}, {acc.name}{within}{how} : {a.type}, {b.type} -> {acc.type}",
                   v, meaning)
 
 

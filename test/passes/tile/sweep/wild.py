@@ -6,7 +6,7 @@ import numpy as np
 
 import kernels
 import ops
-from kernels import (around, block_shape, control, fresh_load, keep, keep_some, pad_for, pick, positive)
+from kernels import (around, block_shape, control, fresh_load, keep, keep_some, pad_for, pick, positive, some_ends)
 from program import (Place, Program, binary, broadcast, cast, compare, dot, expand_dims, for_loop, if_else,
                      inexact, iota, join, load, make_view, reduce, reshape, scan, select, splat, split, store,
                      trans, unary)
@@ -322,7 +322,7 @@ def odd_dots(rng):
     def side(shape):
         x = fresh_load(p, rng, t, shape[::-1] if rng.random() < 0.5 else shape)
         return x if x.shape == tuple(shape) else trans(p, x)
-    r = dot(p, side((m, k)), side((k, n)), fresh_load(p, rng, acc, (m, n)), precision)
+    r = dot(p, side((m, k)), side((k, n)), fresh_load(p, rng, acc, (m, n)), precision, some_ends(p, rng, t, m, k))
     if rng.random() < 0.4:
         r = pick(rng, best_with_place(p, r, int(rng.integers(2))))
     keep(p, rng, r)
