@@ -3,7 +3,7 @@
 """How long it takes to make the kernels of a training step: from a module of the act
 dialect to PTX, in processor seconds of act-opt, its start included.
 
-    bench/compile-step.py [--build FOLDER] [--target sm_80] [--rounds N] [MODEL.json...]
+    bench/compile-step.py [--build FOLDER] [--target sm_80] [--rounds N] [--instructions] [MODEL.json...]
 
 The models are Llama-3.2-1B and Llama-3.1-8B without arguments, b = 1, s = 2048, with
 attention fused and --remat=selective; what is timed is --emit-ptx on that module.
@@ -17,14 +17,20 @@ PTX, both in a process that has compiled before; ptxas is left out on both sides
 act is what each of 8 more in a module takes; "first" is a process's first one, without
 the start of act-opt. A gradient of act's is the kernel with the five products and one
 that converts dq; Triton's is one that adds to dq in any order.
+
+With --instructions it is the single kernels alone, in millions of instructions that
+valgrind's callgrind counts, which do not depend on what else the machine does: half an
+hour.
 """
 import argparse
 import importlib.util
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -105,24 +111,62 @@ ALONE = {
 MORE = 8
 
 
-def measure_alone(tools, target, rounds, folder):
+FIRST = "matmul", dict(BM=32, BN=32, BK=32)  # makes a process one that has compiled before
+
+
+def compile_of_triton(program, constants, target):
     os.environ["TRITON_ALWAYS_COMPILE"] = "1"
     from triton_programs import compile_program
 
+    compile_program(program, constants, "bf16", target, num_warps=8, num_stages=2)
+
+
+def act_opt_of(tools, target, folder, text):
+    """act-opt that reads the module alone, and what makes it emit PTX."""
+    file = folder / "alone.mlir"
+    file.write_text(text)
+    return ([tools / "act-opt", file, "--mlir-disable-threading", "-o", "/dev/null"],
+            f"--emit-ptx=dir={folder} target={target} cache-dir=none")
+
+
+def instructions(command):
+    """Millions of instructions of the command, without its children."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command)],
+                          check=True, capture_output=True, text=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1]) / 1e6
+
+
+def count_alone(tools, target, folder):
+    def of_triton(*programs):
+        text = (f"import sys; sys.path.insert(0, {str(ROOT / 'bench')!r})\n"
+                f"compile = __import__('compile-step').compile_of_triton\n"
+                f"for program, constants in {[FIRST, *programs]!r}: compile(program, constants, {target!r})")
+        return instructions([sys.executable, "-c", text])
+
+    def of_act(text):
+        read, emit = act_opt_of(tools, target, folder, text)
+        return instructions([*read, emit])
+
+    first = of_triton()
+    print(f"{'one kernel to PTX, instructions':<33}{'act M':>8}{'Triton M':>10}{'ratio':>7}")
+    for name, (modules, *program) in ALONE.items():
+        ours = (of_act(modules(1 + MORE)) - of_act(modules(1))) / MORE
+        theirs = of_triton(program) - first
+        print(f"{name:<33}{ours:>8.0f}{theirs:>10.0f}{theirs / ours:>7.1f}", flush=True)
+
+
+def measure_alone(tools, target, rounds, folder):
     def of_triton(program, constants):
         before = spent(resource.RUSAGE_SELF)  # ptxas is a child
-        compile_program(program, constants, "bf16", target, num_warps=8, num_stages=2)
+        compile_of_triton(program, constants, target)
         return spent(resource.RUSAGE_SELF) - before
 
     def of_act(text):
         """Beyond what act-opt takes to read the module and to write nothing."""
-        file = folder / "alone.mlir"
-        file.write_text(text)
-        act_opt = [tools / "act-opt", file, "--mlir-disable-threading", "-o", "/dev/null"]
-        emit = f"--emit-ptx=dir={folder} target={target} cache-dir=none"
-        return min(seconds([*act_opt, emit]) for _ in range(rounds)) - min(seconds(act_opt) for _ in range(rounds))
+        read, emit = act_opt_of(tools, target, folder, text)
+        return min(seconds([*read, emit]) for _ in range(rounds)) - min(seconds(read) for _ in range(rounds))
 
-    of_triton("matmul", dict(BM=32, BN=32, BK=32))
+    of_triton(*FIRST)
     print(f"\n{'one kernel to PTX':<26}{'first s':>8}{'act s':>8}{'Triton s':>10}{'ratio':>7}")
     for name, (modules, program, constants) in ALONE.items():
         theirs = min(of_triton(program, constants) for _ in range(rounds))
@@ -137,7 +181,12 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--instructions", action="store_true")
     o = parser.parse_args()
+    if o.instructions:
+        with tempfile.TemporaryDirectory() as folder:
+            count_alone(o.build / "bin", o.target, pathlib.Path(folder))
+        return
     print(ROW.format("model", "kernels", "PTX lines", "cold s", "cached s", "start s"))
     for model in o.models:
         with tempfile.TemporaryDirectory() as folder:
@@ -147,4 +196,5 @@ def main():
             measure_alone(o.build / "bin", o.target, o.rounds, pathlib.Path(folder))
 
 
-main()
+if __name__ == "__main__":
+    main()
