@@ -109,8 +109,6 @@ ALONE = {
     "its gradient, full": (gradients, "attention_backward", dict(D=128, BM=32, BN=128)),
     "product": (products, "matmul", dict(BM=128, BN=128, BK=64))}
 MORE = 8
-
-
 FIRST = "matmul", dict(BM=32, BN=32, BK=32)  # makes a process one that has compiled before
 
 

@@ -4,7 +4,7 @@
 
     build/venv/bin/python bench/spills.py [--build FOLDER] [--target sm_80,sm_86,sm_89]
                                           [--types bf16,f32] [--heads 16,32,...]
-                                          [--models llama,mistral,gpt2]
+                                          [--models llama,mistral,gpt2,packed]
 
 For heads of 16 to 128, three models that use attention unlike each other: Llama's,
 causal, two heads of queries for one of keys; Mistral's, with a sliding window, too; and
@@ -44,8 +44,9 @@ def config(kind, d, element):
                     torch_dtype=TYPES[element], attn_pdrop=0.1, resid_pdrop=0.1, embd_pdrop=0.1,
                     activation_function="gelu_new", layer_norm_epsilon=1e-5)
     own = dict(sliding_window=100) if kind == "mistral" else {}
-    return dict(model_type=kind.replace("packed", "llama"), hidden_size=4 * d, head_dim=d, num_hidden_layers=1, num_attention_heads=4,
-                num_key_value_heads=2, intermediate_size=4 * d, vocab_size=256, max_position_embeddings=1024,
+    return dict(model_type="llama" if kind == "packed" else kind, hidden_size=4 * d, head_dim=d,
+                num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, intermediate_size=4 * d,
+                vocab_size=256, max_position_embeddings=1024,
                 rms_norm_eps=1e-5, rope_theta=1e4, tie_word_embeddings=False, torch_dtype=TYPES[element],
                 hidden_act="silu", **own)
 
@@ -65,6 +66,7 @@ def spilled(build, assembler, kind, d, element, target):
             folder / "model.mlir")
 
         def kernels(own):
+            """Each and the bytes that it spills, with these options of --emit-ptx."""
             run(build / "bin/act-opt", folder / "model.mlir", "--fuse-attention", "--remat=selective",
                 f"--target={target}", f"--emit-ptx=dir={folder} cache-dir=none join-launches=false {own}", "-o",
                 "/dev/null")
