@@ -95,6 +95,7 @@ typedef struct actrt_device_options {
   uint32_t without_checks;   /* 1: look for no races, bounds, ... */
   uint64_t seed;             /* orders what the ISA leaves open; 0: no noise */
   uint64_t max_instructions; /* of a launch, in warps; 0: no end */
+  uint32_t orders_only;      /* 1: the seed orders, and numbers are those of 0 */
 } actrt_device_options;
 
 typedef struct actrt_device_info {

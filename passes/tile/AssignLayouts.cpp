@@ -6,12 +6,14 @@
 // converted.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Mma.h"
+#include "dialects/tile/Divisor.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include <deque>
 #include <map>
+#include <numeric>
 
 namespace act::tile {
 #define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
@@ -149,14 +151,19 @@ private:
   Value as(Value v, const Distributed &l, OpBuilder &b);
   void require(OpOperand &operand, const Distributed &l);
   LogicalResult requireIndices(Operation *op, std::optional<Distributed> block);
-  void findWidest();
+  void findAccesses();
   Distributed defaultFor(RankedTensorType type) const;
 
   gpu::GPUFuncOp kernel;
   int64_t warps;
   llvm::DenseMap<Value, Distributed> layouts;
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> dotWarps;
-  std::map<std::vector<int64_t>, int64_t> widest; // bytes, by shape
+  /// What accesses to blocks of a shape have in common.
+  struct Accesses {
+    int64_t bytes = 1;  // of the widest element
+    int64_t beside = 0; // how many elements all can take at once; 0: any number
+  };
+  std::map<std::vector<int64_t>, Accesses> accesses;
   std::deque<Value> work;
 };
 
@@ -372,33 +379,63 @@ LogicalResult Assignment::seedMemory() {
   return success();
 }
 
+/// Of how many elements a piece of a row that is read or written at once may
+/// be: what divides all steps from one row to another, and the row's end. 0:
+/// any number; where a block's last dimension has a stride, nothing is gained.
+int64_t elementsBeside(BlockAccessOpInterface access) {
+  ViewType view = access.getViewType();
+  SmallVector<int64_t> strides = view.getFullStrides();
+  ArrayRef<int64_t> extents = access.getExtents();
+  int64_t last = -1;
+  for (auto [d, extent] : llvm::enumerate(extents))
+    if (extent >= 0)
+      last = d;
+  if (last < 0 || strides[last] != 1 ||
+      isa<RankedTensorType>(access.getIndices()[last].getType()))
+    return 0;
+  int64_t beside = divisorOf(access.getIndices()[last]);
+  for (auto [d, stride] : llvm::enumerate(strides)) {
+    int64_t step =
+        static_cast<int64_t>(d) == last ? view.getShape()[d] : stride;
+    beside = std::gcd(beside, ShapedType::isDynamic(step) ? 1 : step);
+  }
+  return beside;
+}
+
 /// What is computed element by element has one layout, by the widest of its
 /// types: with 8 elements of bf16 in a row, a thread would reach for 8 of f32
 /// in two accesses, each of which takes a half of all sectors. Operands of dots
-/// go other ways.
-void Assignment::findWidest() {
-  if (kernel.walk([](DotOp) { return WalkResult::interrupt(); })
-          .wasInterrupted())
-    return;
-  kernel.walk([&](Operation *op) {
+/// go other ways. A thread whose 8 elements are read one by one, as rows begin
+/// anywhere, takes 8 times the sectors: there neighbours are in neighbouring
+/// threads.
+void Assignment::findAccesses() {
+  bool hasDots = kernel.walk([](DotOp) { return WalkResult::interrupt(); })
+                     .wasInterrupted();
+  kernel.walk([&](BlockAccessOpInterface op) {
     Value v = isa<LoadOp>(op)                 ? op->getResult(0)
               : isa<StoreOp, AtomicAddOp>(op) ? op->getOperand(0)
                                               : Value();
     if (!v || !isBlock(v))
       return;
-    int64_t &bytes = widest[blockType(v).getShape().vec()];
-    bytes = std::max<int64_t>(bytes, blockType(v).getElementTypeBitWidth() / 8);
+    Accesses &all = accesses[blockType(v).getShape().vec()];
+    if (!hasDots)
+      all.bytes = std::max<int64_t>(all.bytes,
+                                    blockType(v).getElementTypeBitWidth() / 8);
+    all.beside = std::gcd(all.beside, elementsBeside(op));
   });
 }
 
 Distributed Assignment::defaultFor(RankedTensorType type) const {
   std::vector<int64_t> shape = type.getShape().vec();
   int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
-  if (auto it = widest.find(shape); it != widest.end())
-    bytes = std::max(bytes, it->second);
+  int64_t beside = 0;
+  if (auto it = accesses.find(shape); it != accesses.end()) {
+    bytes = std::max(bytes, it->second.bytes);
+    beside = it->second.beside;
+  }
   // Wide vectors may leave too few elements to spread over the threads; single
   // ones do not (checkBlocks).
-  int64_t vector = layout::vectorFor(shape, bytes, warps);
+  int64_t vector = std::gcd(layout::vectorFor(shape, bytes, warps), beside);
   auto wide = layout::blocked(shape, vector, warps);
   return wide ? *wide : *layout::blocked(shape, 1, warps);
 }
@@ -694,7 +731,7 @@ LogicalResult Assignment::rewrite() {
 }
 
 LogicalResult Assignment::run() {
-  findWidest();
+  findAccesses();
   if (failed(seedDots()) || failed(seedMemory()) || failed(seedRest()))
     return failure();
   return rewrite();

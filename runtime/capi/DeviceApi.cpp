@@ -27,6 +27,7 @@ actrt_status actrt_device_open(const char *name,
     o.threads = given.threads;
     o.checks = !given.without_checks;
     o.seed = given.seed;
+    o.drawsRounding = !given.orders_only;
     o.maximumInstructions = given.max_instructions;
     auto executor = openDevice(name, o);
     if (!executor)

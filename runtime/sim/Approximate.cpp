@@ -176,8 +176,8 @@ template <class F>
 typename F::Bits approximate(Approximation function, double input, double exact,
                              const Random &random) {
   typename F::Bits nearest = narrowDouble<F>(exact);
-  if (random.isQuiet() || !std::isfinite(exact) || exact == 0 || input == 0 ||
-      std::isinf(input) || isPowerOfTwo(function, input))
+  if (random.roundsPlainly() || !std::isfinite(exact) || exact == 0 ||
+      input == 0 || std::isinf(input) || isPowerOfTwo(function, input))
     return nearest;
   Bound bound = boundOf(function, input, exact);
   double most = bound.measure == Bound::Ulp ? bound.amount * ulpOf<F>(exact)
@@ -189,7 +189,8 @@ typename F::Bits approximate(Approximation function, double input, double exact,
   uint64_t operands[2];
   std::memcpy(operands, &input, 8);
   std::memcpy(operands + 1, &exact, 8);
-  uint64_t draw = mix(mix(random.seed() ^ mix(operands[0])) ^ operands[1]);
+  uint64_t draw =
+      mix(mix(random.roundingSeed() ^ mix(operands[0])) ^ operands[1]);
   double share = double(int64_t(draw) >> 11) * 0x1p-52;
   double aim = exact + share * most;
   bool above = aim > exact;

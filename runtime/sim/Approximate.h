@@ -5,8 +5,8 @@
 // rounded. With another seed an error is added to that, anywhere up to the
 // bound that the PTX ISA states (the table in Approximate.cpp), so that a
 // program that relies on more shows it. The error depends on the seed and on
-// the operands and on nothing else: as on a card, who computes the same gets the
-// same, and programs rely on that (two warps that write one result).
+// the operands and on nothing else: as on a card, who computes the same gets
+// the same, and programs rely on that (two warps that write one result).
 #ifndef ACT_RUNTIME_SIM_APPROXIMATE_H
 #define ACT_RUNTIME_SIM_APPROXIMATE_H
 #include "runtime/sim/Numerics.h"

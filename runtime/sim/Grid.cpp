@@ -118,7 +118,8 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
       warp->liveLanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
       warp->counters = &cluster->counters;
       warp->random =
-          Random(grid.options->seed, uint64_t(cta->linear) << 16 | w);
+          Random(grid.options->seed, uint64_t(cta->linear) << 16 | w,
+                 grid.options->drawsRounding ? grid.options->seed : 0);
       warp->fragments.reserve(33);
       Fragment f;
       f.mask = warp->liveLanes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cheap repeatable random numbers (SplitMix64). Seed 0 is special by agreement
-// of all users: isQuiet() says that nothing is to be drawn, the plain choice is
-// taken.
+// of all users: isQuiet() says that no order is to be drawn, roundsPlainly()
+// that no rounding is: the plain choice is taken.
 #ifndef ACT_RUNTIME_SIM_RANDOM_H
 #define ACT_RUNTIME_SIM_RANDOM_H
 #include <cstdint>
@@ -19,11 +19,12 @@ inline uint64_t mix(uint64_t x) {
 class Random {
 public:
   Random() = default;
-  Random(uint64_t seed, uint64_t stream)
-      : state(mix(seed ^ mix(stream))), from(seed) {}
+  Random(uint64_t seed, uint64_t stream, uint64_t rounding = 0)
+      : state(mix(seed ^ mix(stream))), from(seed), rounding(rounding) {}
   bool isQuiet() const { return from == 0; }
-  /// What it was made with, for what is one and the same in all of a launch.
-  uint64_t seed() const { return from; }
+  bool roundsPlainly() const { return rounding == 0; }
+  /// Of how numbers are rounded, which is one and the same in all of a launch.
+  uint64_t roundingSeed() const { return rounding; }
   uint64_t next() { return mix(state += 0x9e3779b97f4a7c15); }
   /// In [0, bound); bound > 0.
   uint32_t below(uint32_t bound) {
@@ -31,7 +32,7 @@ public:
   }
 
 private:
-  uint64_t state = 0, from = 0;
+  uint64_t state = 0, from = 0, rounding = 0;
 };
 
 } // namespace act::runtime::sim

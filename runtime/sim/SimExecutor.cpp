@@ -138,6 +138,7 @@ static sim::Options optionsOf(const DeviceOptions &o) {
   sim::Options out;
   out.checks = o.checks;
   out.seed = o.seed;
+  out.drawsRounding = o.drawsRounding;
   out.maximumInstructions = o.maximumInstructions;
   out.threads = o.threads;
   return out;

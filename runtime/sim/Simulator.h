@@ -44,10 +44,12 @@ namespace act::runtime::sim {
 
 struct Options {
   bool checks = true;
-  /// Orders warps and CTAs, places asynchronous operations, draws errors of
-  /// approximate functions. 0: everything as early as possible, in order,
+  /// Orders warps and CTAs and places asynchronous operations; draws errors of
+  /// approximate functions, and how tensor cores sum, unless those are to be as
+  /// they are with seed 0. 0: everything as early as possible, in order,
   /// correctly rounded.
   uint64_t seed = 0;
+  bool drawsRounding = true;
   uint64_t maximumInstructions = 0; // warp instructions of a launch; 0: no end
   unsigned threads = 0;             // 0: one per core
   /// Where printf and assert of kernels write; stdout when empty.

@@ -81,7 +81,7 @@ Accumulation drawAccumulation(Random &random, unsigned k, bool half);
 /// computes them.
 inline Accumulation seededAccumulation(const Random &of, unsigned k,
                                        bool half) {
-  Random random(of.seed(), uint64_t(k) << 1 | half);
+  Random random(of.roundingSeed(), uint64_t(k) << 1 | half);
   return drawAccumulation(random, k, half);
 }
 

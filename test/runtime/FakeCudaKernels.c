@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels of ptx/conformance*.ptx and ptx/arithmetic.ptx do, for FakeCuda.c. */
+ * What the kernels of ptx/conformance*.ptx and ptx/arithmetic.ptx do, and `add` of
+ * test/tools/Inputs/plain-kernels.mlir by another name, for FakeCuda.c. */
 #include "FakeCuda.h"
 #include <string.h>
 
@@ -73,6 +74,14 @@ static int add(const struct fake_launch *l) {
   return l->block[0] == 16;
 }
 
+static int add_some(const struct fake_launch *l) {
+  const float *x = (const float *)word(l, 0), *y = (const float *)word(l, 1);
+  float *out = (float *)word(l, 2);
+  for (unsigned i = 0; i < (uint32_t)word(l, 3); ++i)
+    out[i] = x[i] + y[i];
+  return l->grid[0] == 8 && l->block[0] == 128;
+}
+
 const struct fake_kernel fake_kernels[] = {
     {"count_block", 0, {8}, count_block},
     {"scalars", 0, {8, 4, 8, 8, 4}, scalars},
@@ -85,4 +94,5 @@ const struct fake_kernel fake_kernels[] = {
     {"pairs", 0, {8}, rank},
     {"scale_add", 0, {8, 8, 8}, scale_add},
     {"add", 0, {8, 8, 8}, add},
+    {"add_some", 0, {8, 8, 8, 4}, add_some},
     {0}};

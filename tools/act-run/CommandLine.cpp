@@ -111,10 +111,12 @@ static void addKernel(CLI::App &c, Options &o) {
   o.launch.tool = "act-run";
   c.add_option("FILE", o.file, "a .mlir with gpu.func kernels")->required();
   c.add_option("--entry", o.launch.kernel, "its name (default: the only one)");
-  c.add_option("--target", o.target, "sm_80, sm_86, sm_89 or sm_90a")
-      ->capture_default_str();
-  c.add_option("--device", o.simulator, "sim, sim:sm_XX or host (tile kernels, for debugging: no checks of "
-                 "threads, no profile)")
+  c.add_option("--target", o.target,
+               "sm_80, sm_86, sm_89 or sm_90a (default: of a card its own, "
+               "else sm_80)");
+  c.add_option("--device", o.simulator,
+               "sim, sim:sm_XX, host (tile kernels, for debugging: no checks "
+               "of threads, no profile) or cuda:N (no checks, one time)")
       ->capture_default_str();
   c.add_option("--block-size", o.blockSizes,
                "named block sizes (the kernel's tile.block_sizes): M=64,K=32");

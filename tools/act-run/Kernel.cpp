@@ -12,18 +12,6 @@ static std::string dimensions(const uint32_t size[3]) {
          std::to_string(size[2]);
 }
 
-/// The architecture that the simulator of `device` has: --target, unless the
-/// device names another.
-static Result<std::string> simulated(const Options &o) {
-  if (o.simulator == "sim")
-    return o.target;
-  if (o.simulator.rfind("sim:", 0) == 0)
-    return o.simulator.substr(4);
-  return Error{"cannot run a kernel on device '" + o.simulator +
-                   "', expected sim, sim:sm_XX or host",
-               ""};
-}
-
 Result<std::string> run::gridOf(const uint32_t kernels[3],
                                 const std::string &given) {
   std::string own = dimensions(kernels);
@@ -44,11 +32,11 @@ Result<std::string> run::gridOf(const uint32_t kernels[3],
 int run::kernel(const Options &o) {
   if (o.simulator == "host")
     return kernelOnHost(o);
-  auto architecture = simulated(o);
-  if (!architecture)
-    return fail(architecture.error().str());
+  bool isNamed = o.simulator.rfind("sim:", 0) == 0;
+  if (o.simulator != "sim" && !isNamed)
+    return kernelOnCard(o);
   KernelOptions options;
-  options.target = o.target;
+  options.target = o.target.empty() ? "sm_80" : o.target;
   options.entry = o.launch.kernel;
   options.cacheDir = o.cacheDir;
   options.blockSizes = o.blockSizes;
@@ -57,7 +45,7 @@ int run::kernel(const Options &o) {
     return fail(kernel.error().str());
   simtool::CommandLine line = o.launch;
   line.file = o.file;
-  line.target = *architecture;
+  line.target = isNamed ? o.simulator.substr(4) : options.target;
   line.kernel = kernel->name;
   line.block = dimensions(kernel->block);
   line.sharedBytes = kernel->sharedBytes;

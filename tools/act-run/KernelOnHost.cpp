@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "act-c/Runtime.h"
 #include "tools/act-run/CompileKernel.h"
+#include "tools/act-run/OpenKernel.h"
 #include "tools/act-run/Options.h"
-#include "tools/actrt-sim/Arguments.h"
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -12,70 +11,6 @@ using namespace act::run;
 using simtool::Argument;
 
 namespace {
-
-/// The host as a device, with one module and one stream.
-struct Host {
-  actrt_device device = nullptr;
-  actrt_module module = nullptr;
-  actrt_function function = nullptr;
-  actrt_stream stream = nullptr;
-  ~Host() {
-    if (stream)
-      actrt_stream_release(stream);
-    if (function)
-      actrt_function_release(function);
-    if (module)
-      actrt_module_release(module);
-    if (device)
-      actrt_device_release(device);
-  }
-};
-
-Status check(actrt_status status) {
-  if (status == ACTRT_SUCCESS)
-    return ok();
-  return Error{actrt_last_error(), ""};
-}
-
-Status open(Host &host, const NativeKernel &kernel) {
-  actrt_device_options options{};
-  options.struct_size = sizeof options;
-  options.threads = 1; // programs in their order
-  if (auto s = check(actrt_device_open("host", &options, &host.device)); !s)
-    return s;
-  if (auto s = check(actrt_module_load(host.device, kernel.sharedObject.data(),
-                                       kernel.sharedObject.size(),
-                                       ACTRT_ALLOW_NATIVE, &host.module));
-      !s)
-    return s;
-  if (auto s = check(
-          actrt_function_get(host.module, kernel.name.c_str(), &host.function));
-      !s)
-    return s;
-  return check(actrt_stream_create(host.device, &host.stream));
-}
-
-/// Reads the files. What nobody has written is NaN, as on the simulator.
-Status place(Argument &a, Host &host) {
-  if (!a.isArray())
-    return ok();
-  if (a.kind != Argument::Out) {
-    auto array = npy::read(a.file);
-    if (!array)
-      return array.error();
-    a.array = std::move(*array);
-  }
-  size_t bytes = a.array.bytes.size();
-  if (auto s = check(actrt_allocate(host.device, bytes, &a.address)); !s)
-    return s;
-  if (a.kind == Argument::Out)
-    std::memset(a.address, 0xff, bytes);
-  else
-    std::memcpy(a.address, a.array.bytes.data(), bytes);
-  a.value.resize(8);
-  std::memcpy(a.value.data(), &a.address, 8);
-  return ok();
-}
 
 /// passes/tile-to-host/HostContext.h
 std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
@@ -92,8 +27,9 @@ std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
 }
 
 /// A pointer of the kernel is handed on as a number: it may be null.
-Status launch(Host &host, const NativeKernel &kernel, const uint32_t grid[3],
-              std::vector<Argument> &given, std::vector<uint64_t> &context) {
+Status launch(OpenKernel &host, const NativeKernel &kernel,
+              const uint32_t grid[3], std::vector<Argument> &given,
+              std::vector<uint64_t> &context) {
   void *words = nullptr;
   size_t bytes = context.size() * sizeof(uint64_t);
   if (auto s = check(actrt_allocate(host.device, bytes, &words)); !s)
@@ -162,12 +98,17 @@ int run::kernelOnHost(const Options &o) {
   if (!parsed)
     return fail(parsed.error().str());
   std::vector<Argument> &arguments = *parsed;
-  Host host;
-  if (auto s = open(host, *kernel); !s)
-    return fail(s.error().str());
-  for (Argument &a : arguments)
-    if (auto s = place(a, host); !s)
-      return fail("--arg " + a.text + ": " + s.error().str());
+  OpenKernel host;
+  auto &code = kernel->sharedObject;
+  auto opened = host.openDevice("host", 1); // programs in their order
+  if (opened)
+    opened =
+        host.load({reinterpret_cast<const char *>(code.data()), code.size()},
+                  ACTRT_ALLOW_NATIVE, kernel->name);
+  if (opened)
+    opened = host.place(arguments);
+  if (!opened)
+    return fail(opened.error().str());
   if (auto s =
           simtool::checkArguments(kernel->name, kernel->parameters, arguments);
       !s)
@@ -182,9 +123,12 @@ int run::kernelOnHost(const Options &o) {
   if (auto s = launch(host, *kernel, grid, arguments, context); !s)
     return fail(s.error().str());
   bool failed = context[3] != 0;
-  if (!failed)
+  if (!failed) {
+    if (auto s = host.fetch(arguments); !s)
+      return fail(s.error().str());
     if (auto s = simtool::writeBack(arguments); !s)
       return fail(s.error().str());
+  }
   std::string finding = failed ? failureOf(*kernel, grid, steps, context) : "";
   if (o.launch.json) {
     nlohmann::ordered_json j;

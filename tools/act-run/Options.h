@@ -34,7 +34,8 @@ struct Options {
   uint64_t topK = 0;
   // kernel
   simtool::CommandLine launch;
-  std::string target = "sm_80", simulator = "sim", cacheDir, blockSizes;
+  std::string target; // empty: the device's; of sim alone sm_80
+  std::string simulator = "sim", cacheDir, blockSizes;
 };
 
 int train(const Options &options);
@@ -44,6 +45,8 @@ int generate(const Options &options);
 int kernel(const Options &options);
 /// The same on the CPU, of a kernel on blocks.
 int kernelOnHost(const Options &options);
+/// The same on a device of the runtime, such as cuda:0.
+int kernelOnCard(const Options &options);
 
 /// Prints "act-run: error: MESSAGE" and returns 1.
 int fail(const std::string &message);

@@ -11,6 +11,10 @@ void act::simtool::addLaunchOptions(CLI::App &app, CommandLine &o) {
   app.add_option("--seed", o.seed,
                  "orders what the ISA leaves open (0: as early as possible)")
       ->transform(act::tools::whole(0));
+  app.add_option("--draw", o.draw,
+                 "by the seed: all, or orders, with the numbers of seed 0")
+      ->check(CLI::IsMember({"all", "orders"}))
+      ->capture_default_str();
   app.add_option("--max-instructions", o.maximumInstructions,
                  "of a launch, in warp instructions (0: no end)")
       ->transform(act::tools::whole(0))

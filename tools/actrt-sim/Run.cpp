@@ -188,6 +188,7 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   Options options;
   options.checks = o.checks != "none";
   options.seed = o.seed;
+  options.drawsRounding = o.draw == "all";
   options.maximumInstructions = o.maximumInstructions;
   options.threads = o.threads;
   if (o.json) // what kernels print would break it

@@ -187,7 +187,7 @@ Step approximateLanes(Context &c, const Instruction &i) {
   float results[32] = {};
   if (function == Approximation::Ex2)
     c.warp.counters->exp2 += unsigned(__builtin_popcount(c.mask));
-  if (function == Approximation::Ex2 && random.isQuiet()) {
+  if (function == Approximation::Ex2 && random.roundsPlainly()) {
     float x[32];
     for (unsigned l = 0; l < 32; ++l)
       x[l] = ftz ? flush(a[l]) : a[l];
@@ -202,7 +202,7 @@ Step approximateLanes(Context &c, const Instruction &i) {
       continue;
     float x = ftz ? flush(a[l]) : a[l];
     double exact = exactValue(function, x);
-    float r = random.isQuiet()
+    float r = random.roundsPlainly()
                   ? canonical(float(exact))
                   : as<float>(approximate<F32>(function, x, exact, random));
     results[l] = ftz ? flush(r) : r;

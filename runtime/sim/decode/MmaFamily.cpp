@@ -95,7 +95,7 @@ Step mmaFloat(Context &c, const Instruction &at) {
   uint32_t a[16 * 32], b[32 * 8], d[16 * 8];
   needsWholeWarp(c, at);
   Accumulation how = m.how;
-  if (!c.warp.random.isQuiet())
+  if (!c.warp.random.roundsPlainly())
     how =
         seededAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
   // All four are computed before any is written: the registers may overlap.

@@ -301,7 +301,7 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   uint32_t scale = c.predicate(at.slots[p.ofScale]);
   op->accumulate = (scale >> __builtin_ctz(c.mask) & 1) != p.scaleNegated;
   op->how = p.how;
-  if (isFloating(p.a) && !c.warp.random.isQuiet())
+  if (isFloating(p.a) && !c.warp.random.roundsPlainly())
     op->how = seededAccumulation(c.warp.random, p.extent.k, p.half);
 
   claim(c, at, p, group);

@@ -247,7 +247,7 @@ Step product(Context &c, const Instruction &at) {
     p.inB.gather(c.frame, slots + p.ofB, b);
     p.inC.gather(c.frame, slots + p.ofC, d);
     Accumulation how = p.how;
-    if (!c.warp.random.isQuiet())
+    if (!c.warp.random.roundsPlainly())
       how = seededAccumulation(c.warp.random, p.extent.k, p.halfD);
     // Mixed widths: the sum is of the result's type.
     for (uint32_t &x : d)

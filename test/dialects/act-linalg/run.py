@@ -6,8 +6,8 @@ PTX from blocks.
 
 NAME selects the cases whose name contains it. KEEP=DIR keeps the intermediate
 files. As PTX, each case runs on each target under N scheduling seeds, without a
-finding of the simulator, N cases at once; the same bits each time, but of tensor cores,
-whose sums a seed draws:
+finding of the simulator, N cases at once; the same bits each time, but where a seed,
+every other one, draws how tensor cores and approximations round:
 
     run.py BUILD blocks --seeds 20 --target sm_80,sm_89 -j 2
 """

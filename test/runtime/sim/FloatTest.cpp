@@ -4,8 +4,10 @@
 // the rounding mode of the instruction; approximations with their bounds.
 #include "runtime/sim/Approximate.h"
 #include "test/runtime/sim/CheckOperation.h"
+#include "test/runtime/sim/RunKernel.h"
 #include <algorithm>
 #include <cfenv>
+#include <set>
 
 using namespace act::runtime::sim;
 
@@ -438,6 +440,40 @@ TEST(Approximations, OfDoubles) {
     EXPECT_NEAR(x * a, 1, 0x1p-19);
     EXPECT_NEAR(s.get<double>("z")[l] * std::sqrt(a), 1, 0x1p-51);
   }
+}
+
+// Who takes which ticket is an order; the exponential is rounded.
+TEST(Approximations, OrdersMayBeDrawnAlone) {
+  Kernel k;
+  k.grid = 16;
+  k.block = 1;
+  k.array(std::vector<uint32_t>(1))
+      .output<uint32_t>(k.grid)
+      .output<float>(k.grid);
+  k.body = R"(
+    ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; ld.param.u64 %rd2, [p2];
+    mov.u32 %r0, %ctaid.x;
+    mul.wide.u32 %rd3, %r0, 4;
+    add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;
+    atom.global.add.u32 %r1, [%rd0], 1;
+    st.global.u32 [%rd1], %r1;
+    cvt.rn.f32.u32 %f0, %r0; mul.f32 %f0, %f0, 0f3EBD70A4; ex2.approx.f32 %f1, %f0;
+    st.global.f32 [%rd2], %f1;)";
+  ASSERT_TRUE(k.run()) << k.error;
+  auto numbers = k.get<float>(2);
+  std::set<std::vector<uint32_t>> orders;
+  bool drawn = false;
+  for (k.seed = 1; k.seed < 10; ++k.seed) {
+    k.drawsRounding = false;
+    ASSERT_TRUE(k.run()) << k.error;
+    EXPECT_EQ(k.get<float>(2), numbers) << k.seed;
+    orders.insert(k.get<uint32_t>(1));
+    k.drawsRounding = true;
+    ASSERT_TRUE(k.run()) << k.error;
+    drawn |= k.get<float>(2) != numbers;
+  }
+  EXPECT_GT(orders.size(), 5u);
+  EXPECT_TRUE(drawn);
 }
 
 TEST(Float, CountsExponentials) {

@@ -34,6 +34,7 @@ bool Kernel::run() {
     return refuse(machine.error());
   Options options;
   options.seed = seed;
+  options.drawsRounding = drawsRounding;
   options.maximumInstructions = 2000000;
   Simulator sim(*machine, options);
   auto module = sim.load(text(), "k.ptx");

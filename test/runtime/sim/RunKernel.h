@@ -32,6 +32,7 @@ public:
   std::string directives; // of the entry
   uint32_t grid = 1, block = 32, cluster = 0;
   uint64_t seed = 0;
+  bool drawsRounding = true;
 
   template <typename T> Kernel &array(const std::vector<T> &values) {
     Argument a;

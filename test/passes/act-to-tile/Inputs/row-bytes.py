@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Norms and a softmax of rows that no program has whole: values, and bytes moved by the least."""
+"""Norms and a softmax of rows that no program has whole, and of rows that begin anywhere:
+values, and bytes moved by the least."""
 import json
 import subprocess
 import sys
@@ -9,10 +10,13 @@ import numpy as np
 
 BF16 = ml_dtypes.bfloat16
 # How often each reads and writes what there is once, with sums in one pass or two.
-MOST = {"rms_norm": 1.95, "layer_norm": 2.75, "rms_norm_grad": 2.3, "layer_norm_grad": 2.3, "softmax": 1.55}
+LONG = {"rms_norm": 1.95, "layer_norm": 2.75, "rms_norm_grad": 2.3, "layer_norm_grad": 2.3, "softmax": 1.55}
+# Of odd rows 64 bytes of a warp are in three sectors and not in two; with few rows for
+# a program its weights count as well.
+ODD = dict.fromkeys(LONG, 2)
 
 
-def kernel(name, rows, width, text, inputs, outputs, seed):
+def kernel(name, rows, width, text, inputs, outputs, seed, most):
     """The results of a function of one op, and bytes moved by the least."""
     with open("op.mlir", "w") as f:
         f.write(text)
@@ -31,7 +35,7 @@ def kernel(name, rows, width, text, inputs, outputs, seed):
     counted = json.loads(done.stdout)
     moved = 32 * (counted["counters"]["global_load_sectors"] + counted["counters"]["global_store_sectors"])
     print(f"{name}, {rows} rows of {width}: grid {counted['grid'][0]}, {moved / least:.3f} of the least")
-    assert moved <= MOST[name] * least, name
+    assert moved <= most[name] * least, name
     return [np.load(f"out{i}.npy") for i in range(len(outputs))], counted["grid"][0]
 
 
@@ -41,7 +45,7 @@ def near(got, want):
     assert worst < 0.012, worst
 
 
-def check(width, rows, seed):
+def check(width, rows, seed, most):
     r = np.random.default_rng(seed)
     draw = lambda *shape: r.standard_normal(shape).astype(np.float32).astype(BF16)
     wide = lambda x: x.astype(np.float64)
@@ -57,8 +61,8 @@ def check(width, rows, seed):
         signature = f"({', '.join(types)}) -> ({', '.join(results)})" if name != "softmax" else types[0]
         text = (f"func.func @f({arguments}) -> ({', '.join(results)}) {{\n%r{many} = act.{name} {operands} {options} "
                 f": {signature}\nreturn {back} : {', '.join(results)}\n}}\n")
-        made, grid = kernel(name, rows, width, text, inputs, outputs, seed)
-        assert grid == rows
+        made, grid = kernel(name, rows, width, text, inputs, outputs, seed, most)
+        assert grid == rows or most is ODD
         return made
 
     rstd = 1 / np.sqrt((X * X).mean(-1) + 1e-5)
@@ -80,5 +84,7 @@ def check(width, rows, seed):
     near(p, e / e.sum(-1, keepdims=True))
 
 
-check(32768, 4, 0)
-check(20008, 3, 7)
+check(32768, 4, 0, LONG)
+check(20008, 3, 7, LONG)
+check(1001, 128, 0, ODD)
+check(1999, 37, 3, ODD)
