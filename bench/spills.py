@@ -65,20 +65,21 @@ def spilled(build, assembler, kind, d, element, target):
         run(build / "bin/act-import", folder / "model.json", "--batch", 8, "--seq", 1024, *packed, "-o",
             folder / "model.mlir")
 
-        def kernels(own):
-            """Each and the bytes that it spills, with these options of --emit-ptx."""
+        def kernels(own=""):
+            """Those of attention, with these options of --emit-ptx."""
             run(build / "bin/act-opt", folder / "model.mlir", "--fuse-attention", "--remat=selective",
                 f"--target={target}", f"--emit-ptx=dir={folder} cache-dir=none join-launches=false {own}", "-o",
                 "/dev/null")
-            for k in json.loads((folder / "index.json").read_text()):
-                if k["name"].split("_", 1)[1] in ("attention", "attention_grad"):
-                    said = run(assembler, "-v", "-arch", target, folder / k["file"], "-o", folder / "k.cubin")
-                    yield k, sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
+            return [k for k in json.loads((folder / "index.json").read_text())
+                    if k["name"].split("_", 1)[1] in ("attention", "attention_grad")]
 
-        plain = list(kernels(""))
-        again = kernels("cubin") if any(lost for _, lost in plain) else plain
-        return [(k["name"], k["block"][0], k["shared_bytes"], lost, least) for (k, lost), (_, least) in
-                zip(plain, again)]
+        def lost(k):
+            said = run(assembler, "-v", "-arch", target, folder / k["file"], "-o", folder / "k.cubin")
+            return sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
+
+        plain = [(k, lost(k)) for k in kernels()]
+        least = [k["spilled_bytes"] for k in kernels("cubin")] if any(bytes for _, bytes in plain) else [0] * len(plain)
+        return [(k["name"], k["block"][0], k["shared_bytes"], bytes, left) for (k, bytes), left in zip(plain, least)]
 
 
 def main():

@@ -56,7 +56,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
   return printed(attribute);
 }
 
-void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k) {
+void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k,
+                 const tile::Cubin *cubin) {
   auto about = [&](StringRef word, llvm::json::Value otherwise) {
     const llvm::json::Value *value = k.about.get(word);
     json.attribute(word, value ? *value : otherwise);
@@ -76,6 +77,11 @@ void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k) {
                                       ? llvm::json::Value(nullptr)
                                       : llvm::json::Value(k.blockBytes));
     about("schedule", llvm::json::Object());
+    if (cubin) {
+      json.attribute("cubin", k.name + ".cubin");
+      json.attribute("registers", cubin->registers);
+      json.attribute("spilled_bytes", cubin->spilled());
+    }
   });
 }
 
@@ -90,13 +96,14 @@ llvm::json::Object tile::describe(gpu::GPUFuncOp kernel) {
   return about;
 }
 
-std::string tile::kernelIndex(ArrayRef<CompiledKernel> kernels) {
+std::string tile::kernelIndex(ArrayRef<CompiledKernel> kernels,
+                              ArrayRef<Cubin> cubins) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.array([&] {
-    for (const CompiledKernel &k : kernels)
-      writeKernel(json, k);
+    for (auto [i, k] : llvm::enumerate(kernels))
+      writeKernel(json, k, cubins.empty() ? nullptr : &cubins[i]);
   });
   os << "\n";
   return text;

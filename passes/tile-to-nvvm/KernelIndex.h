@@ -13,6 +13,9 @@
 //   block_bytes    each block read once by each program that needs it, each
 //                  output written once; null: numbers in memory decide
 //   schedule       as an object
+//   cubin          where kernels were assembled: the file of machine code,
+//   registers      of a thread there,
+//   spilled_bytes  and what a thread stores and loads for want of more
 //
 // Who makes kernels from act operations fills in CompiledKernel::about. For a
 // kernel that somebody wrote it is what the attributes of the gpu.func say:
@@ -21,10 +24,13 @@
 #ifndef ACT_PASSES_TILETONVVM_KERNELINDEX_H
 #define ACT_PASSES_TILETONVVM_KERNELINDEX_H
 #include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/Ptxas.h"
 
 namespace act::tile {
 /// What the attributes of `kernel` say, under the words of the index.
 llvm::json::Object describe(mlir::gpu::GPUFuncOp kernel);
-std::string kernelIndex(llvm::ArrayRef<CompiledKernel> kernels);
+/// `cubins`: of each kernel, or none.
+std::string kernelIndex(llvm::ArrayRef<CompiledKernel> kernels,
+                        llvm::ArrayRef<Cubin> cubins = {});
 } // namespace act::tile
 #endif

@@ -199,7 +199,7 @@ FailureOr<Cubin> tile::assembleWithFewSpills(std::string &ptx, StringRef chip,
   if (best->spilled() > mostByAccident || at == std::string::npos)
     return best;
   const std::string first = ptx;
-  for (int registers : {248, 246, 250, 240, 232, 252}) {
+  for (int registers : {248, 246, 250, 240, 232, 252, 243, 234, 229, 254}) {
     if (best->spilled() == 0)
       break;
     std::string limited = first;

@@ -47,5 +47,5 @@ LogicalResult tile::writeKernels(StringRef dir,
                      {cubins[i].bytes.data(), cubins[i].bytes.size()})))
       return failure();
   }
-  return write("index.json", kernelIndex(kernels));
+  return write("index.json", kernelIndex(kernels, cubins));
 }
