@@ -3,7 +3,8 @@
 #
 # Installs what is missing and builds act into build/, the tools into build/bin/.
 #
-#   tools/build.sh [TARGET...]     all targets when none is named
+#   tools/build.sh [TARGET...]     all targets when none is named, and the manual of
+#                                  ops and passes, into build/docs
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,3 +12,4 @@ bash tools/setup.sh
 # A folder that was configured by hand keeps its settings.
 [ -f build/build.ninja ] || cmake --preset default
 cmake --build build ${1+--target "$@"}
+[ $# -gt 0 ] || cmake --build build --target mlir-doc

@@ -57,8 +57,11 @@ inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
 inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
 /// Of an access: the names of its extents, "" where one has none.
 inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
-/// Of a math.exp in a loop: it rounds as it does outside of loops.
-inline constexpr llvm::StringLiteral exactName = "tile.exact";
+/// The flags of an exponential that `tile-simplify-math` may compute otherwise.
+inline constexpr mlir::arith::FastMathFlags approximate =
+    mlir::arith::FastMathFlags::reassoc | mlir::arith::FastMathFlags::contract |
+    mlir::arith::FastMathFlags::afn;
+bool mayApproximate(mlir::Operation *op);
 
 /// What a kernel says of its indices.
 unsigned indexBits(mlir::Operation *kernel);

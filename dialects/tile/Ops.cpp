@@ -300,6 +300,12 @@ bool act::tile::touchesBlocks(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+bool act::tile::mayApproximate(Operation *op) {
+  auto math = dyn_cast<arith::ArithFastMathInterface>(op);
+  auto flags = math ? math.getFastMathFlagsAttr() : nullptr;
+  return flags && arith::bitEnumContainsAll(flags.getValue(), approximate);
+}
+
 Value act::tile::memoryOf(Value view) {
   while (Operation *made = view.getDefiningOp()) {
     if (!isa<ViewOp, TransposedViewOp>(made))

@@ -49,6 +49,10 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   if (failed(dims))
     return failure();
   out.used.resize(rank);
+  int64_t rows = 16; // of a product beside the root's, of other columns
+  for (int d : *dims)
+    if (d >= 0)
+      rows = std::max(rows, grid.blocks[d]);
   for (auto [d, size] : llvm::zip(*dims, type.getShape())) {
     if (d >= 0) {
       out.at.push_back(place[d]);
@@ -58,7 +62,7 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
     out.at.push_back({});
     if (size > 1)
       out.at.back().axis = blocks.wholeAxis(
-          hasProduct(u) ? llvm::alignTo(size, 16) : size, out.at);
+          hasProduct(u) ? grid.columnsOfProduct(rows, size) : size, out.at);
   }
   for (size_t d = 0; d < rank; ++d)
     out.repeated |= !out.used[d] && (grid.countOf(d) > 1 ||
@@ -94,6 +98,7 @@ public:
         return failure();
     }
     gpu::ReturnOp::create(b, loc);
+    approximateInLoops();
     return success();
   }
 
@@ -115,6 +120,7 @@ private:
   };
   std::map<unsigned, Summed> summed;
   std::map<unsigned, unsigned> parts; // sums over rows, and their arguments
+  Operation *overColumns = nullptr;   // the loop of goOverColumns
 
   gpu::GPUFuncOp kernel;
   KernelGrid grid;
@@ -145,7 +151,7 @@ private:
   LogicalResult addUp(Value result, const Summed &to);
   LogicalResult goOverRows();
   LogicalResult goOverColumns();
-  void keepExact(Operation *root);
+  void approximateInLoops();
   FailureOr<BlockValue> addendOf(Value sum);
   bool isStored(unsigned result) const {
     return !summed.count(result) && !parts.count(result);
@@ -479,11 +485,18 @@ FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   return blocks->addend(op, loops);
 }
 
-/// A block is what it would be in a program of its own.
-void KernelOfFunction::keepExact(Operation *root) {
-  root->walk([&](Operation *op) {
-    if (isa<math::ExpOp, math::Exp2Op>(op))
-      op->setAttr(exactName, b.getUnitAttr());
+/// Where a loop goes over what one exponential each is computed of, that is
+/// what counts. Loops over blocks of a result are none of these: a block is
+/// what it would be in a program of its own.
+void KernelOfFunction::approximateInLoops() {
+  if (!parts.empty())
+    return;
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), approximate);
+  kernel.walk([&](Operation *op) {
+    if (isa<math::ExpOp, math::Exp2Op>(op) &&
+        op->getParentOfType<scf::ForOp>() &&
+        !(overColumns && overColumns->isAncestor(op)))
+      op->setAttr("fastmath", flags);
   });
 }
 
@@ -498,7 +511,7 @@ LogicalResult KernelOfFunction::goOverColumns() {
         grid.blocks[last]);
     if (failed(placeResults()) || failed(storeResults()))
       return failure();
-    keepExact(number.getParentBlock()->getParentOp());
+    overColumns = number.getParentBlock()->getParentOp();
     return SmallVector<Value>();
   };
   return blocks->loop(zero, constant(grid.blocksOf(last)), {}, block);
@@ -546,7 +559,6 @@ LogicalResult KernelOfFunction::goOverRows() {
   auto sums = blocks->loop(from, to, nothing, block);
   if (failed(sums))
     return failure();
-  keepExact(kernel);
   // The columns are whole, so their axis is that of any block.
   Place at{{program, 0, -1}, place.back()};
   for (auto [part, sum] : llvm::zip_equal(parts, *sums)) {

@@ -209,7 +209,7 @@ int64_t block(int64_t size, int64_t most, int64_t unit) {
 }
 
 /// Smaller blocks and fewer stages, for kernels that take too much shared
-/// memory.
+/// memory; `rows`: the dimension that has blocks, or -1.
 void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   struct Choice {
     int64_t rows, step, stages, warps;
@@ -220,7 +220,8 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   if (tightness == 0)
     return;
   const Choice &c = choices[tightness - 1];
-  grid.blocks[rows] = std::min(grid.blocks[rows], c.rows);
+  if (rows >= 0)
+    grid.blocks[rows] = std::min(grid.blocks[rows], c.rows);
   grid.step = std::min(grid.step, c.step);
   grid.stages = c.stages;
   grid.warps = std::min(grid.warps, c.warps);
@@ -358,10 +359,10 @@ bool planParts(KernelGrid &grid, const ProductShape &p) {
 
 /// Whether little is done with a product behind it: at most one tensor of its
 /// size is read or stored more, and nothing is computed but sums and factors,
-/// neither of its operands. Then 4 warps have registers for blocks of 128 x 128,
-/// 128 of a thread's. Each loads half of the blocks for a quarter of the result,
-/// and two programs are on a multiprocessor, one of which computes while the
-/// other waits. On an H200 that is 1.35 times as fast as 8 warps.
+/// neither of its operands. Then 4 warps have registers for blocks of 128 x
+/// 128, 128 of a thread's. Each loads half of the blocks for a quarter of the
+/// result, and two programs are on a multiprocessor, one of which computes
+/// while the other waits. On an H200 that is 1.35 times as fast as 8 warps.
 bool isNearlyPlain(Value root, ValueRange results) {
   llvm::SmallPtrSet<Value, 4> others;
   bool computes = false;
@@ -575,7 +576,7 @@ int64_t KernelGrid::programs() const {
 
 int64_t KernelGrid::columnsOfProduct(int64_t rows, int64_t columns) const {
   int64_t n = llvm::alignTo(columns, 16);
-  while (!canShare(rows, n, warps))
+  while (rows % 16 == 0 && !canShare(rows, n, warps))
     n += 16;
   return n;
 }
@@ -629,8 +630,6 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   }
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   grid.blocks.assign(shape.size(), 1);
-  if (shape.empty())
-    return grid;
   if (auto p = anyProductBehind(grid.root)) {
     // As many bytes, and registers for them, whatever the type is.
     if (p->isWide)
@@ -640,11 +639,14 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
       return grid;
     }
     // Of a product that is summed up the sides that are left, or none.
-    for (int d : {p->rows, p->columns})
-      if (d >= 0)
-        grid.blocks[d] = block(shape[d], 64, 16);
+    const int side = std::max(p->rows, p->columns);
+    if (side >= 0)
+      grid.blocks[side] = block(shape[side], 64, 16);
+    tighten(grid, side, tightness);
     return grid;
   }
+  if (shape.empty())
+    return grid;
   size_t last = shape.size() - 1;
   RowSums sums = rowSums(grid.root);
   bool whole = shape[last] <= wholeRow && sums == RowSums::Along;

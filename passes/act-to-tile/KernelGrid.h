@@ -34,7 +34,8 @@ struct KernelGrid {
   int64_t blocksOf(size_t dim) const;
   int64_t countOf(size_t dim) const;
   int64_t programs() const;
-  /// As many columns, or a few more, that the warps can share with `rows`.
+  /// As many columns, or a few more, that the warps can share with `rows`, of
+  /// which there are a multiple of 16.
   int64_t columnsOfProduct(int64_t rows, int64_t columns) const;
 };
 

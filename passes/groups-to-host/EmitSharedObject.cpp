@@ -163,7 +163,7 @@ act::describeTarget(StringRef cpu, StringRef features, Location loc) {
   if (!found)
     return emitError(loc) << error;
   HostTarget target;
-  llvm::SubtargetFeatures list(features);
+  llvm::SubtargetFeatures list;
   if (cpu.empty()) {
     target.cpu = llvm::sys::getHostCPUName().str();
     for (auto &feature : llvm::sys::getHostCPUFeatures())
@@ -171,6 +171,9 @@ act::describeTarget(StringRef cpu, StringRef features, Location loc) {
   } else {
     target.cpu = cpu.str();
   }
+  llvm::SubtargetFeatures asked(features);
+  for (const std::string &feature : asked.getFeatures())
+    list.AddFeature(feature);
   std::unique_ptr<llvm::MCSubtargetInfo> info(found->createMCSubtargetInfo(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), "", ""));
   if (!info->isCPUStringValid(target.cpu))

@@ -343,8 +343,8 @@ LogicalResult Assignment::seedDots() {
       return dot.emitOpError()
              << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
              << dot.getType().getDimSize(1) << ", which " << warps
-             << " warps cannot share; expected a multiple of 16 rows and 8 "
-                "columns for each";
+             << " warps cannot share; expected R of them beside C, where 16 R "
+                "divides the rows and 8 C the columns";
     auto acc = layout::mmaAccumulator(dot.getType().getShape().vec(), m, n);
     if (!acc)
       return dot.emitOpError() << acc.error().message;

@@ -106,7 +106,8 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
     - the maximum of s k, k a positive constant, is k times that of s, bit by bit;
     - `c ? s k : -inf` is `(c ? s : -inf) k`, so a mask is not in the way;
     - exp(s k - m), m repeated along a row, is 2 to the power
-      fma(s, k log2(e), -(m log2(e))), with the second product computed per row;
+      fma(s, k log2(e), -(m log2(e))), with the second product computed per row,
+      where s is a product of matrices, perhaps masked by infinity;
     - exp(x - m) of a row of which there is such a block is 2 to the power
       x log2(e) - m log2(e), with the same product, so that its rounding is in both
       and cancels when one is divided by the other;
@@ -115,11 +116,12 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
       are taken to be finite: once `tile-split-masked-loops` has taken a mask away,
       the select that keeps hidden rows from NaN goes, too.
 
-    What has the attribute `tile.exact` stays as it is.
-
-    A weight differs from the exact one by up to 2^-23 |m| of itself, by the same
-    part in the whole row, where `math.exp` rounds it to the last bit; with m
-    beyond 2.3e38 it is lost.
+    Of exponentials these are those with `fastmath<reassoc,contract,afn>`. A weight
+    then differs from the exact one by up to 2^-23 |m| of itself, by the same part
+    in the whole row, where `math.exp` rounds it to the last bit. What else than a
+    product is in s may be of any size, as the -1e9 that masks add: there exp(s - m)
+    is 2 to the power (s - m) log2(e), which is 1 at the maximum and no more
+    elsewhere, and costs an instruction more for each element.
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];

@@ -166,13 +166,38 @@ struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
   }
 };
 
-/// exp and exp2 in a kernel's loops.
+/// Numbers of ordinary size: sums of products, which nobody adds to and puts
+/// nothing in the place of but infinity, by constants.
+bool isOrdinary(Value v) {
+  constexpr double most = 0x1p16;
+  auto isSmall = [](Value v) {
+    auto k = constantOf(v);
+    return k && std::fabs(*k) <= most;
+  };
+  if (auto k = constantOf(v))
+    return std::isinf(*k) || std::fabs(*k) <= most;
+  Operation *op = v.getDefiningOp();
+  if (isa_and_nonnull<DotOp, math::TanhOp>(op))
+    return true;
+  if (auto mul = dyn_cast_or_null<arith::MulFOp>(op))
+    return (isSmall(mul.getLhs()) && isOrdinary(mul.getRhs())) ||
+           (isSmall(mul.getRhs()) && isOrdinary(mul.getLhs()));
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isOrdinary(select.getTrueValue()) &&
+           isOrdinary(select.getFalseValue());
+  return isa_and_nonnull<arith::NegFOp, arith::ExtFOp, arith::TruncFOp,
+                         ExpandDimsOp, BroadcastOp, TransOp, ConvertLayoutOp>(
+             op) &&
+         isOrdinary(op->getOperand(0));
+}
+
+/// exp and exp2 in a kernel's loops, of those that may be approximated.
 class Exponentials {
 public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
     kernel.walk([&](Operation *op) {
       if (isa<math::ExpOp, math::Exp2Op>(op) && isInLoop(op) &&
-          isF32(op->getResult(0)) && !op->hasAttr(exactName))
+          isF32(op->getResult(0)) && mayApproximate(op))
         all.push_back(op);
     });
   }
@@ -210,7 +235,9 @@ private:
   }
 
   /// exp(x - row): the row's product is rounded, and so is the same for the
-  /// whole row and in what corrects its sums.
+  /// whole row and in what corrects its sums. Of -1e9, which masks add to what
+  /// is hidden, it would be rounded by 64, and 2 to that power overflows when
+  /// there are more of them: there the difference comes first.
   void ofBlock(Operation *op) {
     auto sub = op->getOperand(0).getDefiningOp<arith::SubFOp>();
     if (!sub)
@@ -219,7 +246,8 @@ private:
     Value row = behindRepeats(sub.getRhs(), repeats);
     Scaled x = scaledOf(sub.getLhs());
     double by = x.by * baseOf(op);
-    if (repeats.empty() || by == 1 || !std::isnormal(float(by)))
+    if (repeats.empty() || by == 1 || !std::isnormal(float(by)) ||
+        !isOrdinary(x.x))
       return;
     b.setInsertionPoint(op);
     if (isa<math::ExpOp>(op))

@@ -138,4 +138,17 @@ void Memory::markInitialised(const void *pointer, uint64_t bytes) {
   r->shadow->setInitialised(offset, std::min(bytes, r->bytes - offset), true);
 }
 
+uint64_t Memory::uninitialised(const void *pointer, uint64_t bytes,
+                               uint64_t elementBytes) const {
+  uint64_t address = reinterpret_cast<uint64_t>(pointer), count = 0;
+  Region *r = find(address);
+  if (!r || !r->shadow || elementBytes == 0)
+    return 0;
+  uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
+  uint64_t end = offset + std::min(bytes, r->bytes - offset);
+  for (; offset + elementBytes <= end; offset += elementBytes)
+    count += !r->shadow->isInitialised(offset, elementBytes);
+  return count;
+}
+
 } // namespace act::runtime::sim

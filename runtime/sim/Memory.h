@@ -62,6 +62,10 @@ public:
   /// All shadows forget accesses (what is initialised stays): a new launch.
   void beginLaunch();
   void markInitialised(const void *address, uint64_t bytes);
+  /// How many of the elements there have a byte that nobody wrote; without
+  /// checks nobody knows: 0.
+  uint64_t uninitialised(const void *address, uint64_t bytes,
+                         uint64_t elementBytes) const;
   bool checks() const { return withChecks; }
 
 private:

@@ -119,7 +119,8 @@ static void addKernel(CLI::App &c, Options &o) {
                "of threads, no profile) or cuda:N (no checks, one time)")
       ->capture_default_str();
   c.add_option("--block-size", o.blockSizes,
-               "named block sizes (the kernel's tile.block_sizes): M=64,K=32");
+               "named block sizes (the kernel's tile.block_sizes): M=64,K=32")
+      ->join(',');
   o.launch.grid.clear();
   c.add_option("--grid", o.launch.grid,
                "blocks: X,Y,Z (default: the kernel's tile.grid, or 1)");

@@ -47,8 +47,6 @@ static simtool::Parameter parameterOf(Type type) {
   using simtool::Parameter;
   Parameter p;
   llvm::raw_string_ostream(p.type) << type;
-  if (isa<tile::PtrType>(type))
-    p.kind = Parameter::Pointer;
   if (type.isIndex())
     p.kind = Parameter::Integer;
   if (type.isIntOrFloat()) {
@@ -56,13 +54,18 @@ static simtool::Parameter parameterOf(Type type) {
     p.bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   }
   auto view = dyn_cast<tile::ViewType>(type);
-  if (!view)
+  auto pointer = dyn_cast<tile::PtrType>(type);
+  if (!view && !pointer)
     return p;
-  Type element = view.getElementType();
-  p.kind = Parameter::Array;
+  Type element = view ? view.getElementType() : pointer.getElementType();
+  p.kind = view ? Parameter::Array : Parameter::Pointer;
   p.elementBytes = std::max(8u, element.getIntOrFloatBitWidth()) / 8;
-  p.arrayBytes =
-      uint64_t(ShapedType::getNumElements(view.getShape())) * p.elementBytes;
+  if (view) {
+    p.arrayBytes =
+        uint64_t(ShapedType::getNumElements(view.getShape())) * p.elementBytes;
+    if (view.getStrides().empty())
+      p.shape = view.getShape().vec();
+  }
   if (element.isInteger())
     p.elements = Parameter::Integers;
   else if (element.isF16() || element.isF32() || element.isF64())
@@ -74,6 +77,18 @@ static std::vector<simtool::Parameter> parametersOf(gpu::GPUFuncOp kernel) {
   std::vector<simtool::Parameter> parameters;
   for (Type type : kernel.getArgumentTypes())
     parameters.push_back(parameterOf(type));
+  kernel.walk([&](Operation *op) {
+    Value view;
+    if (auto access = dyn_cast<tile::BlockAccessOpInterface>(op))
+      view = isa<tile::LoadOp>(op) ? Value() : access.getView();
+    else if (isa<tile::TicketOp, tile::PassTurnOp>(op))
+      view = op->getOperand(0);
+    if (!view)
+      return;
+    auto memory = dyn_cast<BlockArgument>(tile::memoryOf(view));
+    if (memory && memory.getOwner() == &kernel.getBody().front())
+      parameters[memory.getArgNumber()].isWritten = true;
+  });
   return parameters;
 }
 

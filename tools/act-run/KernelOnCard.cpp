@@ -102,6 +102,9 @@ int run::kernelOnCard(const Options &o) {
     return fail(s.error().str());
   if (auto s = simtool::writeBack(*arguments); !s)
     return fail(s.error().str());
+  if (kernel->parameters)
+    simtool::tellDropped("act-run", kernel->name, *kernel->parameters,
+                         *arguments);
   if (o.launch.json) {
     nlohmann::ordered_json j;
     j["kernel"] = kernel->name;

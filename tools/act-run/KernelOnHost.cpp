@@ -128,6 +128,8 @@ int run::kernelOnHost(const Options &o) {
       return fail(s.error().str());
     if (auto s = simtool::writeBack(arguments); !s)
       return fail(s.error().str());
+    simtool::tellDropped("act-run", kernel->name, kernel->parameters,
+                         arguments);
   }
   std::string finding = failed ? failureOf(*kernel, grid, steps, context) : "";
   if (o.launch.json) {

@@ -34,7 +34,8 @@ struct Entity {
 };
 std::string describe(const Entity &entity); // tokens: i32[2,64]
 
-/// One of a function's launches; the time is that of the last run, if asked for.
+/// One of a function's launches; the time is that of the last run, if asked
+/// for.
 struct Launch {
   std::string name, kernel; // no kernel: a copy
   double milliseconds = 0;

@@ -13,8 +13,7 @@ namespace act::run {
 struct Options {
   std::string file, device = "host", init;
   unsigned threads = 0;
-  bool allowNative = false, debug = false, measure = false,
-       times = false;
+  bool allowNative = false, debug = false, measure = false, times = false;
   std::string measureJson, timesJson;
   std::optional<uint64_t> seed;
   // train

@@ -56,6 +56,11 @@ Status checkArguments(const std::string &kernel,
                       const std::vector<Parameter> &parameters,
                       const std::vector<Argument> &given);
 
+/// Says on standard error which arrays are written and not kept.
+void tellDropped(const std::string &tool, const std::string &kernel,
+                 const std::vector<Parameter> &parameters,
+                 const std::vector<Argument> &given);
+
 /// Writes the files of inout: and out: arguments.
 Status writeBack(const std::vector<Argument> &arguments);
 

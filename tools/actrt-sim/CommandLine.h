@@ -17,8 +17,11 @@ struct Parameter {
   enum Kind { Array, Pointer, Float, Integer, Unknown } kind = Unknown;
   uint64_t bytes = 8; // of the value
   std::string type;   // for messages
-  /// Of an array: what is read and written behind it.
+  /// Of an array: what is read and written behind it. Of a pointer its
+  /// elements, where they are known.
   uint64_t arrayBytes = 0, elementBytes = 0;
+  std::vector<int64_t> shape; // of an array in rows, if that is constant
+  bool isWritten = false;     // as far as that is known
   /// Of floats that NumPy has no type for any array of that size will do.
   enum { Integers, Floats, Any } elements = Any;
 };

@@ -77,6 +77,13 @@ static std::string wrongElements(const Parameter &p, const npy::Array &array) {
     return "the array has " + std::to_string(array.bytes.size()) +
            " bytes, expected at least " + std::to_string(p.arrayBytes) +
            " for " + p.type;
+  // More rows are more memory behind the view's; longer ones are others.
+  if (array.shape.size() == p.shape.size())
+    for (size_t d = 1; d < p.shape.size(); ++d)
+      if (array.shape[d] != p.shape[d])
+        return "the array has " + std::to_string(array.shape[d]) +
+               " elements along dimension " + std::to_string(d) + " and not " +
+               std::to_string(p.shape[d]) + ", as " + p.type + " has";
   return "";
 }
 
@@ -98,7 +105,7 @@ Status simtool::checkArguments(const std::string &kernel,
     else if (given[i].value.size() != p.bytes)
       wrong = "the value has " + std::to_string(given[i].value.size()) +
               " bytes, " + parameter + " has " + std::to_string(p.bytes);
-    else if (p.kind == Parameter::Array)
+    else if (p.elementBytes && given[i].isArray())
       wrong = wrongElements(p, given[i].array);
     if (!wrong.empty())
       return Error{"--arg " + given[i].text + ": " + wrong, ""};
@@ -168,6 +175,30 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
   return r;
 }
 
+/// What of a result is still what nobody has written.
+static void tellUnwritten(const CommandLine &o, const Argument &a,
+                          const Memory &memory) {
+  uint64_t bytes = a.array.bytes.size(),
+           each = npy::elementBytes(a.array.dtype);
+  if (uint64_t left = memory.uninitialised(a.address, bytes, each))
+    fprintf(stderr,
+            "%s: note: --arg %s: %llu of %llu elements were never "
+            "written\n",
+            o.tool.c_str(), a.text.c_str(), (unsigned long long)left,
+            (unsigned long long)(bytes / each));
+}
+
+void simtool::tellDropped(const std::string &tool, const std::string &kernel,
+                          const std::vector<Parameter> &parameters,
+                          const std::vector<Argument> &given) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].isWritten && given[i].kind == Argument::In)
+      fprintf(stderr,
+              "%s: note: --arg %s: kernel '%s' writes to it, and the "
+              "file stays as it was; inout: is written back\n",
+              tool.c_str(), given[i].text.c_str(), kernel.c_str());
+}
+
 int simtool::run(const CommandLine &o) {
   auto file = file::MappedFile::open(o.file);
   if (!file)
@@ -231,6 +262,11 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   }
   if (auto s = writeBack(arguments); !s)
     return fail(o, s.error());
+  for (const Argument &a : arguments)
+    if (a.kind == Argument::Out)
+      tellUnwritten(o, a, simulator.memory());
+  if (parameters)
+    tellDropped(o.tool, kernel->name, *parameters, arguments);
   Profile profile{*target, *kernel, *request, *report};
   std::string text = o.json ? json(profile) : table(profile);
   fflush(stdout);

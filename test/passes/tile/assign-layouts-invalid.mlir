@@ -7,7 +7,7 @@ gpu.module @kernels {
     %zero = arith.constant dense<0.0> : tensor<16x8xf32>
     %a = tile.load %x[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
     %b = tile.load %x[%c0 : 16, %c0 : 8] : !tile.view<16x16xbf16>
-    // expected-error @+1 {{has an accumulator of 16x8, which 4 warps cannot share; expected a multiple of 16 rows and 8 columns for each}}
+    // expected-error @+1 {{has an accumulator of 16x8, which 4 warps cannot share; expected R of them beside C, where 16 R divides the rows and 8 C the columns}}
     %d = tile.dot %a, %b, %zero : tensor<16x16xbf16>, tensor<16x8xbf16> -> tensor<16x8xf32>
     tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf32>
     gpu.return

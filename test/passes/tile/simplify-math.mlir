@@ -1,27 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-simplify-math,canonicalize,cse))' | FileCheck %s
-// RUN: %python %S/fuse-loops-run.py %s %t scaled
+// RUN: %python %S/fuse-loops-run.py %s %t products scaled
 // REQUIRES: python-packages
 
 gpu.module @kernels {
   // Of the block: a select, a maximum, an fma, an exponential and a sum. Both
   // exponentials use one rounded product of the maximum.
-  // CHECK-LABEL: gpu.func @scaled
+  // CHECK-LABEL: gpu.func @products
   // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[L:.*]] =
-  // CHECK: %[[X:.*]] = tile.load
-  // CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : tensor<8x32xi1>
+  // CHECK: %[[X:.*]] = tile.dot
+  // CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : tensor<16x32xi1>
   // CHECK-NEXT: %[[MOST:.*]] = tile.reduce max %[[S]]
-  // CHECK: arith.mulf %[[MOST]], %{{.*}} : tensor<8xf32>
+  // CHECK: arith.mulf %[[MOST]], %{{.*}} : tensor<16xf32>
   // CHECK: %[[M1:.*]] = arith.maximumf
   // CHECK: %[[OLD:.*]] = arith.mulf %[[M]],
   // CHECK: %[[LESS:.*]] = arith.mulf %[[M1]],
   // CHECK: %[[CHANGE:.*]] = arith.addf %[[OLD]], %[[LESS]]
-  // CHECK: math.exp2 %[[CHANGE]] : tensor<8xf32>
+  // CHECK: math.exp2 %[[CHANGE]] fastmath
   // CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[LESS]]
   // CHECK: %[[BLOCK:.*]] = tile.broadcast %[[COLUMN]]
   // CHECK: %[[D:.*]] = math.fma %[[S]], %{{.*}}, %[[BLOCK]]
   // CHECK: math.exp2 %[[D]]
   // CHECK-NOT: math.exp %
+  // CHECK: scf.yield
+  gpu.func @products(%q: !tile.view<16x16xbf16>, %k: !tile.view<96x16xbf16>, %h: !tile.view<16x96xf32>, %y: !tile.view<16xf32>)
+      kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c96 = arith.constant 96 : index
+    %scale = arith.constant dense<0.3> : tensor<16x32xf32>
+    %low = arith.constant dense<-1.0e30> : tensor<16xf32>
+    %lows = arith.constant dense<0xFF800000> : tensor<16x32xf32>
+    %zero = arith.constant dense<0.0> : tensor<16xf32>
+    %zeros = arith.constant dense<0.0> : tensor<16x32xf32>
+    %Q = tile.load %q[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    %m, %l = scf.for %j = %c0 to %c96 step %c32 iter_args(%a = %low, %b = %zero) -> (tensor<16xf32>, tensor<16xf32>) {
+      %K = tile.load %k[%j : 32, %c0 : 16] : !tile.view<96x16xbf16>
+      %Kt = tile.trans %K : tensor<32x16xbf16>
+      %X = tile.dot %Q, %Kt, %zeros : tensor<16x16xbf16>, tensor<16x32xbf16> -> tensor<16x32xf32>
+      %H = tile.load %h[%c0 : 16, %j : 32] : !tile.view<16x96xf32>
+      %seen = arith.cmpf oge, %H, %zeros : tensor<16x32xf32>
+      %sx = arith.mulf %X, %scale : tensor<16x32xf32>
+      %s = arith.select %seen, %sx, %lows : tensor<16x32xi1>, tensor<16x32xf32>
+      %r = tile.reduce max %s axis 1 : tensor<16x32xf32>
+      %n = arith.maximumf %a, %r : tensor<16xf32>
+      %change = arith.subf %a, %n : tensor<16xf32>
+      %c = math.exp %change fastmath<reassoc,contract,afn> : tensor<16xf32>
+      %n1 = tile.expand_dims %n axis 1 : tensor<16xf32>
+      %nb = tile.broadcast %n1 : tensor<16x1xf32> -> tensor<16x32xf32>
+      %d = arith.subf %s, %nb : tensor<16x32xf32>
+      %e = math.exp %d fastmath<reassoc,contract,afn> : tensor<16x32xf32>
+      %sum = tile.reduce add %e axis 1 : tensor<16x32xf32>
+      %bc = arith.mulf %b, %c : tensor<16xf32>
+      %t = arith.addf %bc, %sum : tensor<16xf32>
+      scf.yield %n, %t : tensor<16xf32>, tensor<16xf32>
+    }
+    %log = math.log %l : tensor<16xf32>
+    %lse = arith.addf %m, %log : tensor<16xf32>
+    tile.store %lse, %y[%c0 : 16] : !tile.view<16xf32>
+    gpu.return
+  }
+
+  // Numbers from memory may be of any size, as -1e9: of these the difference comes
+  // first.
+  // CHECK-LABEL: gpu.func @scaled
+  // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[L:.*]] =
+  // CHECK: %[[X:.*]] = tile.load
+  // CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : tensor<8x32xi1>
+  // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[S]],
+  // CHECK: %[[M1:.*]] = arith.maximumf
+  // CHECK: %[[CHANGE:.*]] = arith.subf %[[M]], %[[M1]]
+  // CHECK: %[[TWICE:.*]] = arith.mulf %[[CHANGE]]
+  // CHECK: math.exp2 %[[TWICE]]
+  // CHECK: %[[LESS:.*]] = arith.subf %[[SCALED]]
+  // CHECK: %[[D:.*]] = arith.mulf %[[LESS]]
+  // CHECK: math.exp2 %[[D]]
+  // CHECK-NOT: math.{{(fma|exp )}}
   // CHECK: scf.yield
   gpu.func @scaled(%x: !tile.view<8x96xf32>, %h: !tile.view<8x96xf32>, %y: !tile.view<8xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -41,11 +95,11 @@ gpu.module @kernels {
       %r = tile.reduce max %s axis 1 : tensor<8x32xf32>
       %n = arith.maximumf %a, %r : tensor<8xf32>
       %change = arith.subf %a, %n : tensor<8xf32>
-      %c = math.exp %change : tensor<8xf32>
+      %c = math.exp %change fastmath<reassoc,contract,afn> : tensor<8xf32>
       %n1 = tile.expand_dims %n axis 1 : tensor<8xf32>
       %nb = tile.broadcast %n1 : tensor<8x1xf32> -> tensor<8x32xf32>
       %d = arith.subf %s, %nb : tensor<8x32xf32>
-      %e = math.exp %d : tensor<8x32xf32>
+      %e = math.exp %d fastmath<reassoc,contract,afn> : tensor<8x32xf32>
       %sum = tile.reduce add %e axis 1 : tensor<8x32xf32>
       %bc = arith.mulf %b, %c : tensor<8xf32>
       %t = arith.addf %bc, %sum : tensor<8xf32>
@@ -81,12 +135,13 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // exp2 without a constant would only change one subtraction into one fma.
+  // exp2 without a constant would only change one subtraction into one fma. What
+  // nobody allows to be approximated stays.
   // CHECK-LABEL: gpu.func @plain
   // CHECK: arith.subf
   // CHECK: math.exp2
   // CHECK: math.exp2
-  // CHECK-NOT: math.exp %
+  // CHECK: math.exp %
   gpu.func @plain(%x: !tile.view<8x96xf32>, %y: !tile.view<8xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
@@ -98,9 +153,11 @@ gpu.module @kernels {
     %m = scf.for %j = %c0 to %c96 step %c32 iter_args(%a = %zero) -> (tensor<8xf32>) {
       %X = tile.load %x[%c0 : 8, %j : 32] : !tile.view<8x96xf32>
       %d = arith.subf %X, %rows : tensor<8x32xf32>
-      %e = math.exp2 %d : tensor<8x32xf32>
-      %f = math.exp %X : tensor<8x32xf32>
-      %ef = arith.addf %e, %f : tensor<8x32xf32>
+      %e = math.exp2 %d fastmath<reassoc,contract,afn> : tensor<8x32xf32>
+      %f = math.exp %X fastmath<reassoc,contract,afn> : tensor<8x32xf32>
+      %g = math.exp %X : tensor<8x32xf32>
+      %ee = arith.addf %e, %f : tensor<8x32xf32>
+      %ef = arith.addf %ee, %g : tensor<8x32xf32>
       %r = tile.reduce add %ef axis 1 : tensor<8x32xf32>
       %n = arith.addf %a, %r : tensor<8xf32>
       scf.yield %n : tensor<8xf32>

@@ -1,4 +1,4 @@
-// Arguments of each kind, a block of 2^62 numbers, and more registers than there are.
+// Arguments of each kind, a block of 2^62 numbers, more registers than there are, and a copy.
 gpu.module @kernels {
   gpu.func @scale(%x: !tile.view<8xf32>, %f: f32, %n: i32, %i: index) kernel {
     %a = tile.load %x[%i : 8] : !tile.view<8xf32>
@@ -30,6 +30,18 @@ gpu.module @kernels {
       scf.yield %next : tensor<256x128xf32>
     }
     tile.store %sum, %z[%c0 : 256, %c0 : 128] : !tile.view<256x128xf32>
+    gpu.return
+  }
+
+  // What is copied keeps its bits.
+  gpu.func @copy(%p: !tile.ptr<bf16>, %q: !tile.ptr<bf16>) kernel attributes {tile.grid = array<i64: 64, 1, 1>} {
+    %x = tile.view %p sizes [65536] : !tile.ptr<bf16> -> !tile.view<65536xbf16>
+    %y = tile.view %q sizes [65536] : !tile.ptr<bf16> -> !tile.view<65536xbf16>
+    %c1024 = arith.constant 1024 : index
+    %b = tile.program_id x
+    %i = arith.muli %b, %c1024 : index
+    %a = tile.load %x[%i : 1024] : !tile.view<65536xbf16>
+    tile.store %a, %y[%i : 1024] : !tile.view<65536xbf16>
     gpu.return
   }
 }
