@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -212,25 +213,67 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
                                     schedule.getCopyWarps()));
 }
 
-/// What a loop carries is in registers, all of it at once: a warning where that
-/// is more than a thread has. Of 64K registers (of 32 bits) each of the
-/// program's threads gets its part, and 255 at most.
+/// Of a block, in registers of 32 bits; what costs nothing to make again has
+/// none, nor has what repeats another.
+int64_t bitsHeld(Value v) {
+  auto block = dyn_cast<RankedTensorType>(v.getType());
+  auto layout =
+      block ? dyn_cast_or_null<LayoutAttr>(block.getEncoding()) : LayoutAttr();
+  if (!layout ||
+      isa_and_nonnull<arith::ConstantOp, tensor::SplatOp, IotaOp, ExpandDimsOp,
+                      BroadcastOp, ReshapeOp, TransOp>(v.getDefiningOp()))
+    return 0;
+  return layout.getNumRegisters() *
+         std::max(8u, block.getElementTypeBitWidth());
+}
+
+/// What a loop carries is in registers, all of it at once, and so is what is
+/// needed again behind a sum over a block, though some of that may be read once
+/// more: a warning where the one is more than a thread has, or the other half
+/// as many again. Of 64K registers (of 32 bits) each of the program's threads
+/// gets its part, and 255 at most.
 void warnOfSpills(gpu::GPUFuncOp kernel) {
-  int64_t warps = getSchedule(kernel).getWarps();
-  int64_t most =
-      std::min<int64_t>(255, 65536 / getSchedule(kernel).getThreads());
+  ScheduleAttr schedule = getSchedule(kernel);
+  int64_t most = std::min<int64_t>(255, 65536 / schedule.getThreads());
+  auto warn = [&](Operation *op, StringRef what, int64_t bits) {
+    op->emitWarning(what) << " blocks of which each thread of "
+                          << schedule.getWarps() << " warps holds " << bits / 32
+                          << " registers, of " << most
+                          << ": some go to memory and back; more warps, or "
+                             "smaller blocks, hold fewer each";
+  };
+  bool warned = false;
   kernel.walk([&](scf::ForOp loop) {
     int64_t bits = 0;
     for (Value carried : loop.getRegionIterArgs())
-      if (auto block = dyn_cast<RankedTensorType>(carried.getType()))
-        if (auto layout = dyn_cast_or_null<LayoutAttr>(block.getEncoding()))
-          bits += layout.getNumRegisters() *
-                  std::max(8u, block.getElementTypeBitWidth());
-    if (bits > 32 * most)
-      loop.emitWarning("carries blocks of which each thread of ")
-          << warps << " warps holds " << bits / 32 << " registers, of " << most
-          << ": some go to memory and back; more warps hold fewer each";
+      bits += bitsHeld(carried);
+    if (bits > 32 * most) {
+      warn(loop, "carries", bits);
+      warned = true;
+    }
   });
+  if (warned)
+    return;
+  Liveness liveness(kernel);
+  Operation *worst = nullptr;
+  int64_t mostBits = 48 * most;
+  kernel.walk([&](Operation *op) {
+    if (!isa<ReduceOp, ScanOp>(op))
+      return;
+    int64_t bits = 0;
+    for (Value v :
+         liveness.getLiveness(op->getBlock())->currentlyLiveValues(op))
+      if (!llvm::is_contained(op->getResults(), v) &&
+          (!llvm::is_contained(op->getOperands(), v) ||
+           !liveness.isDeadAfter(v, op)))
+        bits += bitsHeld(v);
+    if (bits > mostBits) {
+      worst = op;
+      mostBits = bits;
+    }
+  });
+  if (worst)
+    warn(worst, "has behind it", mostBits);
 }
 
 LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
