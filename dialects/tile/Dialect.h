@@ -5,6 +5,7 @@
 #define ACT_DIALECTS_TILE_DIALECT_H
 #include "act/Layout/Distributed.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

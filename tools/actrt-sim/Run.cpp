@@ -262,14 +262,15 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   }
   if (auto s = writeBack(arguments); !s)
     return fail(o, s.error());
+  Profile profile{*target, *kernel, *request, *report};
+  std::string text = o.json ? json(profile) : table(profile);
+  fflush(stdout);
+  fputs(text.c_str(), stdout);
+  int found = tellFindings();
   for (const Argument &a : arguments)
     if (a.kind == Argument::Out)
       tellUnwritten(o, a, simulator.memory());
   if (parameters)
     tellDropped(o.tool, kernel->name, *parameters, arguments);
-  Profile profile{*target, *kernel, *request, *report};
-  std::string text = o.json ? json(profile) : table(profile);
-  fflush(stdout);
-  fputs(text.c_str(), stdout);
-  return tellFindings();
+  return found;
 }

@@ -512,7 +512,7 @@ def single_dot(rng):
 
 def chain(rng):
     """Attention without its softmax: (f(q kt)) v over blocks of keys, with a maximum
-    carried along."""
+    carried along, some keys perhaps hidden by a large number."""
     p = start(rng)
     t = pick(rng, ["bf16", "f16"])
     m = 16 * p.warps * pick(rng, [1, 1, 2])
@@ -524,15 +524,23 @@ def chain(rng):
     zero = p.index(0)
     q = load(p, make_view(p, t, (m, d), kind="plain"), Place([zero, zero], [m, d]))
     kv, vv = make_view(p, t, (keys, d), kind="plain"), make_view(p, t, (keys, e), kind="plain")
-    low, none = p.constant("f32", (m,), -64.0), p.constant("f32", (m, e), 0.0)
+    hidden = pick(rng, [0.0, 0.0, -1e9, -1e30, -3e38])
+    low, none = p.constant("f32", (m,), -3e38 if hidden else -64.0), p.constant("f32", (m, e), 0.0)
+    hv = make_view(p, "i32", (keys,), kind="plain") if hidden else None
+    exponential = pick(rng, ["math.exp2", "math.exp"])
+    flags = pick(rng, ["", " fastmath<reassoc,contract,afn>"])
     zs = p.constant("f32", (m, n), 0.0)
 
     def body(iv, args):
         acc, top = args
         s = dot(p, q, trans(p, load(p, kv, Place([iv, zero], [n, d]))), zs)
+        if hidden:
+            is_hidden = compare(p, "slt", load(p, hv, Place([iv], [n])), p.constant("i32", (n,), 0))
+            is_hidden = broadcast(p, expand_dims(p, is_hidden, 0), (m, n))
+            s = select(p, is_hidden, p.constant("f32", (m, n), hidden), s)
         now = binary(p, "arith.maximumf", top, reduce(p, "max", s, 1))
         x = binary(p, "arith.subf", s, broadcast(p, expand_dims(p, now, 1), (m, n)))
-        x = unary(p, "math.exp2", binary(p, "arith.mulf", x, p.constant("f32", (m, n), 0.015625)))
+        x = unary(p, exponential, binary(p, "arith.mulf", x, p.constant("f32", (m, n), 0.015625)), flags)
         x = cast(p, "arith.truncf", x, t)
         v = load(p, vv, Place([iv, zero], [n, e]))
         return [dot(p, x, v, acc), now]

@@ -343,12 +343,13 @@ def binary(p, name, a, b):
                   lambda env: f(env[a.name], env[b.name]))
 
 
-def unary(p, name, a):
+def unary(p, name, a, flags=""):
+    """`flags`: of fast math, ' fastmath<..>'; they change nothing that the bounds do not allow."""
     t = a.dtype
     v = p.fresh(t, a.shape)
     f = (lambda x: ops.float_rounding(name, t, x)) if name in ops.FLOAT_ROUNDING else (
         lambda x: ops.FLOAT_UNARY[name](t, x))
-    return p.emit(f"{v.name} = {name} {a.name} : {v.type}", v, lambda env: f(env[a.name]))
+    return p.emit(f"{v.name} = {name} {a.name}{flags} : {v.type}", v, lambda env: f(env[a.name]))
 
 
 def fma(p, a, b, c):
