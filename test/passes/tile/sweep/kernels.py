@@ -526,21 +526,30 @@ def chain(rng):
     kv, vv = make_view(p, t, (keys, d), kind="plain"), make_view(p, t, (keys, e), kind="plain")
     hidden = pick(rng, [0.0, 0.0, -1e9, -1e30, -3e38])
     low, none = p.constant("f32", (m,), -3e38 if hidden else -64.0), p.constant("f32", (m, e), 0.0)
-    hv = make_view(p, "i32", (keys,), kind="plain") if hidden else None
+    # Each key by chance, or all of the first blocks.
+    hv = make_view(p, "i32", (keys,), kind="plain") if hidden and rng.random() < 0.3 else None
+    until = p.index(n * pick(rng, [1, 1, 2, 3]))
     exponential = pick(rng, ["math.exp2", "math.exp"])
     flags = pick(rng, ["", " fastmath<reassoc,contract,afn>"])
+    scales_first = rng.random() < 0.5
     zs = p.constant("f32", (m, n), 0.0)
 
     def body(iv, args):
         acc, top = args
         s = dot(p, q, trans(p, load(p, kv, Place([iv, zero], [n, d]))), zs)
+        small = p.constant("f32", (m, n), 0.015625)
+        if scales_first:
+            s = binary(p, "arith.mulf", s, small)
         if hidden:
-            is_hidden = compare(p, "slt", load(p, hv, Place([iv], [n])), p.constant("i32", (n,), 0))
-            is_hidden = broadcast(p, expand_dims(p, is_hidden, 0), (m, n))
+            if hv:
+                is_hidden = compare(p, "slt", load(p, hv, Place([iv], [n])), p.constant("i32", (n,), 0))
+                is_hidden = broadcast(p, expand_dims(p, is_hidden, 0), (m, n))
+            else:
+                is_hidden = compare(p, "slt", iv, until)
             s = select(p, is_hidden, p.constant("f32", (m, n), hidden), s)
         now = binary(p, "arith.maximumf", top, reduce(p, "max", s, 1))
         x = binary(p, "arith.subf", s, broadcast(p, expand_dims(p, now, 1), (m, n)))
-        x = unary(p, exponential, binary(p, "arith.mulf", x, p.constant("f32", (m, n), 0.015625)), flags)
+        x = unary(p, exponential, x if scales_first else binary(p, "arith.mulf", x, small), flags)
         x = cast(p, "arith.truncf", x, t)
         v = load(p, vv, Place([iv, zero], [n, e]))
         return [dot(p, x, v, acc), now]
