@@ -186,8 +186,7 @@ bool isOrdinary(Value v) {
     return isOrdinary(select.getTrueValue()) &&
            isOrdinary(select.getFalseValue());
   return isa_and_nonnull<arith::NegFOp, arith::ExtFOp, arith::TruncFOp,
-                         ExpandDimsOp, BroadcastOp, TransOp, ConvertLayoutOp>(
-             op) &&
+                         ExpandDimsOp, BroadcastOp, TransOp>(op) &&
          isOrdinary(op->getOperand(0));
 }
 

@@ -30,16 +30,17 @@ Result<std::string> run::gridOf(const uint32_t kernels[3],
 }
 
 int run::kernel(const Options &o) {
-  if (o.simulator == "host")
-    return kernelOnHost(o);
-  bool isNamed = o.simulator.rfind("sim:", 0) == 0;
-  if (o.simulator != "sim" && !isNamed)
-    return kernelOnCard(o);
   KernelOptions options;
-  options.target = o.target.empty() ? "sm_80" : o.target;
   options.entry = o.launch.kernel;
   options.cacheDir = o.cacheDir;
   options.blockSizes = o.blockSizes;
+  if (!o.target.empty())
+    options.target = o.target;
+  if (o.simulator == "host")
+    return kernelOnHost(o, options);
+  bool isNamed = o.simulator.rfind("sim:", 0) == 0;
+  if (o.simulator != "sim" && !isNamed)
+    return kernelOnCard(o, options);
   auto kernel = compileKernel(o.file, options);
   if (!kernel)
     return fail(kernel.error().str());

@@ -53,19 +53,15 @@ Result<double> launch(OpenKernel &card, const actrt_launch_shape &shape,
 
 } // namespace
 
-int run::kernelOnCard(const Options &o) {
-  std::string device = o.simulator, target = o.target;
-  if (target.empty()) {
+int run::kernelOnCard(const Options &o, const KernelOptions &given) {
+  const std::string &device = o.simulator;
+  KernelOptions options = given;
+  if (o.target.empty()) {
     auto own = targetOf(device);
     if (!own)
       return fail(own.error().str());
-    target = *own;
+    options.target = *own;
   }
-  KernelOptions options;
-  options.target = target;
-  options.entry = o.launch.kernel;
-  options.cacheDir = o.cacheDir;
-  options.blockSizes = o.blockSizes;
   auto kernel = compileKernel(o.file, options);
   if (!kernel)
     return fail(kernel.error().str());
@@ -108,7 +104,7 @@ int run::kernelOnCard(const Options &o) {
   if (o.launch.json) {
     nlohmann::ordered_json j;
     j["kernel"] = kernel->name;
-    j["target"] = target;
+    j["target"] = options.target;
     j["device"] = device;
     j["grid"] = shape.grid;
     j["block"] = shape.block;
@@ -118,9 +114,9 @@ int run::kernelOnCard(const Options &o) {
   } else {
     printf("%s on %s, %s, grid %ux%ux%u, block %ux%ux%u\n"
            "  milliseconds of this launch, the first: %.4g\n",
-           kernel->name.c_str(), device.c_str(), target.c_str(), shape.grid[0],
-           shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
-           shape.block[2], *milliseconds);
+           kernel->name.c_str(), device.c_str(), options.target.c_str(),
+           shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+           shape.block[1], shape.block[2], *milliseconds);
   }
   return 0;
 }

@@ -81,10 +81,7 @@ std::string failureOf(const NativeKernel &kernel, const uint32_t grid[3],
 
 } // namespace
 
-int run::kernelOnHost(const Options &o) {
-  KernelOptions options;
-  options.entry = o.launch.kernel;
-  options.blockSizes = o.blockSizes;
+int run::kernelOnHost(const Options &o, const KernelOptions &options) {
   auto kernel = compileKernelForHost(o.file, options);
   if (!kernel)
     return fail(kernel.error().str());

@@ -44,12 +44,8 @@ Status OpenKernel::load(std::string_view code, uint32_t flags,
 
 Status OpenKernel::place(std::vector<Argument> &arguments) {
   auto one = [&](Argument &a) -> Status {
-    if (a.kind != Argument::Out) {
-      auto array = npy::read(a.file);
-      if (!array)
-        return array.error();
-      a.array = std::move(*array);
-    }
+    if (auto s = simtool::readArray(a); !s)
+      return s;
     size_t bytes = a.array.bytes.size();
     if (auto s = check(actrt_allocate(device, bytes, &a.address)); !s)
       return s;

@@ -42,10 +42,11 @@ int infer(const Options &options);
 int generate(const Options &options);
 /// 2: a check of the simulator or of the kernel itself found something.
 int kernel(const Options &options);
+struct KernelOptions;
 /// The same on the CPU, of a kernel on blocks.
-int kernelOnHost(const Options &options);
+int kernelOnHost(const Options &options, const KernelOptions &kernel);
 /// The same on a device of the runtime, such as cuda:0.
-int kernelOnCard(const Options &options);
+int kernelOnCard(const Options &options, const KernelOptions &kernel);
 
 /// Prints "act-run: error: MESSAGE" and returns 1.
 int fail(const std::string &message);

@@ -46,6 +46,9 @@ Result<Argument> parseArgument(const std::string &text);
 Result<std::vector<Argument>>
 parseArguments(const std::vector<std::string> &texts);
 
+/// The array of the argument's file, unless nobody has written it yet.
+Status readArray(Argument &argument);
+
 /// Reads the files, makes the arrays known to the simulator and fills in the
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);

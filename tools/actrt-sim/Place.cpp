@@ -8,13 +8,19 @@ using namespace act::simtool;
 // NaN in every float type, and large in every integer type.
 static constexpr int poison = 0xff;
 
+Status simtool::readArray(Argument &a) {
+  if (a.kind == Argument::Out)
+    return ok();
+  auto array = npy::read(a.file);
+  if (!array)
+    return array.error();
+  a.array = std::move(*array);
+  return ok();
+}
+
 static Status placeArray(Argument &a, runtime::sim::Simulator &sim) {
-  if (a.kind != Argument::Out) {
-    auto array = npy::read(a.file);
-    if (!array)
-      return array.error();
-    a.array = std::move(*array);
-  }
+  if (auto s = readArray(a); !s)
+    return s;
   uint64_t bytes = a.array.bytes.size();
   auto p = sim.allocate(bytes, "'" + a.file + "'");
   if (!p)
