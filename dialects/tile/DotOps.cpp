@@ -8,8 +8,8 @@ static bool isF8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
-// What products of blocks of this type are added up in; none when there are no
-// such products.
+// What products of blocks of this type are added up in, unless the accumulator
+// says otherwise; none when there are no such products.
 static Type accumulatorOf(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<BFloat16Type, Float16Type, Float32Type>(element) || isF8(element))
@@ -27,7 +27,7 @@ bool DotOp::isInParts() {
 // Verifies that
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
 // - a and b have one element type (or are both of f8), acc has theirs to add up
-//   in;
+//   in, or f16 for f16;
 // - precision is said of f32 only;
 // - within has two blocks of i32, a number for each row, and a is of bf16, f16
 //   or f32.
@@ -55,7 +55,9 @@ LogicalResult DotOp::verify() {
   if (!sum)
     return emitOpError() << "a has elements of type " << element
                          << ", expected bf16, f16, f8, f32, f64 or i8";
-  if (failed(checkElement(*this, "acc", acc, sum, "to add up products")))
+  bool inHalves = element.isF16() && acc.getElementType().isF16();
+  if (!inHalves &&
+      failed(checkElement(*this, "acc", acc, sum, "to add up products")))
     return failure();
   if (getPrecision() != DotPrecision::IEEE && !isa<Float32Type>(element))
     return emitOpError() << "precision is "

@@ -7,8 +7,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     result[m, n] = acc[m, n] + sum over k of a[m, k] * b[k, n].
 
-    Blocks of bf16, f16 and of both kinds of f8 accumulate in f32, i8 in i32, f64
-    in f64. For blocks of f32, `precision` says how: `ieee` (the default)
+    Blocks of bf16, f16 and of both kinds of f8 accumulate in f32, i8 in i32,
+    f64 in f64. Blocks of f16 may accumulate in f16 as well, which takes half
+    the registers: on tensor cores what up to 16 of k add up to is rounded to
+    f16. For blocks of f32, `precision` says how: `ieee` (the default)
     multiplies in f32, `tf32` rounds the operands to ten bits of mantissa,
     `bf16x3` writes each operand as a sum of two bf16 and adds three products.
     Tensor cores truncate sums; those of `ieee` and `bf16x3` are added to `acc`

@@ -4,11 +4,17 @@
 
 namespace act::layout {
 
-int64_t mmaDepth(int64_t elementBits) {
+static bool hasInstruction(int64_t elementBits) {
   return elementBits == 8 || elementBits == 16 || elementBits == 32 ||
-                 elementBits == 64
-             ? 256 / elementBits
-             : 0;
+         elementBits == 64;
+}
+
+int64_t mmaDepth(int64_t elementBits, int64_t k) {
+  if (!hasInstruction(elementBits))
+    return 0;
+  int64_t whole = 256 / elementBits,
+          least = elementBits == 64 ? whole : whole / 2;
+  return k < 1 || k % least ? 0 : k % whole ? least : whole;
 }
 
 static Status checkMultiple(const char *what, int64_t extent, int64_t unit) {
@@ -34,21 +40,22 @@ static Status checkBlock(const std::vector<int64_t> &shape, int64_t warpsM,
 }
 
 static Status checkDepth(int64_t k, int64_t elementBits) {
-  int64_t depth = mmaDepth(elementBits);
-  if (!depth)
+  if (!hasInstruction(elementBits))
     return Error{
         "an operand of mma has elements of 8, 16, 32 or 64 bits, found " +
             std::to_string(elementBits),
         ""};
-  return checkMultiple("k", k, depth);
+  return checkMultiple("k", k, elementBits == 64 ? 4 : 128 / elementBits);
 }
 
-/// Elements side by side in a 32-bit register, and halves of an instruction's
-/// k: an f64 has a register of its own, and one half.
+/// Elements side by side in a 32-bit register; an f64 has one of its own.
 static int64_t packed(int64_t elementBits) {
   return std::max<int64_t>(1, 32 / elementBits);
 }
-static int64_t halves(int64_t elementBits) { return elementBits > 32 ? 1 : 2; }
+/// How many registers of an instruction's operand follow each other along k.
+static int64_t halves(int64_t elementBits, int64_t depth) {
+  return depth / (4 * packed(elementBits));
+}
 
 Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
                                    int64_t warpsN) {
@@ -78,13 +85,14 @@ Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
     return s.error();
   if (Status s = checkDepth(shape[1], elementBits); !s)
     return s.error();
+  int64_t depth = mmaDepth(elementBits, shape[1]);
   return Tower(shape)
       .registers(1, packed(elementBits))
       .lanes(1, 4)
       .lanes(0, 8)
       .registers(0, 2)
-      .registers(1, halves(elementBits))
-      .registers(1, shape[1] / mmaDepth(elementBits))
+      .registers(1, halves(elementBits, depth))
+      .registers(1, shape[1] / depth)
       .warps(0, warpsM)
       .copiesInWarps(warpsN)
       .registers(0, shape[0] / (16 * warpsM))
@@ -99,12 +107,13 @@ Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
     return s.error();
   if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
     return s.error();
+  int64_t depth = mmaDepth(elementBits, shape[0]);
   return Tower(shape)
       .registers(0, packed(elementBits))
       .lanes(0, 4)
       .lanes(1, 8)
-      .registers(0, halves(elementBits))
-      .registers(0, shape[0] / mmaDepth(elementBits))
+      .registers(0, halves(elementBits, depth))
+      .registers(0, shape[0] / depth)
       .copiesInWarps(warpsM)
       .warps(1, warpsN)
       .registers(1, shape[1] / (8 * warpsN))

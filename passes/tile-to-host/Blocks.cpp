@@ -225,10 +225,12 @@ static Value roundToTf32(Value v, HostBuilder &h) {
 }
 
 /// Products are added in the order of k, one fused multiply-add each; those of
-/// numbers of 16 and 8 bits are exact.
+/// numbers of 16 and 8 bits are exact. What is summed up in f16 is so in f32,
+/// and rounded at the end.
 LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   Value memory = h.make(op.getResult());
-  Type sum = getElementTypeOrSelf(op.getType());
+  Type result = getElementTypeOrSelf(op.getType());
+  Type sum = result.isF16() ? h.b.getF32Type() : result;
   bool tf32 = op.getPrecision() == DotPrecision::TF32;
   auto operand = [&](Value block, ValueRange at) -> Value {
     Value v = h.element(block, at);
@@ -245,6 +247,8 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   int64_t depth = op.getA().getType().getDimSize(1);
   h.forEach(op.getType().getShape(), [&](ValueRange at) {
     Value start = h.element(op.getAcc(), at);
+    if (sum != result)
+      start = arith::ExtFOp::create(h.b, h.loc, sum, start);
     Value ends[2];
     for (auto [end, block] : llvm::zip(ends, op.getWithin()))
       end = arith::IndexCastOp::create(h.b, h.loc, h.b.getIndexType(),
@@ -272,6 +276,8 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
            return SmallVector<Value>{
                arith::AddIOp::create(h.b, h.loc, carried[0], product)};
          }).front();
+    if (sum != result)
+      total = arith::TruncFOp::create(h.b, h.loc, result, total);
     h.write(total, memory, at);
   });
   return success();

@@ -7,7 +7,7 @@
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/groups-to-host/Passes.h"
 #include "passes/tile-to-host/Passes.h"
-#include "passes/tile/Passes.h"
+#include "passes/tile/Pipeline.h"
 
 using namespace mlir;
 using namespace act;
@@ -36,9 +36,7 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   HostKernel made;
   if (failed(run(*module, [](OpPassManager &pm) {
         // As for a GPU: a kernel is the same on both.
-        OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-        kernels.addPass(tile::createSetBlockSizesPass());
-        kernels.addPass(tile::createCheckKernelsPass());
+        tile::buildCheckedKernelPipeline(pm.nest<gpu::GPUModuleOp>());
         pm.addPass(createConvertTileToHostPass());
       })))
     return failure();

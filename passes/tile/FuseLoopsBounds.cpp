@@ -328,7 +328,9 @@ bool act::tile::isFiniteBlock(Value v) {
   if (auto constant = constantOf(v))
     return std::isfinite(*constant);
   Operation *op = v.getDefiningOp();
-  if (isa_and_nonnull<DotOp, arith::SIToFPOp, arith::UIToFPOp>(op))
+  if (auto dot = dyn_cast_or_null<DotOp>(op))
+    return !getElementTypeOrSelf(v.getType()).isF16(); // 65504 is soon reached
+  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
     return true;
   if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
     return isFiniteBlock(

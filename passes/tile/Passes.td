@@ -17,6 +17,19 @@ def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::act::tile::TileDialect"]; // a schedule's attribute
 }
 
+def SimplifyControlPass : Pass<"tile-simplify-control", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "writes other control with scf.for, scf.if and scf.while";
+  let description = [{
+    `scf.index_switch` becomes branches, `scf.execute_region` (of one block) what
+    is in it, `scf.parallel` and `scf.forall` (without results) loops of one
+    iteration after another, and ops of `affine` become those of `arith` and
+    `scf`. A program is one for all its threads: what of it runs in parallel is
+    what is written in blocks. First in the pipelines of kernels, for a GPU and
+    for the host: what comes behind knows no other control.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def SetBlockSizesPass : Pass<"tile-set-block-sizes", "::mlir::gpu::GPUModuleOp"> {
   let summary = "gives named block sizes their numbers";
   let description = [{
@@ -28,8 +41,8 @@ def SetBlockSizesPass : Pass<"tile-set-block-sizes", "::mlir::gpu::GPUModuleOp">
     cannot change, like an extent without a name and those that a reshape merges,
     is an error.
 
-    Then `tile.block_size` is a constant and `#tile.grid` three numbers. First in
-    the pipelines of kernels: what comes behind knows no names.
+    Then `tile.block_size` is a constant and `#tile.grid` three numbers: what comes
+    behind knows no names.
   }];
   let options = [ListOption<"sizes", "sizes", "std::string",
     "block sizes as NAME=NUMBER, in elements">];

@@ -6,10 +6,15 @@
 using namespace mlir;
 using namespace act;
 
-void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
+void tile::buildCheckedKernelPipeline(OpPassManager &pm) {
+  pm.addPass(createSimplifyControlPass());
   pm.addPass(createSetBlockSizesPass());
   // Before anything asks for the width of an element.
   pm.addPass(createCheckKernelsPass());
+}
+
+void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
+  buildCheckedKernelPipeline(pm);
   // Folded first: an index that is a constant is proven to be inside.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -20,6 +20,10 @@ struct TileOptions {
   std::string chip = "sm_80"; ///< sm_80, sm_86, sm_89 or sm_90a
 };
 
+/// What a kernel goes through first, wherever it runs: few kinds of control, no
+/// names, and nothing that no device can have.
+void buildCheckedKernelPipeline(mlir::OpPassManager &pm);
+
 /// Adds the passes to a pass manager of gpu.module.
 void buildTilePipeline(mlir::OpPassManager &pm, const TileOptions &options);
 

@@ -255,25 +255,15 @@ LogicalResult Resizer::relate(Operation *op) {
           same(end, 0, o.getAcc(), 0);
         sameShape({o.getAcc(), o.getResult()});
       })
-      .Case([&](scf::ForOp o) {
-        sameShapes(o.getInits(), o.getRegionIterArgs());
-        sameShapes(o.getInits(), o.getYieldedValues());
-        sameShapes(o.getInits(), o.getResults());
-      })
-      .Case([&](scf::IfOp o) {
-        for (Region *region : {&o.getThenRegion(), &o.getElseRegion()})
-          if (!region->empty())
-            sameShapes(o.getResults(),
-                       region->front().getTerminator()->getOperands());
-      })
-      .Case([&](scf::WhileOp o) {
-        sameShapes(o.getInits(), o.getBeforeArguments());
-        sameShapes(o.getInits(), o.getYieldOp().getOperands());
-        sameShapes(o.getConditionOp().getArgs(), o.getAfterArguments());
-        sameShapes(o.getConditionOp().getArgs(), o.getResults());
+      .Case([&](RegionBranchOpInterface o) {
+        RegionBranchSuccessorMapping passed;
+        o.getSuccessorOperandInputMapping(passed);
+        for (auto &[from, values] : passed)
+          for (Value to : values)
+            sameShape({from->get(), to});
       })
       // Seen with the op around them.
-      .Case<scf::YieldOp, scf::ConditionOp, tile::YieldOp>([](auto) {})
+      .Case<RegionBranchTerminatorOpInterface, tile::YieldOp>([](auto) {})
       .Case<ScanOp, PhiloxOp, PrintOp>([&](auto o) { sameShape(o); })
       .Default([&](Operation *o) {
         if (OpTrait::hasElementwiseMappableTraits(o))

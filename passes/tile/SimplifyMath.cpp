@@ -154,8 +154,9 @@ struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
     auto dot = op.getLhs().getDefiningOp<DotOp>();
     SmallVector<Operation *> repeats;
     Value row = behindRepeats(op.getRhs(), repeats);
-    if (!dot || !isInLoop(op) || repeats.empty() || !dot->hasOneUse() ||
-        dot->getBlock() != op->getBlock() || constantOf(dot.getAcc()) != 0.0)
+    if (!dot || !isF32(dot.getResult()) || !isInLoop(op) || repeats.empty() ||
+        !dot->hasOneUse() || dot->getBlock() != op->getBlock() ||
+        constantOf(dot.getAcc()) != 0.0)
       return failure();
     Value less = repeated(arith::NegFOp::create(rewriter, op.getLoc(), row),
                           repeats, rewriter);

@@ -14,8 +14,9 @@ Distributed get(const Result<Distributed> &r) {
   return *r;
 }
 
-// Written down from the PTX ISA, sections "Matrix Fragments for mma.m16n8k8",
-// "m16n8k16", "m16n8k32": row and column of element i of a lane's fragment.
+// Written down from the PTX ISA, sections "Matrix Fragments for mma.m16n8k4",
+// "m16n8k8", "m16n8k16", "m16n8k32": row and column of element i of a lane's
+// fragment.
 struct Figure {
   int64_t bits, k, aCount, bCount;
   int64_t (*aRow)(int g, int t, int i), (*aCol)(int g, int t, int i);
@@ -54,6 +55,21 @@ const Figure figures[] = {
        return i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16;
      },
      [](int g, int, int) -> int64_t { return g; }},
+    {32, 4, 2, 1,
+     [](int g, int, int i) -> int64_t { return i == 0 ? g : g + 8; },
+     [](int, int t, int) -> int64_t { return t; },
+     [](int, int t, int) -> int64_t { return t; },
+     [](int g, int, int) -> int64_t { return g; }},
+    {16, 8, 4, 2,
+     [](int g, int, int i) -> int64_t { return i < 2 ? g : g + 8; },
+     [](int, int t, int i) -> int64_t { return t * 2 + (i & 1); },
+     [](int, int t, int i) -> int64_t { return t * 2 + i; },
+     [](int g, int, int) -> int64_t { return g; }},
+    {8, 16, 8, 4,
+     [](int g, int, int i) -> int64_t { return i < 4 ? g : g + 8; },
+     [](int, int t, int i) -> int64_t { return t * 4 + (i & 3); },
+     [](int, int t, int i) -> int64_t { return t * 4 + (i & 3); },
+     [](int g, int, int) -> int64_t { return g; }},
 };
 
 int64_t cRow(int g, int i) { return i < 2 ? g : g + 8; }
@@ -61,7 +77,9 @@ int64_t cCol(int t, int i) { return t * 2 + (i & 1); }
 
 TEST(Mma, FragmentsAreThoseOfThePtxIsaRepeated) {
   for (const Figure &f : figures) {
-    EXPECT_EQ(mmaDepth(f.bits), f.k);
+    EXPECT_EQ(mmaDepth(f.bits, f.k), f.k);
+    EXPECT_EQ(mmaDepth(f.bits, 5 * f.k), f.k);
+    EXPECT_EQ(mmaDepth(f.bits, f.k + 1), 0);
     for (int warpsM : {1, 2, 4})
       for (int warpsN : {1, 2})
         for (int tilesM : {1, 2})

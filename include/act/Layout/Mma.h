@@ -8,7 +8,8 @@
 //   C, D  16x8   f32, i32: c0 c1 (g, 2t + 0..1)   c2 c3 (g + 8, 2t + 0..1)
 //   A     16xk   of w elements to a 32-bit register (w = 4, 2, 1 for 8-, 16-,
 //                32-bit elements; k = 8 w): a0.. (g, w t + 0..w-1), the next
-//                register (g + 8, ..), the next two the same at column + k / 2
+//                register (g + 8, ..), the next two the same at column + k / 2;
+//                an instruction of k = 4 w has the first two
 //   B     kx8    b0.. (w t + 0..w-1, g), the next register at row + k / 2
 //
 // For f64 it is 8 x 4 by 4 x 8 (m8n8k4), and two of these make 16 rows:
@@ -47,16 +48,18 @@
 
 namespace act::layout {
 
-/// The k of the instruction: 32, 16, 8, 4 for 8, 16, 32, 64 bits; 0 otherwise.
-int64_t mmaDepth(int64_t elementBits);
+/// The k of the instruction for a block of so many k: 32, 16, 8, 4 for 8, 16,
+/// 32, 64 bits, or the half of it (not of 64 bits) where that alone divides the
+/// block's; 0 where there is none.
+int64_t mmaDepth(int64_t elementBits, int64_t k);
 
 /// shape is {M, N}; M a multiple of 16 warpsM, N of 8 warpsN.
 Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
                                    int64_t warpsN);
-/// shape is {M, K}; M a multiple of 16 warpsM, K of mmaDepth(elementBits).
+/// shape is {M, K}; M a multiple of 16 warpsM, K has an mmaDepth.
 Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
                                 int64_t warpsN, int64_t elementBits);
-/// shape is {K, N}; N a multiple of 8 warpsN, K of mmaDepth(elementBits).
+/// shape is {K, N}; N a multiple of 8 warpsN, K has an mmaDepth.
 Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
                                 int64_t warpsN, int64_t elementBits);
 

@@ -9,6 +9,7 @@
 // leave. Products of these are exact. With two parts of each operand (bf16x3)
 // an error of 2^-16 of each product is left, with three (ieee) about the last
 // bit of an f32.
+#include "act/Layout/Mma.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -19,31 +20,44 @@ using namespace act::tile;
 
 namespace {
 
+std::optional<NVVM::MMATypes> multipliedAs(Type element) {
+  if (element.isBF16())
+    return NVVM::MMATypes::bf16;
+  if (element.isF16())
+    return NVVM::MMATypes::f16;
+  if (element.isF32())
+    return NVVM::MMATypes::tf32;
+  if (element.isInteger(8))
+    return NVVM::MMATypes::s8;
+  if (isa<Float8E4M3FNType>(element))
+    return NVVM::MMATypes::e4m3;
+  if (isa<Float8E5M2Type>(element))
+    return NVVM::MMATypes::e5m2;
+  if (element.isF64())
+    return NVVM::MMATypes::f64;
+  return std::nullopt;
+}
+
 /// An instruction for rows x k by k x 8. Operands come as words of 32 bits with
-/// `perWord` elements side by side, in two halves of k; f64 as itself, in one.
+/// `perWord` elements side by side, in one or two parts of k; f64 as itself.
 struct Instruction {
-  int64_t k;
   NVVM::MMATypes type;
-  int64_t perWord;
-  int64_t rows = 16, halves = 2;
+  int64_t k, perWord, halves;
+  int64_t rows = 16;
 };
 
-std::optional<Instruction> instructionFor(Type element) {
-  if (element.isBF16())
-    return Instruction{16, NVVM::MMATypes::bf16, 2};
-  if (element.isF16())
-    return Instruction{16, NVVM::MMATypes::f16, 2};
-  if (element.isF32())
-    return Instruction{8, NVVM::MMATypes::tf32, 1};
-  if (element.isInteger(8))
-    return Instruction{32, NVVM::MMATypes::s8, 4};
-  if (isa<Float8E4M3FNType>(element))
-    return Instruction{32, NVVM::MMATypes::e4m3, 4};
-  if (isa<Float8E5M2Type>(element))
-    return Instruction{32, NVVM::MMATypes::e5m2, 4};
+/// For blocks that are `depth` deep.
+std::optional<Instruction> instructionFor(Type element, int64_t depth) {
+  auto type = multipliedAs(element);
+  if (!type)
+    return std::nullopt;
+  int64_t bits = element.getIntOrFloatBitWidth();
+  Instruction made{*type, act::layout::mmaDepth(bits, depth),
+                   std::max<int64_t>(1, 32 / bits), /*halves=*/0};
+  made.halves = made.k / (4 * made.perWord);
   if (element.isF64())
-    return Instruction{4, NVVM::MMATypes::f64, 1, 8, 1};
-  return std::nullopt;
+    made.rows = 8;
+  return made;
 }
 
 class Product {
@@ -183,7 +197,7 @@ Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
                         ArrayRef<Value> cs) {
   auto result = LLVM::LLVMStructType::getLiteral(
       t.b.getContext(), SmallVector<Type>(cs.size(), cs[0].getType()));
-  if (auto b = instructionFor(t.element(op.getB().getType()))->type;
+  if (auto b = *multipliedAs(t.element(op.getB().getType()));
       instruction.type == NVVM::MMATypes::e4m3 ||
       instruction.type == NVVM::MMATypes::e5m2) {
     // nvvm.mma.sync does not know these.
@@ -235,7 +249,7 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
 /// begins with nothing every 32 of k, and is added to what there was. Parts of
 /// an operand are needed no longer than that.
 Registers Product::inParts(Registers registers) {
-  constexpr size_t stepsAtOnce = 2;
+  size_t stepsAtOnce = 32 / instruction.k;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
   bool isZero = !window && matchPattern(op.getAcc(), m_AnyZeroFloat());
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(0.0f));
@@ -271,11 +285,11 @@ Registers Product::inParts(Registers registers) {
 void Product::addProduct(SmallVector<Value> &sum, const Operand &x,
                          const Operand &y) {
   SmallVector<Value> as, bs;
-  for (int64_t dk : {0, 8})
+  for (int64_t dk = 0; dk < instruction.k; dk += 8)
     for (int64_t dm : {0, 8})
       as.push_back(
           partsOf(op.getA(), x.index, {x.at[0] + dm, x.at[1] + dk}, 1)[x.part]);
-  for (int64_t dk : {0, 8})
+  for (int64_t dk = 0; dk < instruction.k; dk += 8)
     bs.push_back(
         partsOf(op.getB(), y.index, {y.at[0] + dk, y.at[1]}, 0)[y.part]);
   Value made = multiply(as, bs, sum);
@@ -284,13 +298,14 @@ void Product::addProduct(SmallVector<Value> &sum, const Operand &x,
 }
 
 LogicalResult Product::run() {
-  auto found = instructionFor(t.element(op.getA().getType()));
+  int64_t depth = op.getA().getType().getDimSize(1);
+  auto found = instructionFor(t.element(op.getA().getType()), depth);
   if (!found)
     return op.emitOpError() << "has no tensor core instruction for "
                             << t.element(op.getA().getType());
   instruction = *found;
   if (op.isInParts()) {
-    instruction = *instructionFor(t.b.getBF16Type());
+    instruction = *instructionFor(t.b.getBF16Type(), depth);
     parts = op.getPrecision() == DotPrecision::BF16x3 ? 2 : 3;
   }
   Registers begun = t.of(op.getAcc());
@@ -305,6 +320,8 @@ Registers Product::multiplied(const Registers &begun) {
     return inParts(begun);
   Registers registers = begun;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
+  // Sums of f16 are two to a register.
+  size_t sumsPerWord = t.element(op.getAcc().getType()).isF16() ? 2 : 1;
   auto steps = [](int64_t count, int64_t step) {
     return llvm::map_to_vector(llvm::seq(count),
                                [=](int64_t i) { return i * step; });
@@ -338,11 +355,22 @@ Registers Product::multiplied(const Registers &begun) {
     for (int64_t dm : alongM)
       for (int64_t dn : {0, 1})
         at.push_back(c.at({m + dm, n + dn}));
-    for (int64_t r : at)
-      cs.push_back(registers[r]);
+    for (size_t i = 0; i < at.size(); i += sumsPerWord) {
+      SmallVector<Value> word;
+      for (size_t j = 0; j < sumsPerWord; ++j)
+        word.push_back(registers[at[i + j]]);
+      cs.push_back(sumsPerWord == 1
+                       ? word[0]
+                       : t.bitsAs(VectorType::get(2, t.b.getF16Type()),
+                                  t.vectorOf(word)));
+    }
     Value sums = multiply(as, bs, cs);
-    for (auto [i, r] : llvm::enumerate(at))
-      registers[r] = LLVM::ExtractValueOp::create(t.b, t.loc, sums, i);
+    for (auto [i, r] : llvm::enumerate(at)) {
+      Value word =
+          LLVM::ExtractValueOp::create(t.b, t.loc, sums, i / sumsPerWord);
+      registers[r] =
+          sumsPerWord == 1 ? word : t.elementOf(word, i % sumsPerWord);
+    }
     // A block's last: the next one begins.
     if (k == order.back().k)
       for (auto [i, r] : llvm::enumerate(at))

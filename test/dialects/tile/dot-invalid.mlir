@@ -37,9 +37,9 @@ func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xbf16>, %c: tensor<16x8xf32>)
 // -----
 
 // an accumulator that is too narrow
-func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf16>) {
-  // expected-error@+1 {{'tile.dot' op acc has elements of type 'f16', expected 'f32' to add up products}}
-  %0 = tile.dot %a, %b, %c : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf16>
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x8xbf16>, %c: tensor<16x8xbf16>) {
+  // expected-error@+1 {{'tile.dot' op acc has elements of type 'bf16', expected 'f32' to add up products}}
+  %0 = tile.dot %a, %b, %c : tensor<16x64xbf16>, tensor<64x8xbf16> -> tensor<16x8xbf16>
   return
 }
 

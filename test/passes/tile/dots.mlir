@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=PTX64 --input-file=%t/doubles.ptx
 // RUN: FileCheck %s --check-prefix=PTX32 --input-file=%t/singles.ptx
 // RUN: FileCheck %s --check-prefix=PTX6 --input-file=%t/added.ptx
+// RUN: FileCheck %s --check-prefix=HALF --input-file=%t/halves.ptx
+// RUN: FileCheck %s --check-prefix=INT --input-file=%t/integers.ptx
 // RUN: FileCheck %s --check-prefix=LATE --input-file=%t/loads.ptx
 // RUN: FileCheck %s --check-prefix=PTX80 --input-file=%t/bytes.ptx
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_89 cache-dir=none" -o /dev/null
@@ -108,6 +110,32 @@ gpu.module @kernels {
     %t = tile.trans %b : tensor<16x32xf8E5M2>
     %d = tile.dot %a, %t, %zero : tensor<32x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<32x16xf32>
     tile.store %d, %z[%c0 : 32, %c0 : 16] : !tile.view<32x16xf32>
+    gpu.return
+  }
+
+  // Sums of f16 are two to a register; k is no multiple of 16, so it is done with
+  // the instruction of half of it.
+  // HALF-COUNT-3: mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
+  // HALF-NOT: mma.sync
+  gpu.func @halves(%x: !tile.view<16x24xf16>, %y: !tile.view<24x8xf16>, %z: !tile.view<16x8xf16>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 16, %c0 : 24] : !tile.view<16x24xf16>
+    %b = tile.load %y[%c0 : 24, %c0 : 8] : !tile.view<24x8xf16>
+    %c = tile.load %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf16>
+    %d = tile.dot %a, %b, %c : tensor<16x24xf16>, tensor<24x8xf16> -> tensor<16x8xf16>
+    tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xf16>
+    gpu.return
+  }
+
+  // INT: mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32
+  // INT-NOT: mma.sync
+  gpu.func @integers(%x: !tile.view<16x16xi8>, %y: !tile.view<16x8xi8>, %z: !tile.view<16x8xi32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0> : tensor<16x8xi32>
+    %a = tile.load %x[%c0 : 16, %c0 : 16] : !tile.view<16x16xi8>
+    %b = tile.load %y[%c0 : 16, %c0 : 8] : !tile.view<16x8xi8>
+    %d = tile.dot %a, %b, %zero : tensor<16x16xi8>, tensor<16x8xi8> -> tensor<16x8xi32>
+    tile.store %d, %z[%c0 : 16, %c0 : 8] : !tile.view<16x8xi32>
     gpu.return
   }
 

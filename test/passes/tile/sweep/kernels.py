@@ -6,7 +6,7 @@ import numpy as np
 import ops
 from program import (Place, Program, atomic_add, binary, broadcast, cast, compare, dot, expand_dims, fma,
                      for_loop, if_else, iota, join, load, make_view, philox, recurrence, reduce, reshape, scan,
-                     scan_last, select, splat, split, store, trans, unary, while_loop)
+                     scan_last, select, splat, split, store, switch, trans, unary, while_loop)
 from reference import FLOATS8, INTS, Ref, STORED, TYPES, draw, is_float, quantize
 
 LENGTHS = [1, 2, 3, 5, 8, 16, 20, 32, 48, 64, 80, 96, 112, 128, 200, 256]
@@ -369,7 +369,7 @@ def control(p, rng, pool, allowed, depth):
                 name = "arith.maximumf" if is_float(t) else "arith.xori"
                 inner.append(binary(p, name, x, args[0] if args else carried[0]))
         return [like(v, inner) for v in carried]
-    kind = pick(rng, ["for", "for", "if", "if", "while"])
+    kind = pick(rng, ["for", "for", "if", "if", "while", "switch"])
     if kind == "for":
         lower, count, by = pick(rng, [0, 0, 1]), pick(rng, [0, 1, 2, 3]), pick(rng, [1, 1, 2])
         upper = p.index(lower + count * by) if rng.random() < 0.7 else p.scalar_argument("index", lower + count * by)
@@ -377,6 +377,9 @@ def control(p, rng, pool, allowed, depth):
     elif kind == "if":
         c = compare_index(p, p.pid(0), p.index(1))
         results = if_else(p, c, lambda: body([]), lambda: body([]), carried)
+    elif kind == "switch":
+        cases = [int(n) for n in rng.permutation(3)[:int(rng.integers(0, 3))]]
+        results = switch(p, p.pid(0), {n: lambda: body([]) for n in (*cases, None)}, carried)
     else:
         results = while_loop(p, int(rng.integers(0, 4)), carried, lambda n, args: body(args, n))
     pool.extend(results)
@@ -423,9 +426,17 @@ def dot_shape(rng, warps, k_step):
             return m, n, k
 
 
-DOTS = {"bf16": ("f32", 16, None), "f16": ("f32", 16, None), "f32": ("f32", 8, "tf32"), "i8": ("i32", 32, None),
-        "f64": ("f64", 4, None), "f8E4M3FN": ("f32", 16, None), "f8E5M2": ("f32", 32, None)}
+# What is added up in, and the least k.
+DOTS = {"bf16": ("f32", 8, None), "f16": ("f32", 8, None), "f32": ("f32", 4, "tf32"), "i8": ("i32", 16, None),
+        "f64": ("f64", 4, None), "f8E4M3FN": ("f32", 8, None), "f8E5M2": ("f32", 32, None)}
 PLAIN = {"bf16", "f16", "f32", "f64", "i8"}  # which can be added as well
+
+
+def how_to_add_up(rng, t):
+    """What in, the step of k, and the precision."""
+    acc, least, precision = DOTS[t]
+    step = least if t == "f64" else least * pick(rng, [1, 2, 2])
+    return "f16" if t == "f16" and rng.random() < 0.5 else acc, step, precision
 
 
 def operand(p, rng, t, rows, columns, total, along, at, transposed):
@@ -444,7 +455,7 @@ def operand(p, rng, t, rows, columns, total, along, at, transposed):
 def matmul(rng):
     p = start(rng)
     t = pick(rng, ["bf16", "bf16", "f16", "f32", "i8", "f64", *FLOATS8])
-    acc, k_step, precision = DOTS[t]
+    acc, k_step, precision = how_to_add_up(rng, t)
     m, n, k = dot_shape(rng, p.warps, k_step)
     rounds = pick(rng, [0, 1, 2, 3, 5])
     bytes_ = np.dtype(STORED[t]).itemsize
@@ -465,7 +476,7 @@ def matmul(rng):
         return [binary(p, "arith.addf" if is_float(acc) else "arith.addi", s, args[0])]
     [r] = for_loop(p, p.index(0), p.index(rounds * k), p.index(k), [zero], body)
     if is_float(acc) and rng.random() < 0.5:
-        r = cast(p, "arith.truncf", r, pick(rng, ["bf16", "f16", *FLOATS8]))
+        r = cast(p, "arith.truncf", r, pick(rng, [*(["bf16", "f16"] if acc != "f16" else []), *FLOATS8]))
     if rng.random() < 0.3 and r.dtype not in FLOATS8:
         r = reduce(p, "max", r, int(rng.integers(2)))
     keep(p, rng, r)
@@ -491,7 +502,7 @@ def some_ends(p, rng, t, m, k):
 def single_dot(rng):
     p = start(rng)
     t = pick(rng, list(DOTS))
-    acc, k_step, precision = DOTS[t]
+    acc, k_step, precision = how_to_add_up(rng, t)
     m, n, k = dot_shape(rng, p.warps, k_step)
 
     def value(shape):

@@ -600,10 +600,10 @@ def dot(p, a, b, acc, precision=None, ends=()):
             err = np.nan_to_num(product(np.abs(X), ey) + product(ex, np.abs(Y)) + product(ex, ey), nan=np.inf) + c.err
         # Short sums of numbers of few bits are exact; others round per term.
         # Tensor cores keep 13 bits of a sum of products of f8.
-        bits = 13 if t in FLOATS8 else 22
+        bits = 10 if acc.dtype == "f16" else 13 if t in FLOATS8 else 22
         whole = (err == 0) & ((size + np.abs(c.val)) * 256 < 2 ** bits) & (
             c.val * 256 % 1 == 0) & np.all(X * 16 % 1 == 0) & np.all(Y * 16 % 1 == 0)
-        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -12 if t in FLOATS8 else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
+        eps = 2.0 ** -50 if t == "f64" else 2.0 ** -10 if acc.dtype == "f16" else 2.0 ** -12 if t in FLOATS8 else 2.0 ** -22 if precision in (None, "ieee", "tf32") else 2.0 ** -14
         err = np.where(whole, 0, err + (size + np.abs(c.val)) * (k + 2) * eps)
         out = rounded(product(X, Y) + c.val, err, acc.dtype)
         return Ref(out.val, np.where(whole, 0, out.err))
@@ -646,34 +646,48 @@ def for_loop(p, lower, upper, step, inits, body):
     return results
 
 
-def if_else(p, condition, then, other, like):
+def branches(p, head, arrow, openings, regions, like, chosen):
+    """`head` and, behind `arrow`, the types of `like`; then each region behind its opening. chosen(env) is the number of
+    one. A region that is None is not written, and yields nothing."""
     results = [p.fresh(v.dtype, v.shape) for v in like]
     types = ", ".join(v.type for v in like)
     names = ", ".join(r.name for r in results)
-    branches = []
-    p.emit(f"{names + ' = ' if like else ''}scf.if {condition.name}" + (f" -> ({types})" if like else "") + " {")
-    for i, f in enumerate((then, other)):
-        if f is None:
-            branches.append(([], []))
-            continue
-        if i:
-            p.emit("} else {")
-        code = []
-        with p.nested(code):
-            yielded = f()
-            if like:
-                p.emit(f"scf.yield {', '.join(v.name for v in yielded)} : {types}")
-        branches.append((code, yielded))
+    p.emit((f"{names} = {head}{arrow.format(types)}" if like else head) + openings[0])
+    bodies = []
+    for opening, region in zip(["", *openings[1:]], regions):
+        code, yielded = [], []
+        if region is not None:
+            if opening:
+                p.emit(opening)
+            with p.nested(code):
+                yielded = region()
+                if like or "switch" in head:
+                    p.emit(f"scf.yield {', '.join(v.name for v in yielded)} : {types}" if like else "scf.yield")
+        bodies.append((code, yielded))
     p.emit("}")
 
     def step_(env):
-        code, yielded = branches[0 if env[condition.name].val else 1]
+        code, yielded = bodies[chosen(env)]
         for c in code:
             c(env)
         for r, v in zip(results, yielded):
             env[r.name] = env[v.name]
     p.code.append(step_)
     return results
+
+
+def if_else(p, condition, then, other, like):
+    return branches(p, f"scf.if {condition.name}", " -> ({})", [" {", "} else {"], [then, other], like,
+                    lambda env: 0 if env[condition.name].val else 1)
+
+
+def switch(p, number, cases, like):
+    """`cases` by numbers, and by None what is done for others."""
+    numbers = [n for n in cases if n is not None]
+    openings = [f"\ncase {n} {{" for n in numbers] + ["\ndefault {"]
+    return branches(p, f"scf.index_switch {number.name}", " -> {}", [openings[0], *("}" + o for o in openings[1:])],
+                    [cases[n] for n in (*numbers, None)], like,
+                    lambda env: (*numbers, int(env[number.name].val)).index(int(env[number.name].val)))
 
 
 def while_loop(p, times, inits, body):

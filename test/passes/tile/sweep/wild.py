@@ -309,7 +309,7 @@ def odd_dots(rng):
     """Products of any shape and type; most have no instruction on a GPU."""
     p = odd_start(rng)
     t = pick(rng, ["bf16", "f16", "f32", "f64", "i8"])
-    acc = {"i8": "i32", "f64": "f64"}.get(t, "f32")
+    acc = {"i8": "i32", "f64": "f64", "f16": pick(rng, ["f16", "f32"])}.get(t, "f32")
     precision = pick(rng, [None, "tf32", "bf16x3"]) if t == "f32" else None
     if rng.random() < 0.6:
         m, n, k = (pick(rng, [16, 32, 48, 64, 96, 128]), pick(rng, [8, 16, 24, 40, 64, 80]),
