@@ -147,8 +147,8 @@ TEST(Mma, RefusesWhatNoInstructionFits) {
             "m is 100, expected a multiple of 64");
   EXPECT_EQ(mmaAccumulator({64, 20}, 4, 1).error().str(),
             "n is 20, expected a multiple of 8");
-  EXPECT_EQ(mmaOperandA({64, 24}, 4, 1, 16).error().str(),
-            "k is 24, expected a multiple of 16");
+  EXPECT_EQ(mmaOperandA({64, 20}, 4, 1, 16).error().str(),
+            "k is 20, expected a multiple of 8");
   EXPECT_EQ(mmaOperandB({24, 64}, 4, 1, 4).error().str(),
             "an operand of mma has elements of 8, 16, 32 or 64 bits, found 4");
   EXPECT_EQ(mmaOperandB({16, 64, 1}, 4, 1, 16).error().str(),
