@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/tile/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_SIMPLIFYCONTROLPASS
@@ -17,6 +18,15 @@ using namespace mlir;
 using namespace act::tile;
 
 namespace {
+
+/// What is in `body`, in the place of `op`, whose results it yields.
+void replaceByBlock(Operation *op, Block &body, IRRewriter &rewriter) {
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&body, op);
+  rewriter.replaceOp(op, results);
+}
 
 /// One question for each case, in order; the default is what is left.
 void asBranches(scf::IndexSwitchOp op, IRRewriter &rewriter) {
@@ -42,19 +52,11 @@ void asBranches(scf::IndexSwitchOp op, IRRewriter &rewriter) {
       rewriter.eraseOp(other->getTerminator());
     rewriter.setInsertionPointToEnd(other);
   }
-  // Where there is no case, the default is all there is.
-  Block *last = rewriter.getInsertionBlock(),
-        &remaining = op.getDefaultRegion().front();
-  if (outermost) {
-    rewriter.mergeBlocks(&remaining, last);
-    rewriter.replaceOp(op, outermost);
-    return;
-  }
-  auto yield = cast<scf::YieldOp>(remaining.getTerminator());
-  SmallVector<Value> results(yield.getOperands());
-  rewriter.eraseOp(yield);
-  rewriter.inlineBlockBefore(&remaining, op);
-  rewriter.replaceOp(op, results);
+  Block &remaining = op.getDefaultRegion().front();
+  if (!outermost) // the default is all there is
+    return replaceByBlock(op, remaining, rewriter);
+  rewriter.mergeBlocks(&remaining, rewriter.getInsertionBlock());
+  rewriter.replaceOp(op, outermost);
 }
 
 /// One iteration after another, the last dimension first. Upstream's
@@ -95,66 +97,58 @@ LogicalResult lowerAffine(gpu::GPUModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
-/// Ops of one kind at a time; what stands inside of others comes first.
-template <typename Op>
-LogicalResult rewriteAll(gpu::GPUModuleOp module,
-                         llvm::function_ref<LogicalResult(Op)> rewrite) {
-  SmallVector<Op> all;
-  module.walk([&](Op op) { all.push_back(op); });
-  return failure(llvm::any_of(all, [&](Op op) { return failed(rewrite(op)); }));
+LogicalResult inlineRegion(scf::ExecuteRegionOp op, IRRewriter &rewriter) {
+  Block &body = op.getRegion().front();
+  auto yield = dyn_cast<scf::YieldOp>(body.getTerminator());
+  if (!op.getRegion().hasOneBlock() || !yield)
+    return op.emitOpError("has branches; expected one block");
+  replaceByBlock(op, body, rewriter);
+  return success();
+}
+
+LogicalResult simplify(Operation *op, IRRewriter &rewriter) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::IndexSwitchOp o) {
+        asBranches(o, rewriter);
+        return success();
+      })
+      .Case([&](scf::ExecuteRegionOp o) { return inlineRegion(o, rewriter); })
+      .Case([&](scf::ParallelOp o) {
+        asLoops(o, rewriter);
+        return success();
+      })
+      .Case([&](scf::ForallOp o) -> LogicalResult {
+        if (o->getNumResults())
+          return o.emitOpError("has results; expected stores in it");
+        return scf::forallToForLoop(rewriter, o);
+      });
 }
 
 struct SimplifyControl
     : act::tile::impl::SimplifyControlPassBase<SimplifyControl> {
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
-    bool hasAffine = false, hasOther = false;
-    module.walk([&](Operation *op) {
-      hasAffine |= isa<affine::AffineDialect>(op->getDialect());
-      hasOther |= isa<scf::IndexSwitchOp, scf::ExecuteRegionOp, scf::ParallelOp,
-                      scf::ForallOp>(op);
-    });
-    if (hasAffine && failed(lowerAffine(module)))
-      return signalPassFailure();
-    // affine.parallel is a scf.parallel now.
-    if ((hasAffine || hasOther) && failed(simplify(module)))
-      return signalPassFailure();
-  }
-
-  static LogicalResult simplify(gpu::GPUModuleOp module) {
-    IRRewriter rewriter(module.getContext());
-    return failure(failed(rewriteAll<scf::ExecuteRegionOp>(
-                       module,
-                       [&](scf::ExecuteRegionOp op) -> LogicalResult {
-                         if (!op.getRegion().hasOneBlock())
-                           return op.emitOpError("has more than one block");
-                         Block &body = op.getRegion().front();
-                         Operation *yield = body.getTerminator();
-                         SmallVector<Value> results(yield->getOperands());
-                         rewriter.eraseOp(yield);
-                         rewriter.inlineBlockBefore(&body, op);
-                         rewriter.replaceOp(op, results);
-                         return success();
-                       })) ||
-                   failed(rewriteAll<scf::IndexSwitchOp>(
-                       module,
-                       [&](scf::IndexSwitchOp op) -> LogicalResult {
-                         asBranches(op, rewriter);
-                         return success();
-                       })) ||
-                   failed(rewriteAll<scf::ForallOp>(
-                       module,
-                       [&](scf::ForallOp op) -> LogicalResult {
-                         if (op->getNumResults())
-                           return op.emitOpError(
-                               "has results; expected stores in it");
-                         return scf::forallToForLoop(rewriter, op);
-                       })) ||
-                   failed(rewriteAll<scf::ParallelOp>(
-                       module, [&](scf::ParallelOp op) -> LogicalResult {
-                         asLoops(op, rewriter);
-                         return success();
-                       })));
+    bool hasAffine = false;
+    SmallVector<Operation *> others; // what stands inside of others comes first
+    auto find = [&] {
+      others.clear();
+      module.walk([&](Operation *op) {
+        hasAffine |= isa_and_nonnull<affine::AffineDialect>(op->getDialect());
+        if (isa<scf::IndexSwitchOp, scf::ExecuteRegionOp, scf::ParallelOp,
+                scf::ForallOp>(op))
+          others.push_back(op);
+      });
+    };
+    find();
+    if (hasAffine) {
+      if (failed(lowerAffine(module)))
+        return signalPassFailure();
+      find(); // affine.parallel is a scf.parallel now
+    }
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : others)
+      if (failed(simplify(op, rewriter)))
+        return signalPassFailure();
   }
 };
 
