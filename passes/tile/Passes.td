@@ -225,6 +225,10 @@ def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModul
     time waits at one barrier; in a loop that carries more numbers than fit
     beside that, each block at its own.
 
+    What does not change in a loop is exchanged in front of the outermost one of
+    that kind: a matrix is stored there and read in the loop, what is smaller or
+    goes by shuffles is converted there.
+
     Example: with %ds and %p as the operands of three dots, before and after
     ```mlir
     %a = tile.convert_layout %ds ...         %s = tile.alloc_shared ...

@@ -18,23 +18,51 @@ using namespace act::tile;
 
 namespace {
 
-/// The block whose elements a conversion moves, which may be transposed first;
-/// null where threads keep their own, or warps.
-Value movedBlock(ConvertLayoutOp conversion) {
+/// What a conversion converts, before it is transposed.
+Value blockOf(ConvertLayoutOp conversion) {
   Value v = conversion.getInput();
-  auto from = cast<RankedTensorType>(v.getType()),
+  auto trans = v.getDefiningOp<TransOp>();
+  return trans ? trans.getInput() : v;
+}
+
+/// How elements get to the threads that want them.
+enum class Way { None, Kept, Exchanged, ByMatrix };
+
+Way wayOf(ConvertLayoutOp conversion) {
+  auto from = cast<RankedTensorType>(conversion.getInput().getType()),
        to = cast<RankedTensorType>(conversion.getType());
   int64_t bytes = bytesOf(from.getElementType());
-  if (from.getRank() != 2 || from.getDimSize(1) * bytes % 16)
-    return nullptr;
   auto way =
       act::layout::Conversion::get(distributed(from), distributed(to), bytes);
-  if (!way || way->keepsLanes() || way->shuffleIsCheaper())
-    return nullptr;
-  if (auto trans = v.getDefiningOp<TransOp>())
-    v = trans.getInput();
+  if (!way)
+    return Way::None;
+  if (way->keepsLanes())
+    return Way::Kept;
+  // Rows of whole words of 16 bytes can be a matrix in shared memory.
+  bool isMatrix = from.getRank() == 2 && from.getDimSize(1) * bytes % 16 == 0;
+  return isMatrix && !way->shuffleIsCheaper() ? Way::ByMatrix : Way::Exchanged;
+}
+
+/// The block in whose place a matrix in shared memory can be read; null where
+/// there is none, or it was made elsewhere.
+Value movedBlock(ConvertLayoutOp conversion) {
+  Value v = blockOf(conversion);
   Operation *op = v.getDefiningOp();
-  return op && op->getBlock() == conversion->getBlock() ? v : Value();
+  bool isNear = op && op->getBlock() == conversion->getBlock();
+  return isNear && wayOf(conversion) == Way::ByMatrix ? v : Value();
+}
+
+/// The outermost loop around a conversion in which the block does not change.
+Operation *outermostLoopWithout(Value block, ConvertLayoutOp conversion) {
+  Operation *found = nullptr;
+  for (Operation *op = conversion->getParentOp();
+       isa<scf::SCFDialect>(op->getDialect()); op = op->getParentOp())
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      if (!loop.isDefinedOutsideOfLoop(block))
+        break;
+      found = op;
+    }
+  return found;
 }
 
 /// Whether a thread carries so many numbers from iteration to iteration that
@@ -82,6 +110,27 @@ void share(Group &group, Operation *first) {
     }
 }
 
+/// What does not change in a loop is exchanged once. A matrix stays in shared
+/// memory for the loop, whose products read it there as they would what was
+/// loaded; a few numbers of each thread stay in registers.
+void hoist(gpu::GPUFuncOp kernel) {
+  llvm::MapVector<Operation *, Group> matrices;
+  SmallVector<std::pair<ConvertLayoutOp, Operation *>> others;
+  kernel.walk([&](ConvertLayoutOp conversion) {
+    Value v = blockOf(conversion);
+    Operation *loop = outermostLoopWithout(v, conversion);
+    Way way = loop ? wayOf(conversion) : Way::None;
+    if (way == Way::ByMatrix)
+      matrices[loop][v].push_back(conversion);
+    else if (way == Way::Exchanged && v == conversion.getInput())
+      others.push_back({conversion, loop});
+  });
+  for (auto [conversion, loop] : others)
+    conversion->moveBefore(loop);
+  for (auto &[loop, group] : matrices)
+    share(group, loop);
+}
+
 struct ShareConversions
     : act::tile::impl::ShareConversionsPassBase<ShareConversions> {
   void runOnOperation() override {
@@ -89,6 +138,7 @@ struct ShareConversions
         getOperation()->walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
           if (failed(checkLayouts(kernel)))
             return WalkResult::interrupt();
+          hoist(kernel);
           kernel.walk([&](Block *block) { run(*block); });
           return WalkResult::advance();
         });
