@@ -94,7 +94,8 @@ public:
   /// The opposite of a reduction: `a`, which lacks the axis, repeated along it
   /// to the shape of `like`.
   Value along(Value a, int64_t axis, Value like);
-  /// acc + a b; without acc the sum starts at 0.
+  /// acc + a b, added up in the type of acc; without acc the sum starts at 0,
+  /// in f32 for blocks of f16.
   Value dot(Value a, Value b, Value acc = {},
             DotPrecision precision = DotPrecision::IEEE);
   Value reduce(CombineKind kind, Value a, int64_t axis);

@@ -110,25 +110,48 @@ void share(Group &group, Operation *first) {
     }
 }
 
+int64_t sizeOf(SharedType type) {
+  return ShapedType::getNumElements(type.getShape()) *
+         bytesOf(type.getElementType());
+}
+
 /// What does not change in a loop is exchanged once. A matrix stays in shared
 /// memory for the loop, whose products read it there as they would what was
-/// loaded; a few numbers of each thread stay in registers.
+/// loaded; a few numbers of each thread stay in registers. Where that needs
+/// more memory, or registers, than a loop may have to spare, it is exchanged
+/// in the loop.
 void hoist(gpu::GPUFuncOp kernel) {
+  constexpr int64_t mostBytes = 80 * 1024; // of 99 KiB; exchanges need some
+  constexpr int64_t mostBytesOfThread = 128;
+  int64_t bytes = 0;
+  kernel.walk([&](AllocSharedOp op) { bytes += sizeOf(op.getType()); });
   llvm::MapVector<Operation *, Group> matrices;
   SmallVector<std::pair<ConvertLayoutOp, Operation *>> others;
   kernel.walk([&](ConvertLayoutOp conversion) {
     Value v = blockOf(conversion);
     Operation *loop = outermostLoopWithout(v, conversion);
     Way way = loop ? wayOf(conversion) : Way::None;
+    auto to = cast<RankedTensorType>(conversion.getType());
     if (way == Way::ByMatrix)
       matrices[loop][v].push_back(conversion);
-    else if (way == Way::Exchanged && v == conversion.getInput())
+    else if (way == Way::Exchanged && v == conversion.getInput() &&
+             distributed(to).registerCount() * bytesOf(to.getElementType()) <=
+                 mostBytesOfThread)
       others.push_back({conversion, loop});
   });
   for (auto [conversion, loop] : others)
     conversion->moveBefore(loop);
-  for (auto &[loop, group] : matrices)
-    share(group, loop);
+  for (auto &[loop, group] : matrices) {
+    group.remove_if([&](auto &of) {
+      int64_t own =
+          sizeOf(swizzledMemory(cast<RankedTensorType>(of.first.getType())));
+      bool isTooMuch = bytes + own > mostBytes;
+      bytes += isTooMuch ? 0 : own;
+      return isTooMuch;
+    });
+    if (!group.empty())
+      share(group, loop);
+  }
 }
 
 struct ShareConversions
