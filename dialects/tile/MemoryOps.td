@@ -10,7 +10,8 @@ include "dialects/tile/OpBase.td"
 def Tile_ViewOp : Tile_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let summary = "a view of the memory behind a pointer";
   let description = [{
-    Sizes and strides are in elements, each a number or a value of type `index`.
+    Sizes and strides are in elements, each a number or a value of type `index`. Of
+    a view with a size that is negative at run time nothing is inside.
     Without `strides` the view is dense in row-major order.
 
     Example:

@@ -194,20 +194,27 @@ void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
     }
 }
 
+/// What an index, as a number without a sign, is compared with. A size that is
+/// known at run time only may be negative, and then nothing is inside.
+Value BlockAccess::bound(const Dimension &d) {
+  if (auto size = getConstantIntValue(d.size))
+    return t.index(std::max<int64_t>(*size, 0));
+  return arith::MaxSIOp::create(t.b, t.loc, cast<Value>(d.size), t.index(0));
+}
+
 void BlockAccess::prepareBounds() {
   for (Dimension &d : dimensions) {
     if (d.gathered)
       continue;
     if (d.atLeastZero && d.belowSize)
       continue;
-    Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
     Value index = d.index;
     if (!index.getType().isIndex())
       index = arith::IndexCastOp::create(t.b, t.loc, t.b.getIndexType(), index);
     if (d.block < 0) {
       // 0 <= index < size, as one unsigned comparison.
       Value in = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult,
-                                       index, size);
+                                       index, bound(d));
       uniformInside =
           uniformInside
               ? Value(arith::AndIOp::create(t.b, t.loc, uniformInside, in))
@@ -219,8 +226,10 @@ void BlockAccess::prepareBounds() {
       v = arith::MinSIOp::create(t.b, t.loc, v, t.index(d.extent + d.shift));
       return arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(), v);
     };
-    if (!d.belowSize)
+    if (!d.belowSize) {
+      Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
       d.high = clamped(arith::SubIOp::create(t.b, t.loc, size, index));
+    }
     if (!d.atLeastZero)
       d.low = clamped(arith::SubIOp::create(t.b, t.loc, t.index(0), index));
   }
@@ -294,13 +303,12 @@ Value BlockAccess::inside(int64_t r) {
       continue;
     if (d.gathered) {
       Value index = gatheredIndex(r, d);
-      Value size = getValueOrCreateConstantIndexOp(t.b, t.loc, d.size);
       Value wide = index.getType().isIndex()
                        ? index
                        : Value(arith::IndexCastOp::create(
                              t.b, t.loc, t.b.getIndexType(), index));
       also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, wide,
-                                 size));
+                                 bound(d)));
       continue;
     }
     if (!d.low && !d.high)

@@ -52,6 +52,7 @@ private:
     mlir::Value low, high; // i32: coordinates in [low, high) are inside
   };
   int64_t constant(int64_t r, const Dimension &d) const;
+  mlir::Value bound(const Dimension &d);
   mlir::Value gatheredIndex(int64_t r, const Dimension &d);
   void chooseVector(int64_t elementBytes, ViewType view);
   void prepareBounds();
