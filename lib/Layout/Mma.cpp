@@ -9,11 +9,16 @@ static bool hasInstruction(int64_t elementBits) {
          elementBits == 64;
 }
 
+/// Of the instructions for these elements the least k: half of the whole one's,
+/// but for 64 bits.
+static int64_t leastDepth(int64_t elementBits) {
+  return elementBits == 64 ? 4 : 128 / elementBits;
+}
+
 int64_t mmaDepth(int64_t elementBits, int64_t k) {
   if (!hasInstruction(elementBits))
     return 0;
-  int64_t whole = 256 / elementBits,
-          least = elementBits == 64 ? whole : whole / 2;
+  int64_t whole = 256 / elementBits, least = leastDepth(elementBits);
   return k < 1 || k % least ? 0 : k % whole ? least : whole;
 }
 
@@ -45,7 +50,7 @@ static Status checkDepth(int64_t k, int64_t elementBits) {
         "an operand of mma has elements of 8, 16, 32 or 64 bits, found " +
             std::to_string(elementBits),
         ""};
-  return checkMultiple("k", k, elementBits == 64 ? 4 : 128 / elementBits);
+  return checkMultiple("k", k, leastDepth(elementBits));
 }
 
 /// Elements side by side in a 32-bit register; an f64 has one of its own.

@@ -7,7 +7,6 @@
 #apart = #tile.layout<register = [2:(2)], lane = [2:(1), 16:(4)], warp = [2:(64)]>
 #rows = #tile.layout<register = [8:(0,1)], lane = [4:(0,8), 8:(1,0)], warp = [4:(8,0)]>
 #columns = #tile.layout<register = [8:(1,0)], lane = [4:(8,0), 8:(0,1)], warp = [4:(0,8)]>
-#swapped = #tile.layout<register = [8:(0,1)], lane = [4:(0,8), 8:(1,0)], warp = [4:(8,0)]>
 
 gpu.module @kernels {
   // In front of the outer loop, though a condition is around it; what the inner
@@ -70,8 +69,8 @@ gpu.module @kernels {
     %b = tile.load %x[%c0 : 32, %c0 : 32] : !tile.view<32x32xf32> -> tensor<32x32xf32, #columns>
     scf.for %i = %c0 to %c8 step %c1 {
       %1 = tile.convert_layout %a : tensor<32x32xf32, #rows> -> tensor<32x32xf32, #columns>
-      %t = tile.trans %b : tensor<32x32xf32, #columns> -> tensor<32x32xf32, #swapped>
-      %2 = tile.convert_layout %t : tensor<32x32xf32, #swapped> -> tensor<32x32xf32, #columns>
+      %t = tile.trans %b : tensor<32x32xf32, #columns> -> tensor<32x32xf32, #rows>
+      %2 = tile.convert_layout %t : tensor<32x32xf32, #rows> -> tensor<32x32xf32, #columns>
       %3 = arith.addf %1, %2 : tensor<32x32xf32, #columns>
       %4 = tile.convert_layout %3 : tensor<32x32xf32, #columns> -> tensor<32x32xf32, #rows>
       tile.store %4, %y[%i, %c0 : 32, %c0 : 32] : tensor<32x32xf32, #rows>, !tile.view<8x32x32xf32>
