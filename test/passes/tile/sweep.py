@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sweep.py BUILD [--count N] [--seed S] [--all] [--only FAMILY,..] [--keep DIR]: random kernels
-on blocks, compiled and run on the simulator with all its checks under several
+"""sweep.py BUILD [--count N] [--seed S] [--all] [--only FAMILY,..] [--keep DIR] [--device cuda:0]:
+random kernels on blocks, compiled and run on the simulator with all its checks under several
 scheduling seeds and on the host, and compared with numpy. Their PTX is assembled where
-there is a ptxas.
+there is a ptxas. --device names a card in place of the simulator.
 
 Kernel i of a family is a function of (seed, family, i) alone; `--case FAMILY:I` runs
 one. --all goes on until it is interrupted or --minutes are over. The exit status says
@@ -101,12 +101,11 @@ def assemble(ptxas, target, cache):
     return None
 
 
-def failure(act_run, program, target, folder, seeds, timeout, ptxas=None):
+def failure(act_run, program, target, folder, devices, timeout, ptxas=None):
     """What is wrong, or None; and how many numbers were compared."""
     (folder / "k.mlir").write_text(program.text())
     compared = 0
-    devices = [(f"seed {seed}", ["--target", target, "--seed", str(seed)]) for seed in seeds]
-    for name, device in devices + [("host", ["--device", "host"])]:
+    for name, device in devices:
         status, said = launch(act_run, program, device, folder, timeout)
         if status:
             lines = [line for line in said.splitlines() if line.strip()]
@@ -126,6 +125,7 @@ def main():
     parser.add_argument("--count", type=int, default=12, help="kernels of each family")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--schedules", type=int, default=2, help="scheduling seeds of each kernel")
+    parser.add_argument("--device", help="a card, for whose own target the kernels are then made")
     parser.add_argument("--only", default=",".join(kernels.FAMILIES))
     parser.add_argument("--case", help="FAMILY:NUMBER")
     parser.add_argument("--all", action="store_true")
@@ -147,7 +147,11 @@ def main():
         folder = work / f"{family}-{number}"
         folder.mkdir()
         program, target = build(family, o.seed, number)
-        why, compared = failure(act_run, program, target, folder, range(o.schedules), o.timeout, ptxas)
+        devices = [(f"seed {seed}", ["--target", target, "--seed", str(seed)]) for seed in range(o.schedules)]
+        if o.device:
+            devices, target = [(o.device, ["--device", o.device])], o.device
+        devices.append(("host", ["--device", "host"]))
+        why, compared = failure(act_run, program, target, folder, devices, o.timeout, None if o.device else ptxas)
         if why and o.keep:
             shutil.copytree(folder, o.keep / f"{family}-{number}", dirs_exist_ok=True)
         shutil.rmtree(folder)
@@ -189,7 +193,7 @@ def main():
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(f"{done - failed} of {done} kernels agree with numpy, {total} numbers compared, seed {o.seed}; "
-          + (f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas"))
+          + (f"on {o.device}" if o.device else f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas"))
     return 1 if failed or not total else 0
 
 
