@@ -134,11 +134,11 @@ def to_file(x, t):
 
 
 def from_file(x, t):
-    if t == "bf16":
-        return (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if t in FLOATS8:
         return NUMBERS8[t][x]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        if t == "bf16":
+            return (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
         return x.astype(np.float64) if is_float(t) else x.astype(np.int64)
 
 
