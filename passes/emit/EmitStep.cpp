@@ -244,7 +244,7 @@ void Emitter::share() {
   std::map<std::string, uint32_t> known;
   for (Lowered &l : lowered)
     for (LoweredKernel &part : l.parts) {
-      std::string text = tile::textForKey(part.function);
+      std::string text = textForKey(part.function);
       auto [it, first] = known.insert({text, uint32_t(groupKernels.size())});
       l.kernel.push_back(it->second);
       if (first)
@@ -573,6 +573,7 @@ LogicalResult Emitter::prepare() {
 LogicalResult Emitter::hostCode() {
   HostOptions host;
   host.cpu = options.cpu;
+  host.cacheDir = options.cacheDir;
   auto code = compileHostKernels(*kernels, host);
   if (failed(code))
     return failure();
@@ -771,7 +772,7 @@ act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
   std::string key =
       cache.key(llvm::formatv("model\n{0}\n{1}\n{2}\n{3}", options.mode,
                               options.f32Products, options.joinLaunches,
-                              tile::textForKey(module))
+                              textForKey(module))
                     .str(),
                 ptx);
   if (auto kernels = findGpuKernels(cache, key))

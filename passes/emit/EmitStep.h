@@ -13,7 +13,7 @@ struct EmitOptions {
   std::string mode;     ///< train, infer, or empty: train if there is a loss
   std::string target;   ///< one of ptxChips(); empty: the host
   std::string cpu;      ///< of the host: an LLVM CPU name; empty: this machine
-  std::string cacheDir; ///< of GPU kernels, as PtxCache takes it
+  std::string cacheDir; ///< of compiled kernels, as KernelCache takes it
   std::string f32Products; ///< of a GPU: ieee, tf32 or bf16x3; empty: ieee
   /// Of a GPU: launches that need nothing of each other are one.
   bool joinLaunches = true;

@@ -22,7 +22,7 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
     Option<"cpu", "cpu", "std::string", "\"\"",
            "for the host: an LLVM CPU name; empty: this machine">,
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
-           "where compiled GPU kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
+           "where compiled kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
            "of GPUs: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,

@@ -243,7 +243,7 @@ static FailureOr<std::string> findLinker(Location loc) {
 /// removed whatever happens.
 FailureOr<std::vector<uint8_t>>
 act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc,
-                 ArrayRef<StringRef> also) {
+                 ArrayRef<StringRef> also, ArrayRef<SymbolAlias> aliases) {
   if (failed(checkUndefined(objects, loc, also)))
     return failure();
   auto linker = findLinker(loc);
@@ -258,6 +258,8 @@ act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc,
   std::string output = (folder + "/kernels.so").str();
   std::vector<std::string> args = {*linker,           "-shared", "-z",  "now",
                                    "--build-id=none", "-o",      output};
+  for (const SymbolAlias &alias : aliases)
+    args.push_back("--defsym=" + alias.name + "=" + alias.symbol);
   for (auto [i, object] : llvm::enumerate(objects)) {
     std::string path = (folder + "/" + Twine(i) + ".o").str();
     std::error_code code;

@@ -9,6 +9,11 @@
 
 namespace act {
 
+/// `name` is what `symbol` is called, too.
+struct SymbolAlias {
+  std::string name, symbol;
+};
+
 /// A CPU as LLVM names it, with its features written out.
 struct HostTarget {
   std::string cpu, features;
@@ -26,10 +31,12 @@ mlir::FailureOr<std::vector<char>> emitObject(mlir::ModuleOp module,
 
 /// Links objects; symbols that remain undefined must be of the C library or
 /// libm, others are an error at `loc`. Of the C library that is what neither
-/// allocates nor prints, and `also`.
+/// allocates nor prints, and `also`. `aliases` are further names of what the
+/// objects define.
 mlir::FailureOr<std::vector<uint8_t>>
 linkObjects(llvm::ArrayRef<std::vector<char>> objects, mlir::Location loc,
-            llvm::ArrayRef<llvm::StringRef> also = {});
+            llvm::ArrayRef<llvm::StringRef> also = {},
+            llvm::ArrayRef<SymbolAlias> aliases = {});
 
 } // namespace act
 #endif

@@ -10,6 +10,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/groups-to-host/EmitSharedObject.h"
 #include "passes/groups-to-host/Passes.h"
+#include "passes/kernel-cache/KernelCache.h"
+#include <atomic>
 
 using namespace mlir;
 
@@ -74,26 +76,114 @@ LogicalResult checkSignature(func::FuncOp func) {
   return success();
 }
 
-/// One nested module per kernel, so that the pass manager and the code
-/// generator may work on several at once.
-FailureOr<OwningOpRef<ModuleOp>> splitKernels(ModuleOp kernels,
-                                              int64_t vectorBits) {
+/// A kernel under way. Equal kernels are compiled once, whatever they are
+/// called, under a name that is made of their text; the linker adds the names.
+struct Entry {
+  std::string symbol; ///< in `object`: kernel_ and a digest
+  std::string key;    ///< in the cache; empty without one
+  ModuleOp module;    ///< to be compiled; none if it was found
+  uint64_t grid = 1, scratchBytes = 0;
+  std::vector<char> object; ///< relocatable
+};
+
+constexpr StringLiteral ending = ".host";
+
+/// What stands in the cache: "GRID SCRATCH\n" and the object.
+bool find(const act::KernelCache &cache, Entry &entry) {
+  auto content = cache.find(entry.key, ending);
+  if (!content)
+    return false;
+  auto [numbers, object] = StringRef(*content).split('\n');
+  auto [grid, scratch] = numbers.split(' ');
+  if (grid.getAsInteger(10, entry.grid) ||
+      scratch.getAsInteger(10, entry.scratchBytes))
+    return false;
+  entry.object.assign(object.begin(), object.end());
+  return true;
+}
+
+void store(const act::KernelCache &cache, const Entry &entry) {
+  std::string content =
+      (Twine(entry.grid) + " " + Twine(entry.scratchBytes) + "\n").str();
+  content.append(entry.object.begin(), entry.object.end());
+  cache.store(entry.key, content, ending);
+}
+
+/// The kernels of a module, each once, and what they are called there.
+struct Entries {
+  std::vector<Entry> list;
+  std::vector<std::pair<std::string, size_t>> names; ///< and which of `list`
+  OwningOpRef<ModuleOp> modules; ///< one nested module per kernel that is to be
+                                 ///< compiled, so that several may be at once
+};
+
+FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
+                           const act::KernelCache &cache) {
   OpBuilder builder(kernels.getContext());
-  OwningOpRef<ModuleOp> outer = ModuleOp::create(kernels.getLoc());
+  Entries entries;
+  entries.modules = ModuleOp::create(kernels.getLoc());
+  std::string about = target.cpu + " " + target.features + " " +
+                      std::to_string(target.vectorBits) + "\n";
+  llvm::StringMap<size_t> known;
   for (Operation &op : *kernels.getBody()) {
     auto func = dyn_cast<func::FuncOp>(op);
     if (!func)
       return op.emitOpError("is not a func.func: only functions are kernels");
     if (failed(checkSignature(func)))
       return failure();
-    builder.setInsertionPointToEnd(outer->getBody());
+    builder.setInsertionPointToEnd(entries.modules->getBody());
     auto inner = ModuleOp::create(builder, func.getLoc());
-    inner->setAttr("act.vector_bits", builder.getI64IntegerAttr(vectorBits));
+    inner->setAttr("act.vector_bits",
+                   builder.getI64IntegerAttr(target.vectorBits));
     builder.setInsertionPointToStart(inner.getBody());
     auto clone = cast<func::FuncOp>(builder.clone(*func));
     clone.setPublic();
+    clone.setSymName("kernel");
+    std::string text = about + act::textForKey(clone);
+    Entry entry;
+    entry.symbol = "kernel_" + act::digestOf(text).substr(0, 32);
+    auto [slot, isNew] = known.try_emplace(entry.symbol, entries.list.size());
+    entries.names.push_back({func.getSymName().str(), slot->second});
+    entry.key = isNew ? cache.key("host 1 " + text) : "";
+    if (!isNew || find(cache, entry)) {
+      inner.erase();
+    } else {
+      clone.setSymName(entry.symbol);
+      entry.module = inner;
+    }
+    if (isNew)
+      entries.list.push_back(std::move(entry));
   }
-  return outer;
+  return entries;
+}
+
+/// Whether anything was warned of while this lives: what was compiled with a
+/// warning is not kept, so that the next one is warned, too.
+class Warned {
+public:
+  explicit Warned(MLIRContext *context)
+      : handler(context, [this](Diagnostic &) {
+          any = true;
+          return failure(); // others are to see it
+        }) {}
+  std::atomic<bool> any = false;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+LogicalResult compile(Entry &entry, const act::HostTarget &target) {
+  auto object = act::emitObject(entry.module, target);
+  if (failed(object))
+    return failure();
+  entry.object = std::move(*object);
+  for (auto func : entry.module.getOps<LLVM::LLVMFuncOp>())
+    if (auto grid = func->getAttrOfType<IntegerAttr>(act::kGridAttr)) {
+      auto scratch = func->getAttrOfType<IntegerAttr>(act::kScratchAttr);
+      entry.grid = uint64_t(grid.getInt());
+      entry.scratchBytes = uint64_t(scratch.getInt());
+    }
+  return success();
 }
 
 } // namespace
@@ -127,35 +217,38 @@ FailureOr<act::HostCode> act::compileHostKernels(ModuleOp kernels,
   auto target = describeTarget(options.cpu, options.features, loc);
   if (failed(target))
     return failure();
-  auto split = splitKernels(kernels, target->vectorBits);
-  if (failed(split))
+  KernelCache cache(options.cacheDir);
+  auto entries = collect(kernels, *target, cache);
+  if (failed(entries))
     return failure();
+  Warned warned(context);
   PassManager pm(context);
   (void)applyPassManagerCLOptions(pm); // fails where a tool has none
   buildPipeline(pm.nest<ModuleOp>());
-  if (failed(pm.run(**split)))
+  if (failed(pm.run(*entries->modules)))
     return failure();
 
-  SmallVector<ModuleOp> modules((*split)->getOps<ModuleOp>());
-  std::vector<std::vector<char>> objects(modules.size());
   auto emit = [&](size_t i) -> LogicalResult {
-    auto object = emitObject(modules[i], *target);
-    if (succeeded(object))
-      objects[i] = std::move(*object);
-    return object;
+    Entry &entry = entries->list[i];
+    return entry.module ? compile(entry, *target) : success();
   };
-  if (failed(failableParallelForEachN(context, 0, modules.size(), emit)))
+  if (failed(failableParallelForEachN(context, 0, entries->list.size(), emit)))
     return failure();
+  std::vector<std::vector<char>> objects;
+  for (Entry &entry : entries->list) {
+    if (entry.module && !warned.any)
+      store(cache, entry);
+    objects.push_back(std::move(entry.object));
+  }
   HostCode code;
   code.cpu = target->cpu;
-  for (ModuleOp module : modules)
-    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-      if (auto grid = func->getAttrOfType<IntegerAttr>(kGridAttr)) {
-        auto scratch = func->getAttrOfType<IntegerAttr>(kScratchAttr);
-        code.kernels.push_back({func.getName().str(), uint64_t(grid.getInt()),
-                                uint64_t(scratch.getInt())});
-      }
-  auto linked = linkObjects(objects, loc);
+  std::vector<SymbolAlias> aliases;
+  for (const auto &[name, i] : entries->names) {
+    const Entry &entry = entries->list[i];
+    code.kernels.push_back({name, entry.grid, entry.scratchBytes});
+    aliases.push_back({name, entry.symbol});
+  }
+  auto linked = linkObjects(objects, loc, {}, aliases);
   if (failed(linked))
     return failure();
   code.sharedObject = std::move(*linked);

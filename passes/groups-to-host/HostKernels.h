@@ -40,6 +40,8 @@ namespace act {
 struct HostOptions {
   std::string cpu;      ///< an LLVM CPU name; empty: the machine compiling
   std::string features; ///< LLVM features, "+avx2,-fma"; with a named cpu only
+  /// Of compiled kernels, as KernelCache takes it.
+  std::string cacheDir = "none";
 };
 
 struct HostKernelInfo {
