@@ -16,20 +16,19 @@ include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS}) # one string
 add_definitions(${LLVM_DEFINITIONS_LIST})
 
+# act_use_pch(target): an MLIR target shares the one precompiled header.
 if(ACT_PCH)
-  add_library(act_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/Pch.cpp)
+  add_library(act_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/Empty.cpp)
   llvm_update_compile_flags(act_pch)
-  target_precompile_headers(act_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/Pch.h)
+  target_precompile_headers(act_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPch.h)
+  add_dependencies(act_pch ActDialectIncGen ActTileIncGen)
 endif()
-function(act_use_pch)
+function(act_use_pch target)
   if(ACT_PCH)
-    foreach(t ${ARGN})
-      if(TARGET obj.${t})
-        target_precompile_headers(obj.${t} REUSE_FROM act_pch)
-      else()
-        target_precompile_headers(${t} REUSE_FROM act_pch)
-      endif()
-    endforeach()
+    if(TARGET obj.${target})
+      set(target obj.${target})
+    endif()
+    target_precompile_headers(${target} REUSE_FROM act_pch)
   endif()
 endfunction()
 
@@ -51,7 +50,22 @@ add_library(act_mlir_archives INTERFACE)
 target_link_libraries(act_mlir_archives INTERFACE
   "$<LINK_GROUP:RESCAN,${mlirArchives}>" ${llvmNeeds})
 target_link_options(act_mlir_archives INTERFACE
-  -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-Wl,--strip-debug>)
+  -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-Wl,--strip-all>)
+
+# One of upstream's passes initialises every target that LLVM was built for, and so links
+# twenty code generators: with them and with symbols act-opt is 240 MB, without 112. These
+# empty functions stand for the targets that act makes no code for, so the linker leaves
+# their archives out; whoever asks for one is told that no such target is registered.
+set(unusedTargets ${LLVM_TARGETS_TO_BUILD})
+list(REMOVE_ITEM unusedTargets NVPTX ${LLVM_NATIVE_ARCH})
+set(unused "// Made by cmake/Mlir.cmake.\n")
+foreach(target ${unusedTargets})
+  foreach(part Target TargetInfo TargetMC AsmPrinter AsmParser Disassembler)
+    string(APPEND unused "extern \"C\" void LLVMInitialize${target}${part}() {}\n")
+  endforeach()
+endforeach()
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/cmake/UnusedTargets.cpp CONTENT "${unused}")
+target_sources(act_mlir_archives INTERFACE ${PROJECT_BINARY_DIR}/cmake/UnusedTargets.cpp)
 set(actArchives $<BOOL:$<TARGET_PROPERTY:ACT_ARCHIVES>>)
 
 # act_add_mlir_library(Name SOURCES... DEPENDS tblgen... LINK ours... MLIR upstream...)

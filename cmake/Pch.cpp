@@ -1,1 +1,0 @@
-// The project-wide precompiled header is compiled through this file.
