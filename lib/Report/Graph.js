@@ -170,20 +170,64 @@ function drawGraph(graph) {
       x += labels.length ? 78 + Math.max(...labels.map(k => measure(k.text)))
                          : 40;
   });
-  const root = svg("svg", {width: x + 12, height,
-    viewBox: `-4 0 ${x + 12} ${height}`, role: "img",
+  const root = svg("svg", {role: "img",
     "aria-label": `Graph of ${graph.name}`});
   const under = svg("g", {}), over = svg("g", {}), lines = [];
   root.append(under, over);
+  // What a label must not cover: boxes, and labels that stand already.
+  const taken = parts.flatMap(p => [...p.inside.values()]).map(n => ({
+    left: n.x - n.width / 2, right: n.x + n.width / 2,
+    top: n.y - nodeHeight / 2, bottom: n.y + nodeHeight / 2}));
+  const labels = [];
   parts.forEach((p, i) => {
     root.append(svg("text", {class: "cap", x: p.left, y: 14}, p.title));
-    drawEdges(p, p.down, under, over, lines);
+    drawEdges(p, p.down, under, labels, lines);
     drawCrossing(crossing.filter(k => k.part === i), p.right, height, under,
-      over, lines);
+      over, lines, taken);
   });
+  placeLabels(labels, over, lines, taken);
   for (const p of parts)
     for (const n of p.inside.values()) over.append(nodeBox(n, p, lines));
   $("graph").replaceChildren(root);
+  // As large as what is drawn; narrower windows shrink it as far as it can be
+  // read, and scroll behind that.
+  const all = root.getBBox(), margin = 8;
+  const width = all.width + 2 * margin, tall = all.height + 2 * margin;
+  root.setAttribute("viewBox",
+    `${all.x - margin} ${all.y - margin} ${width} ${tall}`);
+  root.setAttribute("width", width);
+  root.setAttribute("height", tall);
+  root.style.minWidth = `${Math.ceil(0.7 * width)}px`;
+}
+
+/// The text with the page's colour behind it, so that no line strikes it out.
+function labelled(text, attributes, rectangle) {
+  const g = svg("g", {});
+  g.append(svg("rect", {class: "ground", x: rectangle.left, y: rectangle.top,
+    width: rectangle.right - rectangle.left,
+    height: rectangle.bottom - rectangle.top}), svg("text", attributes, text));
+  return g;
+}
+
+const labelHeight = 14;
+const apart = (a, b) => a.right <= b.left || b.right <= a.left ||
+  a.bottom <= b.top || b.bottom <= a.top;
+
+/// Each label at the first place along its edge, the preferred one first, where
+/// it covers nothing. Where there is none the bytes are the edge's title alone.
+function placeLabels(labels, over, lines, taken) {
+  for (const label of labels) {
+    const half = measure(label.text) * 0.92 / 2 + 2;
+    const free = label.places.map(({x, y}) => ({x, y, left: x - half,
+      right: x + half, top: y - labelHeight / 2, bottom: y + labelHeight / 2}))
+      .find(place => taken.every(other => apart(place, other)));
+    if (!free) continue;
+    taken.push(free);
+    const element = labelled(label.text, {class: "bytes",
+      "text-anchor": "middle", x: free.x, y: free.y + 4}, free);
+    over.append(element);
+    lines.push({element, ends: label.ends});
+  }
 }
 
 function nodeBox(n, part, lines) {
@@ -205,8 +249,8 @@ function nodeBox(n, part, lines) {
 }
 
 /// down: 1 for forward, -1 for backward, which runs up.
-function drawEdges(part, down, under, over, lines) {
-  const labelled = new Set();
+function drawEdges(part, down, under, labels, lines) {
+  const seen = new Set();
   for (const {edge, path} of part.paths) {
     const list = path.map(n => ({x: n.x, y: n.y}));
     list[0].y += down * nodeHeight / 2;
@@ -217,21 +261,26 @@ function drawEdges(part, down, under, over, lines) {
     lines.push({element: line, ends: [edge.from, edge.to]});
     // One label for a value, however many read it; on its first stretch.
     const key = edge.from + "\n" + edge.label;
-    if (labelled.has(key) || !edge.bytes) continue;
-    labelled.add(key);
+    if (seen.has(key) || !edge.bytes) continue;
+    seen.add(key);
     // Where neighbouring edges are apart: at the reader if the source makes
     // several values, else at the source.
     const several = new Set(part.paths.filter(p => p.edge.from === edge.from)
       .map(p => p.edge.label)).size > 1;
-    const [p, q] = several ? list.slice(-2) : list;
-    const t = several ? 0.72 : 0.28, u = 1 - t;
-    const text = svg("text", {class: "bytes", "text-anchor": "middle",
-      x: p.x + (q.x - p.x) * (3 * t * t - 2 * t * t * t),
-      y: p.y + (q.y - p.y) * (1.5 * t * u + t * t * t) + 4},
-      brief(edge.bytes));
-    over.append(text);
-    lines.push({element: text, ends: [edge.from, edge.to]});
+    const stretches = list.slice(1).map((q, i) => [list[i], q]);
+    if (several) stretches.reverse();
+    const along = [0.28, 0.4, 0.5, 0.6, 0.72, 0.2, 0.8];
+    const places = stretches.flatMap(([p, q]) =>
+      (several ? along.map(t => 1 - t) : along).map(t => onCurve(p, q, t)));
+    labels.push({text: brief(edge.bytes), places, ends: [edge.from, edge.to]});
   }
+}
+
+/// A point of the stretch that `smooth` draws from p to q, t from 0 to 1.
+function onCurve(p, q, t) {
+  const u = 1 - t;
+  return {x: p.x + (q.x - p.x) * (3 * t * t - 2 * t * t * t),
+    y: p.y + (q.y - p.y) * (1.5 * t * u + t * t * t)};
 }
 
 /// Values read in a later column, each once: its source and all its readers.
@@ -251,7 +300,7 @@ function crossingValues(graph, parts) {
   return [...values.values()];
 }
 
-function drawCrossing(values, left, height, under, over, lines) {
+function drawCrossing(values, left, height, under, over, lines, taken) {
   const step = 17;
   values.sort((x, y) => x.source.y - y.source.y);
   values.forEach((k, i) => { k.y = Math.max(k.source.y,
@@ -276,8 +325,11 @@ function drawCrossing(values, left, height, under, over, lines) {
     add(bend(from, k.source.y, textAt - 4, k.y), under, all);
     for (const r of k.readers)
       add(bend(end, k.y, r.x - r.width / 2, r.y), under, [k.source.id, r.id]);
-    const text = svg("text", {class: k.saved ? "keep" : "bytes", x: textAt,
-      y: k.y + 4}, k.text);
+    const place = {left: textAt - 3, right: end - 2,
+      top: k.y - labelHeight / 2, bottom: k.y + labelHeight / 2};
+    taken.push(place);
+    const text = labelled(k.text, {class: k.saved ? "keep" : "bytes", x: textAt,
+      y: k.y + 4}, place);
     text.append(svg("title", {}, `${k.label}: ${exact(k.bytes)} bytes`));
     add(text, over, all);
   }

@@ -4,6 +4,23 @@ const canvas = $("timeline");
 const chart = {mode: "stack", hover: -1, pinned: peak, samples: [], bands: []};
 const margin = {left: 74, right: 14, top: 26, bottom: 44};
 
+/// What is there during the whole step, beside what the points are about. Bytes
+/// that a report does not know are null; of one whose total is another sum
+/// nothing is drawn.
+const knownParts = [["weights", data.parameters_bytes, "weights"],
+  ["gradients of weights", data.gradients_bytes, "weight-gradients"],
+  ["optimizer states", data.optimizer_bytes, "states"],
+  ["inputs", data.inputs_bytes, "input"],
+  ["outputs", data.outputs_bytes, "output"]].filter(([, b]) => b)
+  .map(([name, bytes, color]) => ({name, bytes, color}));
+const sumOf = list => list.reduce((sum, part) => sum + part.bytes, 0);
+const standing =
+  sumOf(knownParts) + data.peak_bytes === data.total_peak_bytes ? knownParts
+                                                                : [];
+const standingBytes = sumOf(standing);
+/// Where the points' bytes begin in the drawing at hand.
+const baseBytes = () => chart.mode === "whole" ? standingBytes : 0;
+
 /// One band per layer's saved values, then one per category.
 function makeBands() {
   const layers = [...new Set(buffers.filter(b => b.category === SAVED &&
@@ -85,7 +102,7 @@ function prepare() {
   chart.values = bandBytes(chart.bands, chart.samples);
   chart.top = Math.max(...(chart.mode === "allocator"
     ? [data.reserved_peak_bytes, data.allocator.device_memory_bytes || 0]
-    : [data.arena_bytes, data.peak_bytes]), 1) * 1.04;
+    : [data.arena_bytes, data.peak_bytes].map(b => b + baseBytes())), 1) * 1.04;
   // What does not change under the pointer is painted once.
   chart.picture = document.createElement("canvas");
   chart.picture.width = canvas.width;
@@ -118,15 +135,16 @@ function paint(g) {
   }
   const allocator = chart.mode === "allocator";
   if (allocator) paintAllocator(g);
-  else if (chart.mode === "stack") paintStack(g); else paintArena(g);
+  else if (chart.mode === "arena") paintArena(g); else paintStack(g);
   paintPhases(g, floor);
   if (allocator) return;
   if (data.arena_bytes) {
     g.setLineDash([5, 4]);
     g.strokeStyle = color("soft");
     g.beginPath();
-    g.moveTo(margin.left, yOf(data.arena_bytes));
-    g.lineTo(width - margin.right, yOf(data.arena_bytes));
+    const y = yOf(data.arena_bytes + baseBytes());
+    g.moveTo(margin.left, y);
+    g.lineTo(width - margin.right, y);
     g.stroke();
     g.setLineDash([]);
   }
@@ -134,7 +152,16 @@ function paint(g) {
 }
 
 function paintStack(g) {
-  const base = new Float64Array(chart.samples.length);
+  if (chart.mode === "whole") {
+    let below = 0;
+    for (const s of standing) {
+      const y = yOf(below += s.bytes);
+      g.fillStyle = color(s.color);
+      g.fillRect(xOf(0), y, xOf(points.length) - xOf(0),
+        yOf(below - s.bytes) - y);
+    }
+  }
+  const base = new Float64Array(chart.samples.length).fill(baseBytes());
   const palette = new Map();
   chart.bands.forEach((band, k) => {
     const values = chart.values[k];
@@ -240,7 +267,7 @@ function paintPhases(g, floor) {
 
 function paintPeak(g) {
   // Only above the point: a peak is often one operation wide.
-  const x = xOf(peak + 0.5), y = yOf(points[peak].live);
+  const x = xOf(peak + 0.5), y = yOf(points[peak].live + baseBytes());
   g.strokeStyle = g.fillStyle = color("accent");
   g.beginPath();
   g.moveTo(x, y);
@@ -249,7 +276,8 @@ function paintPeak(g) {
   g.beginPath();
   g.arc(x, y, 4, 0, 7);
   g.fill();
-  const text = `peak ${bytes(points[peak].live)}, ${points[peak].op}`;
+  const text = `peak ${bytes(points[peak].live + baseBytes())}, ` +
+    points[peak].op;
   const w = g.measureText(text).width;
   g.textAlign = "left";
   const at = Math.min(Math.max(x - w / 2, margin.left), chart.width - w - 8);
@@ -299,6 +327,8 @@ function showTip(t, pixelX) {
     el("div", {class: "where"}, p.loc),
     el("div", {}, `${bytes(p.live)} live · ${phaseNames[p.phase]}` +
       (p.layer >= 0 ? ` · layer ${p.layer}` : "") + ` · point ${t}`),
+    ...(standingBytes ? [el("div", {class: "soft"},
+      `beside ${bytes(standingBytes)} of weights and the like`)] : []),
     ...(data.allocator ? [el("div", {}, bytes(data.allocated[t]) +
       ` allocated · ${bytes(data.reserved[t])} reserved`)] : []),
     el("hr"), categories);
@@ -340,10 +370,33 @@ function drawLegend() {
   if (data.arena_bytes) entry(el("i", {class: "swatch line"}), "arena");
 }
 
+/// The total peak on a scale of its own: what stands, and the peak above.
+function drawWhole() {
+  if (!standingBytes || !data.peak_bytes) { $("whole").remove(); return; }
+  const parts = [...standing, {name: "peak of activations",
+    bytes: data.peak_bytes, color: "saved-a"}];
+  const total = sumOf(parts);
+  const share = p => (100 * p.bytes / total).toFixed(1) + " %";
+  const legend = el("div", {class: "legend"});
+  const bar = el("div", {class: "pieces", role: "img",
+    "aria-label": "The parts of the total peak"});
+  for (const p of parts) {
+    bar.append(el("i", {title: `${p.name}: ${exact(p.bytes)} bytes`,
+      style: `width: ${100 * p.bytes / total}%; background: var(--${p.color})`}));
+    if (p.bytes * 1000 > total)
+      legend.append(el("span", {}, swatch(p.color),
+        `${p.name}, ${bytes(p.bytes)} (${share(p)})`));
+  }
+  $("whole").append(`The total peak, ${bytes(total)}; the drawing below is of ` +
+    "its activations", bar, legend);
+}
+
 function setupTimeline() {
   if (!points.length) { canvas.closest("section").remove(); return; }
   drawLegend();
+  drawWhole();
   const modes = [["stack", "by category"]];
+  if (standingBytes) modes.push(["whole", "with the weights"]);
   if (buffers.some(b => b.offset >= 0)) modes.push(["arena", "in the arena"]);
   if (data.allocator) modes.push(["allocator", "by the allocator"]);
   if (modes.length > 1)

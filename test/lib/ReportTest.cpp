@@ -228,6 +228,21 @@ TEST(Html, HoldsTheWholeReportAndIsMadeQuickly) {
   EXPECT_EQ(data["peak_index"], r.peakAt.index);
 }
 
+// What the page draws below the activations, to the byte.
+TEST(Html, HoldsThePartsOfTheTotalPeak) {
+  std::string html = toHtml(sample(32));
+  json data = pageData(html);
+  int64_t sum = data["peak_bytes"].get<int64_t>();
+  for (const char *part :
+       {"parameters_bytes", "gradients_bytes", "optimizer_bytes",
+        "inputs_bytes", "outputs_bytes"}) {
+    EXPECT_GT(occurrences(html, std::string("data.") + part), 0u) << part;
+    sum += data[part].get<int64_t>();
+  }
+  EXPECT_EQ(data["total_peak_bytes"], sum);
+  EXPECT_EQ(occurrences(html, "id=\"whole\""), 1u);
+}
+
 TEST(Text, TellsTheMainFigures) {
   MemoryReport r = sample(32);
   auto parse = [](const char *t) { return *symbolic::Expr::parse(t); };
