@@ -5,6 +5,12 @@
 #
 #   compare.sh CONFIG.json BATCH SEQ [POLICY...]     the fixed ones when none is named
 set -euo pipefail
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
+[ $# -ge 3 ] || {
+  echo "compare.sh: expected CONFIG.json, BATCH and SEQ, found $# arguments; call it as" >&2
+  sed -n 's/^#   /  /p' "$0" >&2
+  exit 1
+}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

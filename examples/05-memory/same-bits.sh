@@ -6,6 +6,7 @@
 #
 #   same-bits.sh [POLICY...]     all policies when none is named
 set -euo pipefail
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -6,6 +6,7 @@
 #
 #   train.sh [STEPS [FOLDER]]     1000 steps, files go to build/shakespeare
 set -eu
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 steps=${1-1000}
 out=${2-$here/../../build/shakespeare}

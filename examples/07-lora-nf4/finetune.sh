@@ -6,6 +6,7 @@
 #
 #   finetune.sh [STEPS [FOLDER]]     100 steps, in build/shakespeare
 set -eu
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 steps=${1-100}
 folder=${2-$here/../../build/shakespeare}

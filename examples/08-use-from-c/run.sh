@@ -6,6 +6,7 @@
 #
 #   run.sh [FOLDER]     files go to build/use-from-c
 set -eu
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1-$here/../../build/use-from-c}
 library=$(cd "$(dirname "$(command -v act-opt)")/../lib" && pwd)

@@ -6,6 +6,7 @@
 #
 #   run.sh [PTX [FOLDER]]     the program goes to build/simulate-ptx
 set -eu
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 ptx=${1-$here/reverse.ptx}
 folder=${2-$here/../../build/simulate-ptx}

@@ -4,9 +4,17 @@
 # Compiles kernels, runs them on the simulator, or on the CPU where TARGET is host, and
 # compares what they compute with reference.py. Arrays go to the current folder.
 #
-#   run.sh TARGET SEED FILE.mlir…      the names are those of this folder's files
+#   run.sh TARGET SEED FILE.mlir…      TARGET: sm_80, sm_86, sm_89, sm_90a or host; SEED: of the
+#                                     simulator (0: as early as possible); the names of the
+#                                     files are those in this folder
 #   SIZES=M=64,N=32 run.sh …           with other block sizes
 set -eu
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
+[ $# -ge 3 ] || {
+  echo "run.sh: expected TARGET, SEED and kernels, found $# arguments; call it as" >&2
+  sed -n 's/^#   /  /p' "$0" >&2
+  exit 1
+}
 here=$(cd "$(dirname "$0")" && pwd)
 device=(--target "$1") seed=$2
 [ "$1" != host ] || device=(--device host)

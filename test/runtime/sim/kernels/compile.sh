@@ -10,6 +10,7 @@
 # toolkit); with ptxas at hand each file is assembled too. Paths are cut from the
 # debug information, and comments of the compiler from the text.
 set -euo pipefail
+case "${1-}" in -h | --help) sed -n 's/^#   //p' "$0" && exit ;; esac
 cd "$(dirname "$0")/cuda"
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=($(ls ./*.cu | sed 's|./||; s|\.cu$||'))
