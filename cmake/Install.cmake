@@ -2,7 +2,8 @@
 #
 #   find_package(Act REQUIRED)                        act::Runtime, act::Plan, ...
 #   find_package(Act REQUIRED COMPONENTS Compiler)    and act::Dialect, act::Passes
-#                                                     with the MLIR they need
+#                                                     with the MLIR they need, its
+#                                                     include folders too
 #
 # Included last: every library has registered itself by then, every tool exists.
 include(CMakePackageConfigHelpers)
@@ -37,6 +38,8 @@ if(ACT_COMPILER)
     act_export_as_member(${target})
     target_include_directories(${target} INTERFACE
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    get_target_property(member ${target} EXPORT_NAME)
+    list(APPEND ACT_COMPILER_MEMBERS act::${member})
   endforeach()
   install(TARGETS ${libraries} EXPORT ActCompilerTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
