@@ -352,8 +352,9 @@ LogicalResult KernelOfFunction::placeResults() {
     }
     auto at = placeOf(unshaped(v), grid, place, *blocks);
     if (failed(at))
-      return f.emitError() << "has results of unlike shapes: " << v.getType()
-                           << " beside " << grid.root.getType();
+      return emitError(f.getLoc())
+             << "has results of unlike shapes: " << v.getType() << " beside "
+             << grid.root.getType();
     places.push_back(*at);
   }
   return success();
@@ -396,7 +397,8 @@ LogicalResult KernelOfFunction::storeResults() {
         continue;
       Value first = isFirst(p);
       if (first && inPlace.contains(r))
-        return f.emitError("replaces in place what only one program makes");
+        return emitError(f.getLoc(),
+                         "replaces in place what only one program makes");
       OpBuilder::InsertionGuard guard(b);
       if (first)
         b.setInsertionPointToStart(
@@ -522,7 +524,7 @@ LogicalResult KernelOfFunction::goOverColumns() {
 LogicalResult KernelOfFunction::goOverRows() {
   if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
       grid.countOf(grid.blocks.size() - 1) > 1)
-    return f.emitError("sums up rows that no program has whole");
+    return emitError(f.getLoc(), "sums up rows that no program has whole");
   int64_t all = grid.programs(),
           programs = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName)
                          .asArrayRef()[0],
@@ -581,13 +583,13 @@ struct ConvertLinalgToTile
     ModuleOp module = getOperation();
     auto precision = symbolizeDotPrecision(f32Products);
     if (!precision) {
-      module.emitError() << "unknown f32-products '" << f32Products
-                         << "': expected ieee, bf16x3 or tf32";
+      emitError(module.getLoc()) << "unknown f32-products '" << f32Products
+                                 << "': expected ieee, bf16x3 or tf32";
       return signalPassFailure();
     }
     if (tightness < 0 || tightness > tightest) {
-      module.emitError() << "tightness is " << tightness << ", expected 0 to "
-                         << tightest;
+      emitError(module.getLoc())
+          << "tightness is " << tightness << ", expected 0 to " << tightest;
       return signalPassFailure();
     }
     OpBuilder b(&getContext());

@@ -422,16 +422,20 @@ void replayViews(Block &block, Operation *boundary) {
 LogicalResult Differentiator::run() {
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
-    return module.emitError("has no function @forward to differentiate");
+    return emitError(module.getLoc(),
+                     "has no function @forward to differentiate");
   if (forward.getBody().empty() || !forward.getBody().hasOneBlock())
-    return forward.emitError("@forward is not one straight block of ops");
+    return emitError(forward.getLoc(),
+                     "@forward is not one straight block of ops");
   auto lossType = forward.getNumResults()
                       ? dyn_cast<RankedTensorType>(forward.getResultTypes()[0])
                       : RankedTensorType();
   if (!lossType || lossType.getRank() != 0 || !isa<FloatType>(lossType.getElementType()))
-    return forward.emitError("@forward's first result is no scalar loss (a float tensor of rank 0); "
-                             "a model for inference has no gradients, and nothing that --remat, "
-                             "--device-memory without --allocator or an optimizer could act on");
+    return emitError(
+        forward.getLoc(),
+        "@forward's first result is no scalar loss (a float tensor of rank 0); "
+        "a model for inference has no gradients, and nothing that --remat, "
+        "--device-memory without --allocator or an optimizer could act on");
 
   func::FuncOp grad = forward.clone();
   grad.setName(gradName);
@@ -463,7 +467,8 @@ LogicalResult Differentiator::run() {
 
   Value loss = block.getTerminator()->getOperand(0);
   if (!body.active.contains(loss))
-    return forward.emitError("the loss depends on no parameter that is trained");
+    return emitError(forward.getLoc(),
+                     "the loss depends on no parameter that is trained");
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);
@@ -505,9 +510,12 @@ LogicalResult act::differentiate(ModuleOp module) {
   if (failed(checkEntries(module)))
     return failure();
   if (module.lookupSymbol(gradName))
-    return module.emitError("is differentiated already: it has a @grad");
+    return emitError(module.getLoc(),
+                     "is differentiated already: it has a @grad");
   if (kernelsFormed(module))
-    return module.emitError("is in kernel form without a gradient, so it cannot be differentiated any "
-                            "more; differentiate it before kernels are formed");
+    return emitError(module.getLoc(),
+                     "is in kernel form without a gradient, so it cannot be "
+                     "differentiated any "
+                     "more; differentiate it before kernels are formed");
   return Differentiator(module).run();
 }

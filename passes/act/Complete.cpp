@@ -113,7 +113,8 @@ LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
   auto values = givenSizes(module);
   auto known = values.find(letter.str());
   if (known == values.end())
-    return module.emitError() << "has no dimension " << letter << " with a size";
+    return emitError(module.getLoc())
+           << "has no dimension " << letter << " with a size";
   replaceSizes(module, [&](StringRef name, int64_t old) {
     for (StringRef term : llvm::split(name, '*'))
       if (term == letter)
@@ -140,7 +141,9 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
     auto [letter, number] = part.split('=');
     int64_t n;
     if (letter.trim().empty() || number.trim().getAsInteger(10, n) || n < 1)
-      return module.emitError() << "'" << part << "' gives no letter a positive size; expected b=1,s=4096";
+      return emitError(module.getLoc())
+             << "'" << part
+             << "' gives no letter a positive size; expected b=1,s=4096";
     values[letter.trim().str()] = n;
   }
   auto fixed = givenSizes(module);
@@ -151,7 +154,7 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
         values.insert({half, it->second / 2});
   for (auto &[letter, size] : values)
     if (auto it = fixed.find(letter); it != fixed.end() && it->second != size)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "dims says " << letter << "=" << size << ", but in the module "
              << letter << " has the size " << it->second;
   if (unsized == Unsized::Open)
@@ -172,8 +175,9 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
     });
   });
   if (!missing.empty())
-    return module.emitError() << "the letter " << missing
-                              << " has no size; give it one with dims=" << missing << "=N";
+    return emitError(module.getLoc())
+           << "the letter " << missing
+           << " has no size; give it one with dims=" << missing << "=N";
   return verify(module);
 }
 

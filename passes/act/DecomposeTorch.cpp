@@ -274,12 +274,12 @@ struct DecomposeTorch : act::impl::DecomposeTorchPassBase<DecomposeTorch> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (!torch) {
-      module.emitError(
-          "--decompose does not say as what: expected --decompose=torch");
+      emitError(module.getLoc(),
+                "--decompose does not say as what: expected --decompose=torch");
       return signalPassFailure();
     }
     if (module.lookupSymbol("forward.torch")) {
-      module.emitError("has a function @forward.torch already");
+      emitError(module.getLoc(), "has a function @forward.torch already");
       return signalPassFailure();
     }
     OwningOpRef<ModuleOp> copy(module.clone());
@@ -290,7 +290,7 @@ struct DecomposeTorch : act::impl::DecomposeTorchPassBase<DecomposeTorch> {
       return signalPassFailure();
     auto kind = eager::attentionNamed(attention);
     if (!kind) {
-      module.emitError()
+      emitError(module.getLoc())
           << "unknown attention '" << attention
           << "': expected eager, sdpa-math, sdpa-flash or sdpa-efficient";
       return signalPassFailure();
@@ -299,7 +299,7 @@ struct DecomposeTorch : act::impl::DecomposeTorchPassBase<DecomposeTorch> {
     options.attention = *kind;
     auto run = eager::run(*model, options, /*record=*/true);
     if (!run) {
-      module.emitError() << "view torch: " << run.error().str();
+      emitError(module.getLoc()) << "view torch: " << run.error().str();
       return signalPassFailure();
     }
     if (failed(Writer(module, run->steps).run()))

@@ -51,9 +51,11 @@ LogicalResult deriveInference(ModuleOp module) {
   SymbolTable symbols(module);
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
-    return module.emitError("has no function @forward");
+    return emitError(module.getLoc(), "has no function @forward");
   if (kernelsFormed(module))
-    return module.emitError("is in kernel form already; inference starts from the model itself");
+    return emitError(
+        module.getLoc(),
+        "is in kernel form already; inference starts from the model itself");
   DenseSet<Operation *> keep;
   collect(forward, symbols, keep);
   for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

@@ -14,27 +14,28 @@ LogicalResult checkEntries(ModuleOp module) {
       continue;
     auto f = dyn_cast<func::FuncOp>(entry);
     if (!f)
-      return entry->emitError()
+      return emitError(entry->getLoc())
              << "@" << name << " is no function, but an " << entry->getName();
     if (f.isExternal())
-      return f.emitError() << "@" << name
-                           << " is declared here and has no body";
+      return emitError(f.getLoc())
+             << "@" << name << " is declared here and has no body";
     if (!f.getBody().hasOneBlock())
-      return f.emitError() << "@" << name
-                           << " is not one straight block of ops";
+      return emitError(f.getLoc())
+             << "@" << name << " is not one straight block of ops";
   }
   auto grad = module.lookupSymbol<func::FuncOp>(gradName);
   if (!grad)
     return success();
   if (!grad.getNumResults())
-    return grad.emitError()
+    return emitError(grad.getLoc())
            << "@" << gradName
            << " has no results, expected the loss (a float tensor of rank 0)";
   auto loss = dyn_cast<RankedTensorType>(grad.getResultTypes()[0]);
   if (!loss || loss.getRank() || !isa<FloatType>(loss.getElementType()))
-    return grad.emitError() << "@" << gradName << "'s first result is "
-                            << grad.getResultTypes()[0]
-                            << ", expected the loss (a float tensor of rank 0)";
+    return emitError(grad.getLoc())
+           << "@" << gradName << "'s first result is "
+           << grad.getResultTypes()[0]
+           << ", expected the loss (a float tensor of rank 0)";
   return success();
 }
 

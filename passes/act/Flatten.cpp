@@ -389,8 +389,9 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
 LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool recomputed,
                               SmallVectorImpl<Slot> &results) {
   if (++depth > depthLimit)
-    return f.emitError() << "@" << f.getName() << " is called through more than " << depthLimit
-                         << " other functions";
+    return emitError(f.getLoc())
+           << "@" << f.getName() << " is called through more than "
+           << depthLimit << " other functions";
   llvm::scope_exit up([&, outer = currentBody] {
     --depth;
     currentBody = outer;
@@ -525,7 +526,9 @@ FailureOr<Program> Flattener::run(StringRef name) {
     std::string label = attr ? attr.getValue().str() : "arg" + std::to_string(i);
     if (auto tensor = dyn_cast<RankedTensorType>(v.getType())) {
       if (!tensor.hasStaticShape())
-        return f.emitError() << "argument " << i << " has no static shape; give its letters sizes";
+        return emitError(f.getLoc())
+               << "argument " << i
+               << " has no static shape; give its letters sizes";
       env[v] = Slot{Place{Place::Input, unsigned(program.inputs.size()), 0, byteSize(tensor), 0}, {}, false, 0};
       program.inputs.push_back({label, tensor});
     } else {
@@ -543,7 +546,8 @@ FailureOr<Program> Flattener::run(StringRef name) {
     program.outputs.push_back({label, f.getResultTypes()[i]});
     if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
         program.buffers[slot.place.index].parent)
-      return f.emitError() << "result " << i << " is not made by a kernel of its own";
+      return emitError(f.getLoc())
+             << "result " << i << " is not made by a kernel of its own";
     // Where a buffer is in it: itself, or a slice of a stack.
     auto offsetIn = [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {
       int64_t offset = 0;

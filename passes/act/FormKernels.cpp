@@ -594,7 +594,9 @@ LogicalResult act::formKernels(ModuleOp module) {
     if (f.getBody().empty())
       continue;
     if (!f.getBody().hasOneBlock())
-      return f.emitError("is not one straight block of ops; kernels cannot be formed");
+      return emitError(
+          f.getLoc(),
+          "is not one straight block of ops; kernels cannot be formed");
     KernelFormer(f.getBody().front(), module->hasAttr(fuseProloguesAttr)).run();
   }
   return success();

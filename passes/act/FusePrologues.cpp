@@ -116,8 +116,9 @@ struct FusePrologues
     : act::impl::FuseProloguesPassBase<FusePrologues> {
   void runOnOperation() override {
     if (kernelsFormed(getOperation())) {
-      getOperation().emitError("has kernels already; --fuse-prologues comes "
-                               "before they are formed");
+      emitError(getOperation()->getLoc(),
+                "has kernels already; --fuse-prologues comes "
+                "before they are formed");
       return signalPassFailure();
     }
     getOperation()->setAttr(fuseProloguesAttr, UnitAttr::get(&getContext()));

@@ -246,7 +246,8 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
         body, body.getTerminator(), needed,
         SmallVector<Value>(shared.begin(), shared.end()), false, rates);
     if (auto status = crossing.graph.check(); !status)
-      return fwd.emitError() << "cannot be planned: " << status.error().str();
+      return emitError(fwd.getLoc())
+             << "cannot be planned: " << status.error().str();
     SetCollector collector(crossing);
     collector.addCorners();
     collector.add(placesOf(body, attentionModule(body, false)));

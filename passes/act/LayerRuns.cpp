@@ -237,7 +237,8 @@ LogicalResult act::writeRuns(SavedPair pair, ArrayRef<LayerRun> runs,
                              SymbolTable &symbols) {
   if (pair.forward.getReverse() &&
       llvm::any_of(runs, [](const LayerRun &r) { return r.segment; }))
-    return pair.forward.emitError(
+    return emitError(
+        pair.forward.getLoc(),
         "runs its layers in reverse and cannot be cut into segments");
   Writer(pair, symbols).write(runs);
   return success();

@@ -365,9 +365,10 @@ FailureOr<report::MemoryReport> Describer::run() {
                         " FLOPs; the count stops there");
   out.totalPeakBytes = out.peakBytes + sumPersistent(out);
   if (auto status = report::complete(out); !status)
-    return module.emitError() << status.error().str();
+    return emitError(module.getLoc()) << status.error().str();
   if (auto status = report::check(out); !status)
-    return module.emitError() << "the memory report contradicts itself: " << status.error().str();
+    return emitError(module.getLoc())
+           << "the memory report contradicts itself: " << status.error().str();
   return std::move(out);
 }
 

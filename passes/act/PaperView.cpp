@@ -221,11 +221,12 @@ FailureOr<std::vector<report::Selection>> chosen(ModuleOp module, StringRef sele
   }
   auto file = llvm::MemoryBuffer::getFile(selection);
   if (!file)
-    return module.emitError() << "selection '" << selection << "' is none of " << known
-                              << ", and no file: " << file.getError().message();
+    return emitError(module.getLoc())
+           << "selection '" << selection << "' is none of " << known
+           << ", and no file: " << file.getError().message();
   auto parsed = report::parseSelection((*file)->getBuffer().str(), selection.str());
   if (!parsed)
-    return module.emitError() << parsed.error().str();
+    return emitError(module.getLoc()) << parsed.error().str();
   return std::vector{*parsed};
 }
 
@@ -238,7 +239,8 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module, StringRef sel
     return failure();
   auto forward = module.lookupSymbol<func::FuncOp>(forwardName);
   if (!forward || kernelsFormed(module))
-    return module.emitError() << "view paper counts ops of @forward before kernels are formed";
+    return emitError(module.getLoc())
+           << "view paper counts ops of @forward before kernels are formed";
   if (returnsLoss(module) && !module.lookupSymbol(gradName) && failed(differentiate(module)))
     return failure();
   func::FuncOp layer = forward;
@@ -266,9 +268,10 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module, StringRef sel
       out.publications.push_back(std::move(p));
   }
   if (out.publications.empty())
-    return module.emitError() << "has no layer that a figure of "
-                              << (selection.empty() ? "a known publication" : selection)
-                              << " is about";
+    return emitError(module.getLoc())
+           << "has no layer that a figure of "
+           << (selection.empty() ? "a known publication" : selection)
+           << " is about";
   out.right = std::move(right);
   return out;
 }

@@ -450,7 +450,7 @@ LogicalResult Planner::refuse(const StepBytes &least) {
   int64_t asked = fit ? policy.totalBytes : policy.peakBytes;
   int64_t needed = fit ? all : least.peak;
   InFlightDiagnostic error =
-      module.emitError()
+      emitError(module.getLoc())
       << "no choice of what to recompute was found that needs at most " << asked
       << " bytes; the smallest feasible budget known is " << (fit ? "fit:" : "")
       << needed << " (" << remat::bytesText(needed) << ")";

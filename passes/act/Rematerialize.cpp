@@ -166,8 +166,9 @@ private:
 LogicalResult Rematerializer::cutIntoSegments(SavedPair &pair) {
   int64_t count = pair.forward.getCount(), n = segmentCount(policy, count);
   if (n < 1 || n > count)
-    return pair.forward.emitError() << "cannot be cut into " << n << " segments: it runs "
-                                    << count << " layers";
+    return emitError(pair.forward.getLoc())
+           << "cannot be cut into " << n << " segments: it runs " << count
+           << " layers";
   SmallVector<LayerRun> runs;
   for (int64_t i = 0; i < n; ++i) {
     LayerRun run;
@@ -183,7 +184,9 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
 
   FailureOr<BudgetOptions> readOptions() {
     BudgetOptions options;
-    auto refuse = [&](const Error &error) { return getOperation().emitError() << error.str(); };
+    auto refuse = [&](const Error &error) {
+      return emitError(getOperation()->getLoc()) << error.str();
+    };
     auto parsed = parseRematPolicy(policy);
     if (!parsed)
       return refuse(parsed.error());
@@ -243,15 +246,17 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     const RematPolicy &parsed = options->policy;
     if (auto earlier = module->getAttrOfType<StringAttr>("act.remat");
         earlier && earlier.getValue() != "none") {
-      module.emitError() << "is rematerialized already, by policy '" << earlier.getValue()
-                         << "'; policy '" << policy << "' cannot be added to it";
+      emitError(module.getLoc())
+          << "is rematerialized already, by policy '" << earlier.getValue()
+          << "'; policy '" << policy << "' cannot be added to it";
       return signalPassFailure();
     }
     if (failed(checkEntries(module)) ||
         (!module.lookupSymbol(gradName) && failed(differentiate(module))))
       return signalPassFailure();
     if (parsed.kind != RematPolicy::None && kernelsFormed(module)) {
-      module.emitError("is in kernel form; what is recomputed is chosen before kernels are formed");
+      emitError(module.getLoc(), "is in kernel form; what is recomputed is "
+                                 "chosen before kernels are formed");
       return signalPassFailure();
     }
     module->setAttr("act.remat", StringAttr::get(&getContext(), policy));

@@ -55,7 +55,9 @@ public:
   FailureOr<eager::Model> run();
 
 private:
-  InFlightDiagnostic refuse() { return module.emitError() << "view torch: "; }
+  InFlightDiagnostic refuse() {
+    return emitError(module.getLoc()) << "view torch: ";
+  }
   void letters(RankedTensorType type) {
     auto names = dimNames(type);
     for (int64_t d = 0; d < type.getRank(); ++d)
@@ -269,11 +271,11 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
   for (func::FuncOp f : functionsOf(module))
     for (Operation &op : f.getBody().front())
       if (isa<GroupOp>(op))
-        return module.emitError()
+        return emitError(module.getLoc())
                << "view torch: @" << f.getSymName()
                << " is in kernel form; it is needed as it was imported";
   if (!returnsLoss(module))
-    return module.emitError()
+    return emitError(module.getLoc())
            << "view torch: @forward returns no loss, so there is no backward "
               "to keep anything for";
   auto given = forwardAlone(module);
@@ -289,7 +291,7 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
   auto built =
       importModel(model->config, options, module.getContext(), warnings);
   if (!built)
-    return module.emitError() << "view torch: " << built.error().str();
+    return emitError(module.getLoc()) << "view torch: " << built.error().str();
   auto expected = forwardAlone(**built);
   if (failed(expected))
     return failure();
@@ -314,16 +316,17 @@ static LogicalResult placeCheckpoints(ModuleOp module,
   auto attr = module->getAttrOfType<StringAttr>("act.remat");
   auto policy = parseRematPolicy(attr ? attr.getValue().str() : "none");
   if (!policy)
-    return module.emitError() << policy.error().str();
+    return emitError(module.getLoc()) << policy.error().str();
   options.checkpointAttention = policy->kind == RematPolicy::Attention;
   if (policy->kind == RematPolicy::None || options.checkpointAttention)
     return success();
   if (policy->kind != RematPolicy::Layer &&
       policy->kind != RematPolicy::Segments)
-    return module.emitError() << "view torch: places checkpoints for the "
-                                 "policies none, attention, "
-                                 "layer, sqrt and segments=N, not for '"
-                              << attr.getValue() << "'";
+    return emitError(module.getLoc())
+           << "view torch: places checkpoints for the "
+              "policies none, attention, "
+              "layer, sqrt and segments=N, not for '"
+           << attr.getValue() << "'";
   int64_t from = 0;
   for (RepeatOp r : forwardOf(module).getOps<RepeatOp>()) {
     int64_t count = r.getCount();
@@ -343,13 +346,14 @@ FailureOr<eager::Options> torchOptions(ModuleOp module, StringRef attention,
   eager::Options options;
   auto kind = eager::attentionNamed(attention.str());
   if (!kind)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "unknown attention '" << attention
            << "': expected eager, sdpa-math, sdpa-flash or sdpa-efficient";
   options.attention = *kind;
   if (checkpoint != "nonreentrant" && checkpoint != "reentrant")
-    return module.emitError() << "unknown checkpoint '" << checkpoint
-                              << "': expected nonreentrant or reentrant";
+    return emitError(module.getLoc())
+           << "unknown checkpoint '" << checkpoint
+           << "': expected nonreentrant or reentrant";
   options.reentrant = checkpoint == "reentrant";
   if (failed(placeCheckpoints(module, options)))
     return failure();

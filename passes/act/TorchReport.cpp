@@ -180,13 +180,14 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
     return failure();
   auto run = eager::run(*model, *options);
   if (!run)
-    return module.emitError() << "view torch: " << run.error().str();
+    return emitError(module.getLoc()) << "view torch: " << run.error().str();
   Describer describer(module, *model, *options, *run);
   describer.describe();
   if (formulas) {
     auto found = eager::formulas(*model, *options, *run);
     if (!found)
-      return module.emitError() << "view torch: " << found.error().str();
+      return emitError(module.getLoc())
+             << "view torch: " << found.error().str();
     describer.add(*found);
   }
   PlacedTrace trace = describer.trace();
@@ -199,9 +200,9 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
         "borrow only the workspaces of products");
   }
   if (auto status = report::complete(report); !status)
-    return module.emitError() << status.error().str();
+    return emitError(module.getLoc()) << status.error().str();
   if (auto status = report::check(report); !status)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "the memory report contradicts itself: " << status.error().str();
   return report;
 }

@@ -340,7 +340,7 @@ Result<WhatIfQuestion> act::parseWhatIf(const std::string &text) {
 FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
                                         const WhatIfQuestion &question) {
   if (kernelsFormed(module))
-    return module.emitError()
+    return emitError(module.getLoc())
            << "kernels are formed for one size; what fits is asked before that";
   auto earlier = module->getAttrOfType<StringAttr>("act.remat");
   std::vector<std::string> policies = {"none", "selective", "attention", "sqrt",
@@ -348,7 +348,7 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
   if (!returnsLoss(module) || (earlier && earlier.getValue() != "none"))
     policies = {earlier ? earlier.getValue().str() : "as it is"};
   if (question.budget && policies.size() == 1)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "what-if: a budget chooses what a training step runs again, and "
            << (earlier ? "that is chosen already" : "this is none");
 
@@ -377,8 +377,9 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
     out.policies.push_back(std::move(fit));
   }
   if (out.policies[0].largest.empty())
-    return module.emitError() << "has no dimension named s, t or b, so nothing "
-                                 "can be longer or more";
+    return emitError(module.getLoc())
+           << "has no dimension named s, t or b, so nothing "
+              "can be longer or more";
   if (question.budget) {
     auto row = budgetRow(module, question, out, programs[0]);
     if (failed(row))

@@ -44,24 +44,31 @@ private:
 
 LogicalResult StepWriter::check() {
   if (options.optimizer != "adamw" && options.optimizer != "sgd")
-    return module.emitError() << "unknown optimizer '" << options.optimizer
-                              << "': expected adamw or sgd";
+    return emitError(module.getLoc())
+           << "unknown optimizer '" << options.optimizer
+           << "': expected adamw or sgd";
   if (options.master != "f32" && options.master != "none")
-    return module.emitError() << "unknown master type '" << options.master
-                              << "': expected f32 or none";
+    return emitError(module.getLoc())
+           << "unknown master type '" << options.master
+           << "': expected f32 or none";
   if (!llvm::is_contained({"", "f32", "bf16", "f16"}, options.gradDtype))
-    return module.emitError() << "unknown grad-dtype '" << options.gradDtype
-                              << "': expected f32, bf16 or f16";
+    return emitError(module.getLoc())
+           << "unknown grad-dtype '" << options.gradDtype
+           << "': expected f32, bf16 or f16";
   if (options.microBatches < 1 || options.microBatches > 4096)
-    return module.emitError() << "micro-batches must be from 1 to 4096, got "
-                              << options.microBatches;
+    return emitError(module.getLoc())
+           << "micro-batches must be from 1 to 4096, got "
+           << options.microBatches;
   if (!(options.clip >= 0))
-    return module.emitError() << "clip must not be negative, got " << options.clip;
+    return emitError(module.getLoc())
+           << "clip must not be negative, got " << options.clip;
   for (auto [name, beta] : {std::pair("beta1", options.beta1), {"beta2", options.beta2}})
     if (!(beta >= 0 && beta < 1))
-      return module.emitError() << name << " must be at least 0 and below 1, got " << beta;
+      return emitError(module.getLoc())
+             << name << " must be at least 0 and below 1, got " << beta;
   if (!(options.eps > 0))
-    return module.emitError() << "eps must be positive, got " << options.eps;
+    return emitError(module.getLoc())
+           << "eps must be positive, got " << options.eps;
   return success();
 }
 
@@ -285,12 +292,16 @@ LogicalResult StepWriter::run() {
   if (failed(check()) || failed(checkEntries(module)))
     return failure();
   if (!symbols.lookup(gradName))
-    return module.emitError("has no @grad: differentiate it before its step is written");
+    return emitError(
+        module.getLoc(),
+        "has no @grad: differentiate it before its step is written");
   if (kernelsFormed(module))
-    return module.emitError("has kernels but no @step; an optimizer is written before kernels are "
-                            "formed: --optimizer=adamw --form-kernels");
+    return emitError(
+        module.getLoc(),
+        "has kernels but no @step; an optimizer is written before kernels are "
+        "formed: --optimizer=adamw --form-kernels");
   if (symbols.lookup(stepName) || symbols.lookup(updateName))
-    return module.emitError("has a @step or an @update already");
+    return emitError(module.getLoc(), "has a @step or an @update already");
   for (auto p : module.getOps<ParameterOp>())
     if (!p.getFrozen() && isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))
       trained.push_back(p);

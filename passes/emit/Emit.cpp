@@ -23,7 +23,8 @@ struct Emit : act::impl::EmitPassBase<Emit> {
 
   void runOnOperation() override {
     if (file.empty()) {
-      getOperation().emitError("emit needs a file to write: --emit=FILE");
+      emitError(getOperation()->getLoc(),
+                "emit needs a file to write: --emit=FILE");
       return signalPassFailure();
     }
     OwningOpRef<ModuleOp> copy(getOperation().clone());
@@ -36,7 +37,8 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.f32Products = f32Products;
     o.joinLaunches = joinLaunches;
     if (o.target.empty() && !f32Products.empty()) {
-      getOperation().emitError(
+      emitError(
+          getOperation()->getLoc(),
           "f32-products is about a GPU's tensor cores: expected a target, "
           "--target=sm_80, too");
       return signalPassFailure();
@@ -45,7 +47,7 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     if (failed(step))
       return signalPassFailure();
     if (auto written = artifact::writeFile(file, *step); !written) {
-      getOperation().emitError() << written.error().str();
+      emitError(getOperation()->getLoc()) << written.error().str();
       return signalPassFailure();
     }
     markAllAnalysesPreserved();

@@ -39,9 +39,10 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
   FailureOr<std::vector<tile::CompiledKernel>> compile(ModuleOp module) {
     if (hasGpuKernels(module) || !hasModel(module)) {
       if (!f32Products.empty())
-        return module.emitError("f32-products is about a model's products; a "
-                                "tile.dot says its own: "
-                                "precision = tf32");
+        return emitError(module.getLoc(),
+                         "f32-products is about a model's products; a "
+                         "tile.dot says its own: "
+                         "precision = tf32");
       tile::PtxOptions options;
       options.chip = target;
       auto kernels =
@@ -63,8 +64,8 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
   LogicalResult run() {
     ModuleOp module = getOperation();
     if (dir.empty())
-      return module.emitError(
-          "emit-ptx needs a folder to write to: --emit-ptx=DIR");
+      return emitError(module.getLoc(),
+                       "emit-ptx needs a folder to write to: --emit-ptx=DIR");
     if (failed(tile::checkChip(target, module.getContext())))
       return failure();
     auto kernels = compile(module);

@@ -541,11 +541,12 @@ LogicalResult Emitter::prepare() {
     if (failed(deriveInference(module)))
       return failure();
   } else if (options.mode != "train") {
-    return module.emitError()
+    return emitError(module.getLoc())
            << "unknown mode '" << options.mode << "': expected train or infer";
   }
   if (options.mode == "train" && lacksGradient(module))
-    return module.emitError(
+    return emitError(
+        module.getLoc(),
         "is in kernel form without a gradient, so it cannot be differentiated "
         "any "
         "more; an optimizer is written before kernels are formed: "
@@ -554,12 +555,14 @@ LogicalResult Emitter::prepare() {
     return failure();
   if (options.mode == "train" && !module.lookupSymbol(stepName) &&
       module.lookupSymbol(gradName))
-    return module.emitError(
+    return emitError(
+        module.getLoc(),
         "has kernels but no @step; an optimizer is written before kernels are "
         "formed: --optimizer=adamw --form-kernels");
   if (options.mode == "train" && !module.lookupSymbol(stepName))
-    return module.emitError("has no training step: @forward returns no loss, "
-                            "or nothing is trained");
+    return emitError(module.getLoc(),
+                     "has no training step: @forward returns no loss, "
+                     "or nothing is trained");
   if (options.mode == "train") {
     stripDropout(module);
     if (auto optimizer = module->getAttrOfType<StringAttr>("act.optimizer"))
@@ -583,7 +586,7 @@ LogicalResult Emitter::hostCode() {
   for (artifact::Kernel &k : step.kernels) {
     auto it = bySymbol.find(k.symbol);
     if (it == bySymbol.end())
-      return module.emitError()
+      return emitError(module.getLoc())
              << "the host compiler made no kernel " << k.symbol;
     k.grid = it->second->grid;
     k.scratchBytes = it->second->scratchBytes;
@@ -605,7 +608,7 @@ LogicalResult Emitter::compileForGpu() {
   if (!options.f32Products.empty()) {
     auto precision = tile::symbolizeDotPrecision(options.f32Products);
     if (!precision)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "unknown f32-products '" << options.f32Products
              << "': expected ieee, bf16x3 or tf32";
     gpu.f32Products = *precision;
@@ -681,7 +684,7 @@ LogicalResult Emitter::gpuCode() {
   for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
     auto [x, y, z] = made.grid;
     if (x < 1 || y != 1 || z != 1 || made.block[1] != 1 || made.block[2] != 1)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "kernel " << made.name
              << " has a grid or a block of more dimensions than one, which a "
                 "step cannot launch";
@@ -692,7 +695,7 @@ LogicalResult Emitter::gpuCode() {
   }
   auto joined = tile::joinPtx(texts);
   if (!joined)
-    return module.emitError() << joined.error().str();
+    return emitError(module.getLoc()) << joined.error().str();
   step.device = "cuda";
   step.target = options.target;
   step.code.assign(joined->begin(), joined->end());
@@ -718,7 +721,7 @@ FailureOr<artifact::Step> Emitter::run() {
     llvm::raw_string_ostream os(text);
     kernels->print(os);
     if (auto written = file::writeFile(options.kernelsFile, text); !written)
-      return module.emitError() << written.error().str();
+      return emitError(module.getLoc()) << written.error().str();
   }
   if (failed(onHost ? hostCode() : gpuCode()))
     return failure();

@@ -198,7 +198,8 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
     return failure();
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
   if (!machine)
-    return module.emitError("cannot create a target machine for this host");
+    return emitError(module.getLoc(),
+                     "cannot create a target machine for this host");
   llvmModule->setDataLayout(machine->createDataLayout());
   llvmModule->setTargetTriple(machine->getTargetTriple());
   for (llvm::Function &function : *llvmModule) {
@@ -220,7 +221,8 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
   llvm::legacy::PassManager codegen;
   if (machine->addPassesToEmitFile(codegen, stream, nullptr,
                                    llvm::CodeGenFileType::ObjectFile))
-    return module.emitError("cannot emit an object file for this host");
+    return emitError(module.getLoc(),
+                     "cannot emit an object file for this host");
   codegen.run(*llvmModule);
   return std::vector<char>(bytes.begin(), bytes.end());
 }

@@ -31,12 +31,14 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   void runOnOperation() override {
     if (format != "text" && format != "json" && format != "html" && format != "formula" &&
         format != "svg") {
-      getOperation().emitError() << "unknown report format '" << format
-                                 << "': expected text, json, html, formula or svg";
+      emitError(getOperation()->getLoc())
+          << "unknown report format '" << format
+          << "': expected text, json, html, formula or svg";
       return signalPassFailure();
     }
     if (view != "act" && view != "torch" && view != "paper") {
-      getOperation().emitError() << "unknown view '" << view << "': expected act, torch or paper";
+      emitError(getOperation()->getLoc())
+          << "unknown view '" << view << "': expected act, torch or paper";
       return signalPassFailure();
     }
     if (failed(checkOptionsOfViews()))
@@ -48,7 +50,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
                              cublasLtWorkspace};
     auto choice = chooseAllocator(options, view);
     if (!choice) {
-      getOperation().emitError() << choice.error().str();
+      emitError(getOperation()->getLoc()) << choice.error().str();
       return signalPassFailure();
     }
     std::optional<report::WhatIf> fits;
@@ -83,7 +85,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       report->notes.push_back("the allocator sees each buffer of the step as a tensor of its own, and what is "
                               "kept beside them; the step itself has one arena");
       if (auto status = report::check(*report); !status) {
-        getOperation().emitError()
+        emitError(getOperation()->getLoc())
             << "the memory report contradicts itself: " << status.error().str();
         return signalPassFailure();
       }
@@ -119,16 +121,16 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
                    {isGpu(), "target", "act"}};
     for (auto [said, name, of] : options)
       if (said && view != of)
-        return getOperation().emitError()
+        return emitError(getOperation()->getLoc())
                << name << " says something about view " << of
                << ", and this is view " << view << ": expected view=" << of
                << ", too";
     if (view == "paper" && !allocator.empty())
-      return getOperation().emitError()
+      return emitError(getOperation()->getLoc())
              << "allocator: publications count values of a layer, which no "
                 "allocator replays: expected view=act or view=torch";
     if (view == "torch" && !function.empty())
-      return getOperation().emitError()
+      return emitError(getOperation()->getLoc())
              << "function=" << function
              << ": view torch is about a step of @forward, not a function";
     return success();
@@ -140,18 +142,23 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (whatIf.empty() && format != "svg")
       return success();
     if (whatIf.empty())
-      return module.emitError("format svg draws what fits on a card; say which with what-if=24GB");
+      return emitError(
+          module.getLoc(),
+          "format svg draws what fits on a card; say which with what-if=24GB");
     if (view != "act" || !function.empty())
-      return module.emitError("what-if is about the whole step in view act");
+      return emitError(module.getLoc(),
+                       "what-if is about the whole step in view act");
     auto question = parseWhatIf(whatIf);
     if (!question)
-      return module.emitError() << question.error().str();
+      return emitError(module.getLoc()) << question.error().str();
     question->allocator = replayed;
     auto found = whatFits(module, *question);
     if (failed(found))
       return failure();
     if (format == "svg" && found->along.empty())
-      return module.emitError("no dimension is named s or t, so there is no curve to draw");
+      return emitError(
+          module.getLoc(),
+          "no dimension is named s or t, so there is no curve to draw");
     fits = std::move(*found);
     return success();
   }
@@ -176,7 +183,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {
-      getOperation().emitError() << written.error().str();
+      emitError(getOperation()->getLoc()) << written.error().str();
       signalPassFailure();
     }
     markAllAnalysesPreserved();

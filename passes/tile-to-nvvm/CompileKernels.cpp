@@ -108,7 +108,7 @@ gpu::GPUFuncOp kernelOf(gpu::GPUModuleOp module) {
 LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   gpu::GPUFuncOp kernel = kernelOf(module);
   if (!kernel)
-    return module.emitError("the kernel '")
+    return emitError(module.getLoc(), "the kernel '")
            << k.name << "' is gone after the tile pipeline";
   auto block = blockSize(kernel);
   auto shared = sharedBytes(kernel);
@@ -307,7 +307,7 @@ LogicalResult tile::checkSharedMemory(ArrayRef<CompiledKernel> kernels,
                                       StringRef chip) {
   for (CompiledKernel k : kernels)
     if (k.sharedBytes > sharedMemoryOf(chip))
-      return k.source.emitError()
+      return emitError(k.source.getLoc())
              << "the kernel '" << k.name << "' needs " << k.sharedBytes
              << " bytes of shared memory; a block has " << sharedMemoryOf(chip)
              << " on " << chip;

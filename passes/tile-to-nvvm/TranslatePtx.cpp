@@ -226,7 +226,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
   std::unique_ptr<llvm::TargetMachine> machine =
       createMachine(options, ptxVersion(module), error);
   if (!machine)
-    return module.emitError("cannot generate PTX: ") << error;
+    return emitError(module.getLoc(), "cannot generate PTX: ") << error;
   // On the heap: a compilation that fails badly must not be cleaned up.
   auto *context = new llvm::LLVMContext;
   auto *text = new llvm::SmallString<0>;
@@ -253,7 +253,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
   });
   if (died) {
     (void)machine.release();
-    return module.emitError("LLVM cannot compile '")
+    return emitError(module.getLoc(), "LLVM cannot compile '")
            << module.getName() << "' for " << options.chip << ": " << *died;
   }
   std::string ptx(text->begin(), text->end()), said = *errors;
@@ -263,7 +263,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
   if (!translated) // its own diagnostics say why
     return failure();
   if (!emitted || !said.empty())
-    return module.emitError("LLVM cannot compile '")
+    return emitError(module.getLoc(), "LLVM cannot compile '")
            << module.getName() << "' for " << options.chip << ": "
            << (said.empty() ? "no PTX is written" : said);
   return ptx;

@@ -362,7 +362,7 @@ struct SetBlockSizes : act::tile::impl::SetBlockSizesPassBase<SetBlockSizes> {
   void runOnOperation() override {
     BlockSizes given;
     if (Status read = parseBlockSizes(llvm::join(sizes, ","), given); !read) {
-      getOperation()->emitError(read.error().str());
+      emitError(getOperation()->getLoc(), read.error().str());
       return signalPassFailure();
     }
     std::set<std::string> known;
@@ -379,7 +379,8 @@ struct SetBlockSizes : act::tile::impl::SetBlockSizesPassBase<SetBlockSizes> {
     }
     for (auto &[name, size] : given)
       if (!known.count(name)) {
-        getOperation()->emitError("has no kernel with a block size ") << name;
+        emitError(getOperation()->getLoc(), "has no kernel with a block size ")
+            << name;
         return signalPassFailure();
       }
   }

@@ -8,6 +8,10 @@
 // CHECK: act.plan
 // CHECK: act.group
 
-// Its errors are act's.
+// Its errors are act's, and do not print the module.
 // RUN: not mlir-opt %S/act/Inputs/three-layers.mlir --load-dialect-plugin=%plugin --load-pass-plugin=%plugin --pass-pipeline='builtin.module(remat{policy=all})' 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: error: unknown remat policy 'all'
+// ERROR-NOT: func.func
+// RUN: not mlir-opt %S/act/Inputs/three-layers.mlir --load-dialect-plugin=%plugin --load-pass-plugin=%plugin --pass-pipeline='builtin.module(remat{policy=segments=9})' 2>&1 | FileCheck %s --check-prefix=SEGMENTS
+// SEGMENTS: error: cannot be cut into 9 segments
+// SEGMENTS-NOT: act.matmul
