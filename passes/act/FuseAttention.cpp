@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/act/Types.h"
 #include "passes/act/EraseDead.h"
+#include "passes/act/FindAttention.h"
 #include "passes/act/FuseAttentionMatch.h"
 #include "passes/act/FuseLoss.h"
 #include "passes/act/Passes.h"
@@ -175,6 +176,11 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
           << "chunk is " << chunk.getValue() << ", expected 1 or more";
       return signalPassFailure();
     }
+    if (!llvm::is_contained({"missed", "all", "none"}, remarks.getValue())) {
+      emitError(module.getLoc()) << "unknown remarks '" << remarks
+                                 << "': expected missed, all or none";
+      return signalPassFailure();
+    }
     if (failed(checkForwardOnly(module)))
       return signalPassFailure();
     SmallVector<SoftmaxOp> softmaxes;
@@ -185,11 +191,67 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
       if (auto loss = dyn_cast<CrossEntropyOp>(op))
         losses.push_back(loss);
     });
-    for (SoftmaxOp softmax : softmaxes)
-      if (auto match = matchAttention(softmax))
+    unsigned fused = 0, leftAlone = 0, fusedLosses = 0;
+    for (SoftmaxOp softmax : softmaxes) {
+      AttentionMiss miss;
+      if (auto match = matchAttention(softmax, miss)) {
         fuse(*match);
+        ++fused;
+      } else if (remarks != "none" && standsBetweenProducts(softmax)) {
+        ++leftAlone;
+        tellMiss(softmax, miss);
+      }
+    }
     for (CrossEntropyOp loss : losses)
-      fuseLoss(loss, chunk);
+      fusedLosses += fuseLoss(loss, chunk);
+    if (remarks == "none")
+      return;
+    for (Operation *op : findForeignAttention(module)) {
+      ++leftAlone;
+      emitRemark(op->getLoc())
+          << "fuse-attention: '" << op->getName()
+          << "' belongs to an attention in ops that are not act's; what is "
+             "fused is act.matmul, act.softmax and act.matmul, as act-import "
+             "writes them";
+    }
+    if (remarks == "all" || leftAlone || !(fused || fusedLosses || isFused()))
+      tellSum(fused, fusedLosses, leftAlone);
+  }
+
+  bool isFused() {
+    return getOperation()
+        .walk([](AttentionOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  }
+
+  // What is in the way has its place; the softmax says which attention it is.
+  void tellMiss(SoftmaxOp softmax, const AttentionMiss &miss) {
+    Operation *at = miss.at ? miss.at : softmax.getOperation();
+    auto remark = emitRemark(at->getLoc());
+    remark << "fuse-attention: this attention is left alone: "
+           << (miss.why.empty() ? "it is written in no known way" : miss.why);
+    if (at != softmax)
+      remark.attachNote(softmax->getLoc()) << "its softmax is here";
+  }
+
+  void tellSum(unsigned fused, unsigned losses, unsigned leftAlone) {
+    auto count = [](unsigned n, StringRef one, StringRef several) {
+      return std::to_string(n) + " " + (n == 1 ? one : several).str();
+    };
+    auto remark = emitRemark(getOperation().getLoc());
+    remark << "fuse-attention: fused "
+           << (fused ? count(fused, "attention", "attentions")
+                     : "no attention");
+    if (losses)
+      remark << " and " << count(losses, "loss", "losses");
+    if (leftAlone)
+      remark << "; left alone: " << leftAlone;
+    WalkResult found = getOperation().walk([](Operation *op) {
+      bool isAct = isa_and_nonnull<ActDialect>(op->getDialect());
+      return isAct ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!found.wasInterrupted())
+      remark << "; the module has no act ops";
   }
 
   // A backward pass reads the probabilities, which are not there any more.
@@ -197,7 +259,9 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     WalkResult result = module.walk([](Operation *op) {
       if (!isa<PhaseOp, AccumulateOp, SoftmaxGradOp, CrossEntropyGradOp>(op))
         return WalkResult::advance();
-      emitError(op->getLoc(), "--fuse-attention must run before --autodiff");
+      emitError(op->getLoc()) << "fuse-attention reads a model that is not "
+                                 "differentiated yet, and '"
+                              << op->getName() << "' is of a gradient";
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

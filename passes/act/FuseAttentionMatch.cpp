@@ -12,10 +12,17 @@ Type elementOf(Value v) {
 
 class Matcher {
 public:
-  explicit Matcher(SoftmaxOp softmax) { m.softmax = softmax; }
+  Matcher(SoftmaxOp softmax, AttentionMiss &miss) : miss(miss) {
+    m.softmax = softmax;
+  }
   std::optional<AttentionMatch> match();
 
 private:
+  /// Says why there is no match.
+  bool no(Operation *at, const Twine &why) {
+    miss = {at, why.str()};
+    return false;
+  }
   bool findScores();
   bool findQueriesAndKeys(ArrayRef<Axes> dims);
   Value addBias(Operation *op, ArrayRef<Axes> dims, double post);
@@ -26,10 +33,12 @@ private:
   void splitQueries();
   bool classifyMasks();
   bool classifyLeading();
-  bool checkOperand(const AttentionOperand &operand, ArrayRef<unsigned> leading,
-                    ArrayRef<unsigned> token, ArrayRef<unsigned> depth);
+  bool checkOperand(StringRef what, const AttentionOperand &operand,
+                    ArrayRef<unsigned> leading, ArrayRef<unsigned> token,
+                    ArrayRef<unsigned> depth);
   bool checkDropout();
 
+  AttentionMiss &miss;
   AttentionMatch m;
   ScoreMask mask{m.space};
   SmallVector<Axes, 4> softmaxDims, dropoutDims;
@@ -47,8 +56,11 @@ bool Matcher::findScores() {
   while (true) {
     Operation *op = view.value.getDefiningOp();
     // Scores that something else reads have to be in memory anyway.
-    if (!op || !view.value.hasOneUse())
-      return false;
+    if (!op)
+      return no(m.softmax, "no product of queries and keys stands before it");
+    if (!view.value.hasOneUse())
+      return no(op, "something else reads the scores, so they have to be in "
+                    "memory anyway");
     if (auto product = dyn_cast<MatmulOp>(op)) {
       m.scores = product;
       m.scale = m.softcap ? post * *m.softcap : post;
@@ -56,17 +68,18 @@ bool Matcher::findScores() {
     }
     if (isa<TransposeOp, ReshapeOp>(op)) {
       if (!m.space.step(view))
-        return false;
+        return no(op, "this view mixes dimensions of the scores");
     } else if (auto cast = dyn_cast<CastOp>(op)) {
       if (!isa<FloatType>(elementOf(cast.getInput())))
-        return false;
+        return no(op, "the scores are no floats");
       view.value = cast.getInput();
     } else if (auto factor = constantFactor(op)) {
       post *= factor->factor;
       view.value = factor->input;
     } else if (m.softcap) {
       // Below the tanh a mask would be bounded by the softcap.
-      return false;
+      return no(op, "only factors, casts and views may stand between the "
+                    "product and a softcap");
     } else if (auto tanh = dyn_cast<TanhOp>(op)) {
       m.softcap = std::abs(post);
       post = post < 0 ? -1 : 1; // tanh is odd
@@ -76,7 +89,8 @@ bool Matcher::findScores() {
       if (!scores)
         scores = addBias(op, view.dims, post);
       if (!scores)
-        return false;
+        return no(op, "this op between the product and the softmax is no "
+                      "factor, mask, bias or softcap that is understood");
       view.value = scores;
     }
   }
@@ -140,7 +154,8 @@ bool Matcher::findQueriesAndKeys(ArrayRef<Axes> dims) {
   OperandDims operands(m.scores, lead, rows, columns, m.depth);
   bool columnsAreKeys = m.space.same(columns, m.keys);
   if (!columnsAreKeys && !m.space.same(rows, m.keys))
-    return false;
+    return no(m.softmax, "its axis is neither the rows nor the columns of the "
+                         "product of queries and keys");
   m.queries = columnsAreKeys ? rows : columns;
   leading = m.space.sequence(lead);
   (columnsAreKeys ? m.q : m.k).view = {m.scores.getLhs(), operands.lhs};
@@ -173,7 +188,11 @@ bool Matcher::findOutput() {
   while (true) {
     // Probabilities that something else reads have to be in memory anyway.
     if (!value.hasOneUse())
-      return false;
+      return no(value.getDefiningOp(),
+                value.use_empty()
+                    ? "nothing reads the probabilities"
+                    : "several ops read the probabilities, so they have to be "
+                      "in memory anyway");
     Operation *op = *value.getUsers().begin();
     if (auto product = dyn_cast<MatmulOp>(op)) {
       m.output = product;
@@ -181,18 +200,20 @@ bool Matcher::findOutput() {
     }
     if (isa<TransposeOp, ReshapeOp>(op)) {
       if (!stepForward(m.space, op, dims))
-        return false;
+        return no(op, "this view mixes dimensions of the probabilities");
     } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
       if (m.dropout)
-        return false;
+        return no(op, "this is a second dropout of the probabilities");
       m.dropout = dropout;
       dropoutDims = dims;
     } else if (auto cast = dyn_cast<CastOp>(op)) {
       if (!isa<Float64Type, Float32Type, BFloat16Type, Float16Type>(
               elementOf(cast.getResult())))
-        return false;
+        return no(op,
+                  "the probabilities are cast to no float of 16 to 64 bits");
     } else {
-      return false;
+      return no(op, "only casts, a dropout and views may stand between the "
+                    "softmax and the product with the values");
     }
     value = op->getResult(0);
   }
@@ -207,13 +228,14 @@ bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
       left ? m.output.getTransposeRhs() : m.output.getTransposeLhs();
   auto otherType = cast<RankedTensorType>(other.getType());
   if (!left && otherType.getRank() != int64_t(dims.size()))
-    return false;
+    return no(m.output, "all heads read the same values here");
   // As lhs the last dimension is contracted, as rhs the one before.
   bool lastIsKeys = left != transposed;
   Axes last = dims.back(), before = dims[dims.size() - 2];
   if (!m.space.same(lastIsKeys ? last : before, m.keys) ||
       !m.space.same(lastIsKeys ? before : last, m.queries))
-    return false;
+    return no(m.output, "this product with the probabilities does not contract "
+                        "the softmax's axis");
   bool lastIsDepth = left != otherTransposed;
   Dims otherDims = dimsOf(otherType);
   m.valueDepth =
@@ -362,11 +384,11 @@ bool Matcher::classifyMasks() {
     Operation *op = view.value.getDefiningOp();
     if (auto causal = dyn_cast_or_null<CausalMaskOp>(op)) {
       if (!is(m.queries, m.keys))
-        return false;
+        return no(op, "this mask is not of queries and keys, in this order");
       bool square = m.space.product(m.queries) == m.space.product(m.keys);
       bool topLeft = causal.getTopLeft() && !square;
       if (m.causal && m.topLeft != topLeft)
-        return false;
+        return no(op, "two causal masks are aligned differently");
       m.causal = true;
       m.topLeft = topLeft;
       if (auto window = causal.getWindow())
@@ -375,9 +397,9 @@ bool Matcher::classifyMasks() {
     }
     if (auto segments = dyn_cast_or_null<SegmentMaskOp>(op)) {
       if (!is(m.queries, m.keys) && !is(m.keys, m.queries))
-        return false;
+        return no(op, "this mask is not of queries and keys");
       if (m.cuSeqlens && m.cuSeqlens != segments.getCuSeqlens())
-        return false;
+        return no(op, "two masks have different boundaries of sequences");
       m.cuSeqlens = segments.getCuSeqlens();
       continue;
     }
@@ -390,14 +412,16 @@ bool Matcher::classifyMasks() {
       if (llvm::is_contained(m.space.flat(m.queries), axis))
         continue;
       if (!llvm::is_contained(leading, axis))
-        return false;
+        return no(op ? op : m.softmax.getOperation(),
+                  "a mask depends on a dimension that the scores do not have");
       if (!llvm::is_contained(padded, axis))
         padded.push_back(axis);
     }
     // A query that sees nothing gives zeros; in the program, where -1e9 hides
     // everything, the mean.
     if (ofQueries && !ofKeys)
-      return false;
+      return no(op ? op : m.softmax.getOperation(),
+                "a mask hides whole rows of queries");
     if (llvm::none_of(m.masks, [&](const ElementaryMask &old) {
           return old.view.value == view.value &&
                  old.hides == elementary.hides &&
@@ -405,7 +429,8 @@ bool Matcher::classifyMasks() {
         }))
       m.masks.push_back(elementary);
   }
-  return !m.cuSeqlens || m.masks.empty();
+  return !m.cuSeqlens || m.masks.empty() ||
+         no(m.softmax, "packed sequences have a mask of values, too");
 }
 
 // Which leading axes are batch and which are heads, in the scores' order.
@@ -421,7 +446,7 @@ bool Matcher::classifyLeading() {
   for (unsigned axis : leading) {
     bool k = llvm::is_contained(inK, axis), v = llvm::is_contained(inV, axis);
     if (k != v && !m.space.isUnit(axis))
-      return false;
+      return no(m.softmax, "keys and values have different heads");
     (k || m.space.isUnit(axis) ? shared : groups).push_back(axis);
   }
   // Heads that share a key are neighbours; in another order than [kv_heads,
@@ -430,7 +455,7 @@ bool Matcher::classifyLeading() {
     auto position = [&](unsigned axis) { return llvm::find(leading, axis); };
     for (unsigned axis : shared)
       if (!m.space.isUnit(axis) && position(axis) > position(groups.front()))
-        return false;
+        return no(m.softmax, "heads that share keys are no neighbours");
   }
   Axes inQ = m.space.sequence(m.q.view.dims);
   Axes queries = m.space.flat(m.queries);
@@ -453,14 +478,14 @@ bool Matcher::classifyLeading() {
   if (llvm::any_of(groups, [&](unsigned axis) {
         return llvm::is_contained(padded, axis);
       }))
-    return false;
+    return no(m.softmax, "a mask differs between heads that share keys");
   m.heads = m.kvHeads;
   llvm::append_range(m.heads, groups);
   return true;
 }
 
 // Whether the operand depends on just the axes that it should.
-bool Matcher::checkOperand(const AttentionOperand &operand,
+bool Matcher::checkOperand(StringRef what, const AttentionOperand &operand,
                            ArrayRef<unsigned> leading, ArrayRef<unsigned> token,
                            ArrayRef<unsigned> depth) {
   Axes expected;
@@ -471,7 +496,14 @@ bool Matcher::checkOperand(const AttentionOperand &operand,
   llvm::sort(actual);
   Type have = elementOf(operand.view.value);
   Type element = elementOf(m.output.getResult());
-  return expected == actual && (have == element || isExactIn(have, element));
+  if (expected != actual)
+    return no(m.softmax, what + " have other dimensions than batch, heads, "
+                                "tokens and a head's width");
+  if (have == element || isExactIn(have, element))
+    return true;
+  std::string types;
+  llvm::raw_string_ostream(types) << have << ", but the result " << element;
+  return no(m.output, what + " are " + types);
 }
 
 // Dropout draws by the element's index in the tensor it is applied to, the
@@ -482,7 +514,9 @@ bool Matcher::checkDropout() {
   Axes expected;
   for (const Axes *axes : {&m.batch, &m.heads, &m.queries, &m.keys})
     llvm::append_range(expected, m.space.withoutUnits(*axes));
-  return m.space.withoutUnits(m.space.sequence(dropoutDims)) == expected;
+  return m.space.withoutUnits(m.space.sequence(dropoutDims)) == expected ||
+         no(m.dropout, "this dropout does not count the probabilities as "
+                       "[b, heads, s, s_kv], so that its numbers would change");
 }
 
 std::optional<AttentionMatch> Matcher::match() {
@@ -492,22 +526,26 @@ std::optional<AttentionMatch> Matcher::match() {
   trace(m.k, true);
   trace(m.v, false);
   m.scale *= m.q.factor * m.k.factor;
+  if (!std::isfinite(m.scale))
+    no(m.softmax, "the scores' factor is no finite number");
   if (!std::isfinite(m.scale) || !classifyMasks() || !classifyLeading())
     return std::nullopt;
   Axes kvLeading = m.batch, qLeading = m.batch;
   llvm::append_range(kvLeading, m.kvHeads);
   llvm::append_range(qLeading, m.heads);
-  if (!checkOperand(m.q, qLeading, m.queries, m.depth) ||
-      !checkOperand(m.k, kvLeading, m.keys, m.depth) ||
-      !checkOperand(m.v, kvLeading, m.keys, m.valueDepth) || !checkDropout())
+  if (!checkOperand("queries", m.q, qLeading, m.queries, m.depth) ||
+      !checkOperand("keys", m.k, kvLeading, m.keys, m.depth) ||
+      !checkOperand("values", m.v, kvLeading, m.keys, m.valueDepth) ||
+      !checkDropout())
     return std::nullopt;
   return std::move(m);
 }
 
 } // namespace
 
-std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax) {
-  return Matcher(softmax).match();
+std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax,
+                                             AttentionMiss &miss) {
+  return Matcher(softmax, miss).match();
 }
 
 } // namespace act

@@ -65,7 +65,15 @@ struct AttentionMatch {
   llvm::SmallVector<Axes, 4> resultDims;
 };
 
-std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax);
+/// Why a softmax is left alone, and the op that is in the way.
+struct AttentionMiss {
+  mlir::Operation *at = nullptr;
+  std::string why;
+};
+
+/// The attention around `softmax`, or none, and `miss` then says why.
+std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax,
+                                             AttentionMiss &miss);
 
 } // namespace act
 #endif

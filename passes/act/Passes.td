@@ -15,6 +15,12 @@ def FuseAttentionPass : Pass<"fuse-attention", "::mlir::ModuleOp"> {
     along another axis, probabilities that are used elsewhere, a mask after the
     softmax.
 
+    Remarks, on standard error, say of each attention that is left alone what is
+    in the way, and where, and how many were fused. An attention in ops of other
+    dialects (linalg, tosa; stablehlo, torch and others with
+    `--allow-unregistered-dialect`) is pointed out, too; only act ops are fused.
+    Nothing is said where all that was found is fused, unless `remarks=all`.
+
     A linear layer, with its bias, whose only use is `act.cross_entropy` becomes
     `act.linear_cross_entropy`, so that the logits are never whole in memory.
 
@@ -22,7 +28,9 @@ def FuseAttentionPass : Pass<"fuse-attention", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"chunk", "chunk", "int64_t", "1024",
-           "tokens whose logits exist at once in the fused loss">
+           "tokens whose logits exist at once in the fused loss">,
+    Option<"remarks", "remarks", "std::string", "\"missed\"",
+           "missed: what is left alone and why, and where nothing is found; all: what is fused, too; none">
   ];
 }
 

@@ -43,7 +43,9 @@ FailureOr<OwningOpRef<ModuleOp>> forwardAlone(ModuleOp module) {
     if (!llvm::is_contained(keep, f))
       f.erase();
   PassManager fuse(module.getContext());
-  fuse.addPass(createFuseAttentionPass());
+  FuseAttentionPassOptions quietly;
+  quietly.remarks = "none";
+  fuse.addPass(createFuseAttentionPass(quietly));
   if (failed(fuse.run(*copy)))
     return failure();
   return copy;
