@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -56,6 +58,7 @@ public:
   void spreadAllocator();
   void placeDeviceMemory();
   void gatherStep();
+  void orderPasses();
   std::vector<std::string> texts() const;
 
 private:
@@ -190,6 +193,29 @@ void Words::gatherStep() {
     words.insert(words.begin() + at, Word("write-step", options));
 }
 
+// A pass goes before the first that cannot come before it; what else stands
+// between them stays where it is.
+void Words::orderPasses() {
+  auto stage = [](const Word &w) {
+    static const std::initializer_list<std::pair<std::string_view, int>>
+        stages = {{"fuse-attention", 1}, {"autodiff", 2},
+                  {"remat", 3},          {"write-step", 3},
+                  {"fuse-prologues", 4}, {"form-kernels", 5}};
+    for (auto [name, number] : stages)
+      if (w.name == name)
+        return number;
+    return 0;
+  };
+  for (size_t i = 1; i < words.size(); ++i) {
+    int mine = stage(words[i]);
+    auto here = words.begin() + i;
+    auto later = std::find_if(words.begin(), here, [&](const Word &w) {
+      return mine && stage(w) > mine;
+    });
+    std::rotate(later, here, here + 1);
+  }
+}
+
 std::vector<std::string> Words::texts() const {
   std::vector<std::string> out{program};
   for (const Word &w : words)
@@ -199,6 +225,25 @@ std::vector<std::string> Words::texts() const {
 
 } // namespace
 
+const char act::optPassFlagsHelp[] = R"(
+Short for options of the passes above:
+  --remat=POLICY                      none, selective, attention-core, attention,
+                                      layer, sqrt, segments=N or budget=24GB
+  --emit=FILE                         --emit="file=FILE"
+  --emit-ptx=DIR                      --emit-ptx="dir=DIR"
+  --optimizer=adamw --clip=1.0 ...    --write-step="optimizer=adamw clip=1.0 ..."
+  --target=sm_80                      of every --emit, --emit-ptx and
+                                      --memory-report
+  --allocator=cuda-caching            of every --memory-report, and of a --remat
+                                      with a budget
+  --device-memory=24GB                the card of --allocator; else
+                                      --remat="policy=budget=fit device-memory=24GB"
+
+Passes run in the order in which they are typed. Those that have but one order
+(fuse-attention, autodiff, remat and write-step, fuse-prologues, form-kernels) are
+put into it.
+)";
+
 std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   Words words(argc, argv);
   words.nameFirstOptions();
@@ -206,6 +251,7 @@ std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   words.spreadAllocator();
   words.placeDeviceMemory();
   words.gatherStep();
+  words.orderPasses();
   // MLIR's parser keeps pointers into the arguments.
   static std::vector<std::unique_ptr<std::string>> strings;
   std::vector<char *> out;

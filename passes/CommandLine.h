@@ -16,11 +16,18 @@
 // what belongs to it, for every --memory-report. With an --allocator the memory
 // of the device is that of the report, and of a --remat only if it is a budget;
 // such a --remat is told of the allocator, too.
+//
+// Passes that have but one order are put into it, however they are typed:
+// --fuse-attention, --autodiff, --remat and --write-step, --fuse-prologues,
+// --form-kernels. --pass-pipeline is taken as it is.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
 #include <vector>
 
 namespace act {
+/// These flags, for --help.
+extern const char optPassFlagsHelp[];
+
 /// The arguments for MlirOptMain. The strings live as long as the process.
 std::vector<char *> expandOptPassFlags(int argc, char **argv);
 } // namespace act

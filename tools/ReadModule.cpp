@@ -6,6 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "tools/arguments/FileKind.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
@@ -141,9 +142,16 @@ readBytecode(llvm::MemoryBufferRef buffer, const DialectRegistry &registry) {
 
 Result<std::unique_ptr<llvm::MemoryBuffer>>
 readModule(llvm::StringRef path, const DialectRegistry &registry) {
+  if (std::string folder = tools::ifFolder(path.str(), tools::FileKind::Module);
+      !folder.empty())
+    return Error{folder, path.str()};
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file)
     return Error{"cannot be read: " + file.getError().message(), path.str()};
+  std::string foreign = tools::ifForeign(path.str(), (*file)->getBuffer(),
+                                         tools::FileKind::Module);
+  if (!foreign.empty())
+    return Error{foreign, (*file)->getBufferIdentifier().str()};
   if (isBytecode((*file)->getMemBufferRef()))
     return readBytecode((*file)->getMemBufferRef(), registry);
   if (auto s =

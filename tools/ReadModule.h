@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// A file of another kind, such as a config.json or PTX, is an error that says
+// what to do with it (tools/arguments/FileKind.h).
+//
 // A module's file on its way to MLIR's parser, which trusts its input in ways
 // that a file from anywhere does not deserve.
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-import/Options.h"
+#include "tools/arguments/Spelling.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <set>
@@ -26,6 +27,7 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --quantize nf4       the layers' weights in 4 bits; nf4-nested: and their scales
                        in 8 (QLoRA's double quantisation)
   -o FILE              the output (standard output)
+  --version            act's version, and LLVM's
 )";
 }
 
@@ -130,6 +132,10 @@ parseImportCommand(const std::vector<std::string> &words) {
       command.help = true;
       return command;
     }
+    if (word == "--version") {
+      command.version = true;
+      return command;
+    }
     if (!word.starts_with("-") || word == "-") {
       if (!command.config.empty())
         return Error{"expected one config, found '" + command.config +
@@ -141,7 +147,9 @@ parseImportCommand(const std::vector<std::string> &words) {
     auto [key, text] = word.split('=');
     std::string name = key.str();
     if (!known.count(name))
-      return Error{"unknown option '" + name + "'; --help lists what there is",
+      return Error{"unknown option '" + name + "'" +
+                       tools::suggestion(name, {known.begin(), known.end()},
+                                         "the options"),
                    ""};
     if (!parser.seen.insert(name).second)
       return Error{"is given twice", name};

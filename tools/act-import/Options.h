@@ -13,7 +13,7 @@ struct ImportCommand {
   ImportOptions options;
   std::vector<std::string> shown; // the options that shape the module
   std::vector<std::string> warnings;
-  bool help = false;
+  bool help = false, version = false;
 };
 
 Result<ImportCommand> parseImportCommand(const std::vector<std::string> &words);

@@ -2,8 +2,12 @@
 //
 // act-import: a Hugging Face config.json as a module in the act dialect.
 #include "act/File/AtomicFile.h"
+#include "act/File/MappedFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tools/act-import/Options.h"
+#include "tools/arguments/FileKind.h"
+#include "tools/arguments/Version.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -29,6 +33,16 @@ static std::string print(ModuleOp module, const std::string &config,
   return text;
 }
 
+// A config.json is what is expected.
+static act::Status refuseOtherKinds(const std::string &path) {
+  constexpr auto wanted = act::tools::FileKind::Config;
+  std::string what = act::tools::ifFolder(path, wanted);
+  if (what.empty())
+    if (auto file = act::file::MappedFile::open(path); file)
+      what = act::tools::ifForeign(path, file->text(), wanted);
+  return what.empty() ? act::ok() : act::Error{what, path};
+}
+
 int main(int argc, char **argv) {
   auto command = act::parseImportCommand({argv + 1, argv + argc});
   if (!command)
@@ -37,6 +51,13 @@ int main(int argc, char **argv) {
     llvm::outs() << act::importHelp();
     return 0;
   }
+  if (command->version) {
+    llvm::outs() << act::tools::versionText("act-import", LLVM_VERSION_STRING)
+                 << "\n";
+    return 0;
+  }
+  if (auto s = refuseOtherKinds(command->config); !s)
+    return fail(s.error());
   auto config = act::hf::load(command->config);
   if (!config)
     return fail(config.error());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // act-opt: runs the named passes in their order, as mlir-opt does, with act's
-// dialect and passes registered beside the upstream ones. Five things differ
+// dialect and passes registered beside the upstream ones. Six things differ
 // from mlir-opt's own main: files are read with care (tools/ReadModule.h),
 // written whole or not at all, an error does not print the whole module, has no
-// place where it is about none, and no plugins are loaded.
+// place where it is about none, no plugins are loaded, and --help begins with
+// what is act's (Help.h).
 #include "act/File/AtomicFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -14,6 +15,9 @@
 #include "passes/CommandLine.h"
 #include "passes/Registration.h"
 #include "tools/ReadModule.h"
+#include "tools/act-opt/Help.h"
+#include "tools/arguments/Version.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 
 using namespace mlir;
@@ -26,10 +30,17 @@ static int fail(const act::Error &error) {
 
 /// Prints what has no place in the file: what is wrong with an option, or with
 /// the whole of it, whose line is 0. All else has a line to be shown.
-static LogicalResult printWithoutPlace(Diagnostic &diagnostic) {
+static LogicalResult printWithoutPlace(Diagnostic &diagnostic,
+                                       VerbosityLevel level) {
   auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
   if (file && file.getLine())
     return failure(); // for the next handler
+  auto severity = diagnostic.getSeverity();
+  if ((severity == DiagnosticSeverity::Remark &&
+       level < VerbosityLevel::ErrorsWarningsAndRemarks) ||
+      (severity == DiagnosticSeverity::Warning &&
+       level < VerbosityLevel::ErrorsAndWarnings))
+    return success();
   auto print = [&](Diagnostic &d) {
     const char *severity[] = {"note", "warning", "error", "remark"};
     auto at = d.getLocation()->findInstanceOf<FileLineColLoc>();
@@ -49,7 +60,11 @@ static MlirOptMainConfig tellWithoutPlace(const MlirOptMainConfig &given) {
   MlirOptMainConfig config = given;
   if (!given.shouldVerifyDiagnostics())
     config.setPassPipelineSetupFn([given](PassManager &pm) {
-      pm.getContext()->getDiagEngine().registerHandler(printWithoutPlace);
+      pm.getContext()->getDiagEngine().registerHandler(
+          [level =
+               given.getDiagnosticVerbosityLevel()](Diagnostic &diagnostic) {
+            return printWithoutPlace(diagnostic, level);
+          });
       return given.setupPassPipeline(pm);
     });
   return config;
@@ -77,7 +92,9 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registerAllPasses();
+  bool help = act::asksForHelp({argv + 1, argv + argc});
+  if (!help)
+    registerAllPasses();
   act::registerDialects(registry);
   act::registerPasses();
   auto arguments = act::expandOptPassFlags(argc, argv);
@@ -87,12 +104,23 @@ int main(int argc, char **argv) {
             "mlir-print-op-on-diagnostic");
       }))
     arguments.insert(arguments.begin() + 1, brief);
-  std::string help = registerCLIOptions("act optimizer driver\n", registry);
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << act::tools::versionText("act-opt", LLVM_VERSION_STRING) << "\n";
+  });
+  static llvm::cl::extrahelp flags(act::optPassFlagsHelp);
+  std::string header =
+      registerCLIOptions("act-opt: runs passes over a module\n", registry);
+  if (help) {
+    header =
+        "act-opt: runs passes over a module; --help-hidden also lists MLIR's "
+        "own passes and options\n";
+    act::hideRareOptions();
+  }
   // A plugin's MLIR would be another than the one in here.
   for (const char *option : {"load-pass-plugin", "load-dialect-plugin"})
     llvm::cl::getRegisteredOptions().lookup(option)->removeArgument();
   auto [input, output] =
-      parseCLIOptions(int(arguments.size()), arguments.data(), help);
+      parseCLIOptions(int(arguments.size()), arguments.data(), header);
   auto config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(int(arguments.size()), arguments.data(),

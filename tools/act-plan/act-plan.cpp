@@ -3,9 +3,11 @@
 // act-plan: gives buffers with known lifetimes their places in one arena.
 #include "tools/Numbers.h"
 #include "tools/act-plan/CommandLine.h"
+#include "tools/arguments/ParseArguments.h"
 
 int main(int argc, char **argv) {
-  CLI::App app("gives buffers with known lifetimes offsets in one arena");
+  CLI::App app("gives buffers with known lifetimes offsets in one arena",
+               "act-plan");
   act::plantool::CommandLine o;
   app.add_option("FILE", o.file,
                  "CSV: id,lower,upper,size and, if wanted, alignment, hint, "
@@ -25,11 +27,7 @@ int main(int argc, char **argv) {
   app.add_option("--seed", o.seed, "of the orders that are tried")
       ->transform(act::tools::whole(0))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &e) {
-    // CLI11 numbers its errors from 100; a tool's user expects 1.
-    return app.exit(e) == 0 ? 0 : 1;
-  }
+  if (auto status = act::tools::parseArguments(app, argc, argv))
+    return *status;
   return act::plantool::run(o);
 }

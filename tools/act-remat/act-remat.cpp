@@ -7,6 +7,7 @@
 #include "tools/Numbers.h"
 #include "tools/act-remat/Budget.h"
 #include "tools/act-remat/Print.h"
+#include "tools/arguments/ParseArguments.h"
 #include <cstdio>
 
 using namespace act;
@@ -57,7 +58,8 @@ static int run(const std::string &file, const std::string &budget,
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("the cheapest schedule of a graph under a memory budget");
+  CLI::App app("the cheapest schedule of a graph under a memory budget",
+               "act-remat");
   std::string file, budget;
   remat::SolverOptions options;
   bool json = false, verbose = false;
@@ -86,12 +88,8 @@ int main(int argc, char **argv) {
       ->check(tools::finite())
       ->capture_default_str();
   app.add_flag("--verbose", verbose, "say what the solver does, on stderr");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &e) {
-    // CLI11 numbers its errors from 100; a tool's user expects 1.
-    return app.exit(e) == 0 ? 0 : 1;
-  }
+  if (auto status = tools::parseArguments(app, argc, argv))
+    return *status;
   if (verbose)
     options.log = [](const std::string &line) {
       std::fprintf(stderr, "%s\n", line.c_str());

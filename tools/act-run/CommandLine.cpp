@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/CommandLine.h"
 #include "tools/Numbers.h"
+#include "tools/arguments/ParseArguments.h"
 #include <utility>
 #include <vector>
 
@@ -133,7 +134,7 @@ static void addKernel(CLI::App &c, Options &o) {
 CommandLine run::readCommandLine(int argc, char **argv) {
   CommandLine line;
   Options &o = line.options;
-  CLI::App app("runs compiled training steps");
+  CLI::App app("runs compiled training steps", "act-run");
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App *, int (*)(const Options &)>> commands;
   auto command = [&](const char *name, const char *what,
@@ -147,11 +148,8 @@ CommandLine run::readCommandLine(int argc, char **argv) {
   command("infer", "one forward pass", addInfer, infer);
   command("generate", "writes text", addGenerate, generate);
   command("kernel", "compiles one kernel and runs it", addKernel, kernel);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &e) {
-    // CLI11 numbers its errors from 100; a tool's user expects 1.
-    line.exitCode = app.exit(e) == 0 ? 0 : 1;
+  if (auto status = tools::parseArguments(app, argc, argv, ACT_RUN_LLVM)) {
+    line.exitCode = *status;
     return line;
   }
   for (auto &[parsed, run] : commands)

@@ -3,6 +3,7 @@
 #include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"
 #include "tools/act-run/Target.h"
+#include "tools/arguments/FileKind.h"
 
 using namespace act;
 using namespace act::run;
@@ -39,11 +40,19 @@ private:
 
 Result<std::unique_ptr<StepSource>>
 run::openStepSource(const std::string &path, const CompileOptions &options) {
+  if (auto folder = tools::ifFolder(path, tools::FileKind::Module);
+      !folder.empty())
+    return Error{folder, path};
   auto file = file::MappedFile::open(path);
   if (!file)
     return file.error();
   std::unique_ptr<StepSource> source;
-  if (artifact::looksLikeArtifact(file->data(), file->size()))
+  bool compiled = artifact::looksLikeArtifact(file->data(), file->size());
+  if (auto foreign =
+          tools::ifForeign(path, file->text(), tools::FileKind::Module);
+      !compiled && !foreign.empty())
+    return Error{foreign, path};
+  if (compiled)
     source = std::make_unique<ArtifactFile>(path);
   else
     source = std::make_unique<ModuleFile>(path, options);

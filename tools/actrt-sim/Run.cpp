@@ -5,6 +5,7 @@
 #include "tools/actrt-sim/Arguments.h"
 #include "tools/actrt-sim/CommandLine.h"
 #include "tools/actrt-sim/Profile.h"
+#include "tools/arguments/FileKind.h"
 #include <cstdio>
 
 using namespace act;
@@ -203,6 +204,10 @@ int simtool::run(const CommandLine &o) {
   auto file = file::MappedFile::open(o.file);
   if (!file)
     return fail(o, file.error());
+  if (auto foreign =
+          tools::ifForeign(o.file, file->text(), tools::FileKind::Ptx);
+      !foreign.empty())
+    return fail(o, {foreign, o.file});
   return run(o, file->text());
 }
 

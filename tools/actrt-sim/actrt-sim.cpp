@@ -4,11 +4,13 @@
 // it and what the hardware would have done.
 #include "tools/Numbers.h"
 #include "tools/actrt-sim/CommandLine.h"
+#include "tools/arguments/ParseArguments.h"
 #include <cstdio>
 #include <new>
 
 int main(int argc, char **argv) {
-  CLI::App app("runs a PTX kernel on the CPU, checked and counted");
+  CLI::App app("runs a PTX kernel on the CPU, checked and counted",
+               "actrt-sim");
   act::simtool::CommandLine o;
   app.add_option("FILE", o.file, "PTX text")->required();
   app.add_option("--target", o.target,
@@ -24,12 +26,8 @@ int main(int argc, char **argv) {
       ->transform(act::tools::whole(0));
   app.add_flag("--cooperative", o.cooperative, "all blocks are resident");
   act::simtool::addLaunchOptions(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &e) {
-    // CLI11 numbers its errors from 100; a tool's user expects 1.
-    return app.exit(e) == 0 ? 0 : 1;
-  }
+  if (auto status = act::tools::parseArguments(app, argc, argv))
+    return *status;
   try {
     return act::simtool::run(o);
   } catch (const std::bad_alloc &) {
