@@ -179,8 +179,12 @@ void Words::placeDeviceMemory() {
 // One pass for all of them. A budget has to know what the step needs.
 void Words::gatherStep() {
   auto isStep = [](const Word &w) {
-    return w.isOneOf({"optimizer", "master", "grad-dtype", "micro-batches",
-                      "clip", "beta1", "beta2", "eps", "weight-decay"});
+    return w.assigns &&
+           std::any_of(act::optPassFlags().begin(), act::optPassFlags().end(),
+                       [&](const act::OptPassFlag &flag) {
+                         return w.name == flag.name &&
+                                flag.of == std::string_view("--write-step");
+                       });
   };
   auto stepOrBudget = [&](const Word &w) {
     return isStep(w) || w.keepsBudget();
@@ -224,6 +228,27 @@ std::vector<std::string> Words::texts() const {
 }
 
 } // namespace
+
+const std::vector<act::OptPassFlag> &act::optPassFlags() {
+  static const char step[] = "--write-step";
+  static const std::vector<OptPassFlag> flags = {
+      {"target", "--emit, --emit-ptx or --memory-report"},
+      {"allocator", "--memory-report or a --remat with a budget"},
+      {"allocator-conf", "--memory-report or a --remat with a budget"},
+      {"cublas-workspace", "--memory-report"},
+      {"cublaslt-workspace", "--memory-report"},
+      {"device-memory", "--memory-report or --remat"},
+      {"optimizer", step},
+      {"master", step},
+      {"grad-dtype", step},
+      {"micro-batches", step},
+      {"clip", step},
+      {"beta1", step},
+      {"beta2", step},
+      {"eps", step},
+      {"weight-decay", step}};
+  return flags;
+}
 
 const char act::optPassFlagsHelp[] = R"(
 Short for options of the passes above:

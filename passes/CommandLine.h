@@ -28,6 +28,12 @@ namespace act {
 /// These flags, for --help.
 extern const char optPassFlagsHelp[];
 
+/// A flag of these that is no pass, and the passes that it is for.
+struct OptPassFlag {
+  const char *name, *of;
+};
+const std::vector<OptPassFlag> &optPassFlags();
+
 /// The arguments for MlirOptMain. The strings live as long as the process.
 std::vector<char *> expandOptPassFlags(int argc, char **argv);
 } // namespace act

@@ -22,7 +22,6 @@ void act::hideRareOptions() {
                              "mlir-diagnostic-verbosity-level",
                              "mlir-print-ir-after-all",
                              "mlir-timing",
-                             "o",
                              "pass-pipeline",
                              "split-input-file",
                              "verify-diagnostics",

@@ -16,6 +16,7 @@
 #include "passes/Registration.h"
 #include "tools/ReadModule.h"
 #include "tools/act-opt/Help.h"
+#include "tools/act-opt/UnknownFlag.h"
 #include "tools/arguments/Version.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
@@ -119,6 +120,8 @@ int main(int argc, char **argv) {
   // A plugin's MLIR would be another than the one in here.
   for (const char *option : {"load-pass-plugin", "load-dialect-plugin"})
     llvm::cl::getRegisteredOptions().lookup(option)->removeArgument();
+  if (auto s = act::checkFlags(llvm::ArrayRef(arguments).drop_front()); !s)
+    return fail(s.error());
   auto [input, output] =
       parseCLIOptions(int(arguments.size()), arguments.data(), header);
   auto config = MlirOptMainConfig::createFromCLOptions();

@@ -55,7 +55,7 @@ std::string aboutOption(const CLI::App &app, const std::string &word) {
 
 // What CLI11 could not place, and says too late or not at all.
 std::string aboutUnknown(const CLI::App &app) {
-  Names words = app.remaining(true);
+  Names words = app.remaining(true), commands = commandsOf(app);
   bool lacksCommand =
       app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
   for (const std::string &word : words) {
@@ -63,9 +63,11 @@ std::string aboutUnknown(const CLI::App &app) {
       return aboutOption(app, word);
     if (lacksCommand)
       return "unknown command '" + word + "'" +
-             suggestion(word, commandsOf(app), "the commands");
+             suggestion(word, commands, "the commands");
   }
-  return "";
+  return lacksCommand
+             ? "expected a command" + suggestion("", commands, "the commands")
+             : "";
 }
 
 } // namespace

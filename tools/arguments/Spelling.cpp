@@ -36,11 +36,15 @@ std::string closest(std::string_view word,
     return "";
   std::string best;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string &name : names)
-    if (size_t d = distance(word, withoutDashes(name)); d < least) {
+  for (const std::string &name : names) {
+    std::string_view letters = withoutDashes(name);
+    size_t d = distance(word, letters);
+    // Of two names that share no letter none is meant by the other.
+    if (d < least && d < std::min(word.size(), letters.size())) {
       least = d;
       best = name;
     }
+  }
   return best;
 }
 
