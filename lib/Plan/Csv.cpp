@@ -10,6 +10,26 @@ enum Column { Id, Lower, Upper, Size, Alignment, Hint, Gaps, Offset, Count };
 const char *const columnNames[Count] = {
     "id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
 
+/// Names of columns in files of other tools. `end` is upper, but the last
+/// moment that is inside.
+struct Alias {
+  const char *name;
+  Column column;
+};
+constexpr Alias aliases[] = {{"buffer", Id},
+                             {"buffer_id", Id},
+                             {"begin", Lower},
+                             {"start", Lower},
+                             {"end", Upper}};
+
+Column columnNamed(const std::string &name) {
+  for (const Alias &a : aliases)
+    if (name == a.name)
+      return a.column;
+  return Column(std::find(columnNames, columnNames + Count, name) -
+                columnNames);
+}
+
 /// Splits one line; false if a quote is left open or followed by text.
 bool split(std::string_view line, std::vector<std::string> &fields) {
   fields.clear();
@@ -52,14 +72,15 @@ class Reader {
 public:
   Reader(std::string_view text, const std::string &name)
       : text(text), name(name) {}
-  Result<CsvContents> read();
+  Result<Problem> read();
 
 private:
   bool nextLine();
   Status header();
-  Status row(CsvContents &contents);
+  Status row(Problem &problem);
   Status number(Column column, int64_t &value);
   Status gaps(Buffer &buffer);
+  Status afterLast(int64_t &value);
   Error error(const std::string &message) const {
     return Error{message, name + ":" + std::to_string(line)};
   }
@@ -71,6 +92,7 @@ private:
   std::vector<std::string> fields;
   int position[Count] = {-1, -1, -1, -1, -1, -1, -1, -1};
   size_t width = 0;
+  bool lastIsInside = false; // of a lifetime and of gaps
 };
 
 /// Skips empty lines and takes \r\n as well as \n.
@@ -92,15 +114,19 @@ Status Reader::header() {
   if (!nextLine() || !split(current, fields))
     return error("expected a header: id,lower,upper,size");
   for (size_t i = 0; i < fields.size(); ++i) {
-    auto it = std::find(columnNames, columnNames + Count, fields[i]);
-    if (it == columnNames + Count)
+    Column column = columnNamed(fields[i]);
+    if (column == Count)
       return error("unknown column '" + fields[i] +
                    "', expected id, lower, upper, size, alignment, hint, gaps, "
                    "offset");
-    int &where = position[it - columnNames];
+    int &where = position[column];
     if (where >= 0)
-      return error("column '" + fields[i] + "' appears twice");
+      return error(fields[i] == fields[size_t(where)]
+                       ? "column '" + fields[i] + "' appears twice"
+                       : "columns '" + fields[size_t(where)] + "' and '" +
+                             fields[i] + "' are the same");
     where = int(i);
+    lastIsInside |= fields[i] == "end";
   }
   width = fields.size();
   for (Column c : {Id, Lower, Upper, Size})
@@ -115,6 +141,14 @@ Status Reader::number(Column column, int64_t &value) {
   if (code != std::errc() || end != s.data() + s.size())
     return error(std::string("expected a 64-bit integer as ") +
                  columnNames[column] + ", found '" + s + "'");
+  return ok();
+}
+
+/// Lifetimes and gaps are half-open here.
+Status Reader::afterLast(int64_t &value) {
+  if (lastIsInside && value == INT64_MAX)
+    return error("expected an end below 2^63 - 1");
+  value += lastIsInside;
   return ok();
 }
 
@@ -140,11 +174,13 @@ Status Reader::gaps(Buffer &buffer) {
     if (!good || (at != end && *at != ' '))
       return error("expected gaps like 7-8 or 9-10@1:17, found '" + field +
                    "'");
+    if (Status s = afterLast(gap.last); !s)
+      return s;
     buffer.gaps.push_back(gap);
   }
 }
 
-Status Reader::row(CsvContents &contents) {
+Status Reader::row(Problem &problem) {
   if (!split(current, fields))
     return error("a quoted field does not end");
   if (fields.size() != width)
@@ -156,39 +192,40 @@ Status Reader::row(CsvContents &contents) {
   int64_t *targets[Count] = {nullptr,      &b.first, &b.last, &b.bytes,
                              &b.alignment, &b.hint,  nullptr, &offset};
   for (Column c : {Lower, Upper, Size, Alignment, Hint, Offset}) {
-    if (position[c] < 0 ||
-        ((c == Hint || c == Alignment) && fields[position[c]].empty()))
+    if (position[c] < 0 || (c > Size && fields[position[c]].empty()))
       continue;
     if (Status s = number(c, *targets[c]); !s)
       return s;
+    if (c == Offset)
+      b.offset = offset;
   }
+  if (Status s = afterLast(b.last); !s)
+    return s;
   b.hint = std::max<int64_t>(b.hint, -1);
   if (position[Gaps] >= 0)
     if (Status s = gaps(b); !s)
       return s;
   if (Status s = Problem{{b}}.check(); !s)
     return error(s.error().message);
-  contents.problem.buffers.push_back(std::move(b));
-  if (position[Offset] >= 0)
-    contents.offsets.push_back(offset);
+  problem.buffers.push_back(std::move(b));
   return ok();
 }
 
-Result<CsvContents> Reader::read() {
-  CsvContents contents;
+Result<Problem> Reader::read() {
+  Problem problem;
   if (Status s = header(); !s)
     return s.error();
   while (nextLine())
-    if (Status s = row(contents); !s)
+    if (Status s = row(problem); !s)
       return s.error();
-  if (Status s = contents.problem.check(); !s)
+  if (Status s = problem.check(); !s)
     return error(s.error().message);
-  return contents;
+  return problem;
 }
 
 } // namespace
 
-Result<CsvContents> readCsv(std::string_view text, const std::string &name) {
+Result<Problem> readCsv(std::string_view text, const std::string &name) {
   return Reader(text, name).read();
 }
 
@@ -210,11 +247,12 @@ std::string writeCsv(const Problem &problem, const Plan *plan) {
   bool aligned = any([](const Buffer &b) { return b.alignment != 1; });
   bool hinted = any([](const Buffer &b) { return b.hint >= 0; });
   bool gaps = any([](const Buffer &b) { return !b.gaps.empty(); });
+  bool fixed = any([](const Buffer &b) { return b.offset.has_value(); });
   std::string out = "id,lower,upper,size";
   out += aligned ? ",alignment" : "";
   out += hinted ? ",hint" : "";
   out += gaps ? ",gaps" : "";
-  out += plan ? ",offset\n" : "\n";
+  out += plan || fixed ? ",offset\n" : "\n";
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer &b = problem.buffers[i];
     out += quoted(b.name);
@@ -228,6 +266,8 @@ std::string writeCsv(const Problem &problem, const Plan *plan) {
       out += "," + written(b.gaps);
     if (plan)
       out += "," + std::to_string(plan->offsets[i]);
+    else if (fixed)
+      out += "," + (b.offset ? std::to_string(*b.offset) : "");
     out += "\n";
   }
   return out;

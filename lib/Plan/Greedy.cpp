@@ -39,6 +39,8 @@ void Greedy::collect(const Item &item) {
 }
 
 int64_t Greedy::chooseOffset(const Item &item, Fit fit) {
+  if (item.fixed >= 0)
+    return item.fixed;
   collect(item);
   auto alignUp = [&](int64_t x) {
     return (x + item.alignment - 1) / item.alignment * item.alignment;
@@ -133,6 +135,10 @@ void Greedy::tryOrders(bool slow) {
     Order order(n);
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
+      bool fixedX = sections.items[x].fixed >= 0,
+           fixedY = sections.items[y].fixed >= 0;
+      if (fixedX != fixedY)
+        return fixedX;
       bool hintX = hints && sections.items[x].hint >= 0,
            hintY = hints && sections.items[y].hint >= 0;
       if (hintX != hintY)

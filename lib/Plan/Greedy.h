@@ -8,7 +8,8 @@
 // with the tightest and with the lowest gap. That is enough for most training
 // steps, in milliseconds for thousands of buffers.
 //
-// Buffers with a hint go first, to their hints, if told so.
+// Fixed buffers go first. Buffers with a hint are next, to their hints, if told
+// so.
 #ifndef ACT_LIB_PLAN_GREEDY_H
 #define ACT_LIB_PLAN_GREEDY_H
 #include "lib/Plan/Occupancy.h"

@@ -33,6 +33,23 @@ static std::string wrongGap(const Buffer &b) {
   return "";
 }
 
+/// A fixed offset that no plan can have.
+static std::string wrongOffset(const Buffer &b) {
+  constexpr int64_t limit = int64_t(1) << 61;
+  if (!b.offset)
+    return "";
+  const std::string at = "is fixed at offset " + std::to_string(*b.offset);
+  if (*b.offset < 0)
+    return at + ", expected at least 0";
+  if (*b.offset % b.alignment != 0)
+    return at + ", which is no multiple of its alignment " +
+           std::to_string(b.alignment);
+  if (b.bytes > limit || *b.offset > limit - b.bytes)
+    return at + " with " + std::to_string(b.bytes) +
+           " bytes, expected an end of at most 2^61";
+  return "";
+}
+
 Status Problem::check() const {
   constexpr int64_t limit = int64_t(1) << 62;
   int64_t total = 0;
@@ -49,6 +66,8 @@ Status Problem::check() const {
       return bad("is alive in " + interval(b.first, b.last) +
                  ", which is empty");
     if (std::string wrong = wrongGap(b); !wrong.empty())
+      return bad(wrong);
+    if (std::string wrong = wrongOffset(b); !wrong.empty())
       return bad(wrong);
     // Subtractions only: the rounded size need not exist before this holds.
     if (b.bytes > limit - b.alignment)

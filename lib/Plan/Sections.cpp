@@ -39,9 +39,11 @@ int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
 } // namespace
 
-Sections::Sections(const Problem &problem) : buffers(problem.buffers.size()) {
-  for (const Buffer &b : problem.buffers)
-    largest = std::max(largest, b.bytes);
+Sections::Sections(const Problem &problem) {
+  for (const Buffer &b : problem.buffers) {
+    largest = std::max(largest, b.offset.value_or(0) + b.bytes);
+    fixed.push_back(b.offset);
+  }
   chooseUnit(problem);
   cut(problem);
 }
@@ -68,6 +70,7 @@ void Sections::chooseUnit(const Problem &problem) {
     }
     if (b.hint > 0 && b.hint % b.alignment == 0)
       g = std::gcd(g, b.hint);
+    g = std::gcd(g, b.offset.value_or(0));
   }
   // An alignment that divides the unit is met by every offset in units.
   for (const Buffer &b : problem.buffers)
@@ -79,7 +82,7 @@ void Sections::chooseUnit(const Problem &problem) {
 void Sections::cut(const Problem &problem) {
   std::vector<std::pair<size_t, Use>> uses;
   std::vector<int64_t> times;
-  for (size_t i = 0; i < buffers; ++i)
+  for (size_t i = 0; i < problem.buffers.size(); ++i)
     for (const Use &u : usesOf(problem.buffers[i])) {
       uses.push_back({i, u});
       times.push_back(u.first);
@@ -118,6 +121,7 @@ void Sections::cut(const Problem &problem) {
       item.size = roundUp(b.bytes, rounding) / unit;
       item.alignment = unit % b.alignment == 0 ? 1 : b.alignment / unit;
       item.hint = b.hint >= 0 && b.hint % b.alignment == 0 ? b.hint / unit : -1;
+      item.fixed = b.offset ? *b.offset / unit : -1;
       hasHints |= item.hint >= 0;
       int64_t slack = item.size * unit - b.bytes;
       mostSlack = std::max(mostSlack, slack);
@@ -142,11 +146,13 @@ int64_t Sections::capacityUnits(int64_t capacity) const {
 }
 
 int64_t Sections::highestOffset(const Item &item, int64_t capacity) const {
-  return (capacity - item.bytes) / unit;
+  return item.fixed >= 0 ? item.fixed : (capacity - item.bytes) / unit;
 }
 
 void Sections::finish(const std::vector<int64_t> &units, Plan &plan) const {
-  plan.offsets.assign(buffers, 0);
+  plan.offsets.clear();
+  for (const std::optional<int64_t> &at : fixed)
+    plan.offsets.push_back(at.value_or(0));
   plan.arenaBytes = largest; // there may be one that is never used
   for (size_t i = 0; i < items.size(); ++i) {
     int64_t offset = units[i] * unit;

@@ -37,6 +37,7 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     b.parts = uint32_t(ranges.size());
     b.size = item.size;
     b.alignment = item.alignment;
+    b.least = Sections::leastOffset(item);
     b.hash = mixed(i + 1);
     std::vector<int64_t> shape = {item.bytes, item.alignment};
     double sections = 0;
@@ -50,9 +51,12 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     b.partsEnd = uint32_t(ranges.size());
     ++crossings[b.first];
     --crossings[b.last - 1];
-    auto [twin, isNew] = equals.try_emplace(shape, int32_t(i));
-    b.twin = isNew ? -1 : twin->second;
-    twin->second = int32_t(i);
+    b.twin = -1;
+    if (item.fixed < 0) {
+      auto [twin, isNew] = equals.try_emplace(shape, int32_t(i));
+      b.twin = isNew ? -1 : twin->second;
+      twin->second = int32_t(i);
+    }
     blocks.push_back(b);
     width.push_back(sections);
     area.push_back(sections * double(b.size));
@@ -317,7 +321,7 @@ bool SkylineSearch::findLowest(Component &c, uint64_t &set) {
     ++unplaced;
     const Block &b = blocks[index];
     set ^= b.hash;
-    int64_t low = 0;
+    int64_t low = b.least;
     eachPart(b, [&](Range r) { low = std::max(low, highest(r)); });
     if (b.alignment > 1)
       low = alignUp(low, b.alignment);
@@ -552,7 +556,7 @@ bool SkylineSearch::rise(const Frame &f) {
     const Block &b = blocks[lists[at]];
     if (placed[lists[at]] || !covers(b, f.section))
       continue;
-    int64_t low = 0;
+    int64_t low = b.least;
     eachPart(b, [&](Range r) {
       for (uint32_t s = r.first; s < r.last; ++s)
         low = std::max(low, floors[s]);
@@ -570,7 +574,7 @@ bool SkylineSearch::rise(const Frame &f) {
     if (placed[lists[at]] || b.last <= from || b.first >= to ||
         covers(b, f.section))
       continue;
-    int64_t low = 0;
+    int64_t low = b.least;
     eachPart(b, [&](Range r) {
       for (uint32_t s = r.first; s < r.last; ++s)
         low = std::max(low, floors[s]);

@@ -16,9 +16,9 @@
 // a valley: one of the buffers that lie within it comes next, at the floor
 // exactly, or nothing starts at the floor and it rises to the next height at
 // which something can. Every plan that is pushed down as far as it goes is
-// reached by such choices; nothing else is looked at. Taken is the section with
-// the fewest choices for its weight (sections in which searches ended badly
-// weigh more).
+// reached by such choices; nothing else is looked at. A fixed buffer is one
+// that can start at its own height alone. Taken is the section with the fewest
+// choices for its weight (sections in which searches ended badly weigh more).
 //
 // Refutation.
 // - A floor rises to the lowest place of any buffer of its section. What is
@@ -65,8 +65,9 @@ private:
   struct Block {              // an item, flat
     uint32_t first, last;     // from its first to its last section
     uint32_t parts, partsEnd; // in `ranges`
-    int64_t size, alignment, highest;
-    int32_t twin; // an equal item before it, or -1
+    int64_t size, alignment;
+    int64_t least, highest; // offset
+    int32_t twin;           // an equal item before it, or -1
     uint64_t hash;
   };
   /// Sections between which unplaced items cross, and those items.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Plan/Solver.h"
+#include "act/Plan/Validator.h"
 #include "lib/Plan/Greedy.h"
 #include "lib/Plan/SkylineSearch.h"
 #include "lib/Plan/WindowSearch.h"
@@ -125,17 +126,36 @@ Plan Solver::minimise() {
 
 std::string bytes(int64_t n) { return std::to_string(n) + " bytes"; }
 
+/// The fixed buffers by themselves are a plan of themselves, or no plan has
+/// them.
+Status check(const Problem &problem) {
+  if (Status s = problem.check(); !s)
+    return s;
+  Problem fixed;
+  Plan plan;
+  for (const Buffer &b : problem.buffers)
+    if (b.offset) {
+      fixed.buffers.push_back(b);
+      plan.offsets.push_back(*b.offset);
+      plan.arenaBytes = std::max(plan.arenaBytes, *b.offset + b.bytes);
+    }
+  if (auto verdict = validate(fixed, plan); !verdict)
+    return Error{"no plan keeps the fixed offsets: " + verdict.error().message,
+                 ""};
+  return ok();
+}
+
 } // namespace
 
 Result<Plan> solve(const Problem &problem, const SolverOptions &options) {
-  if (Status s = problem.check(); !s)
+  if (Status s = check(problem); !s)
     return s.error();
   return Solver(problem, options).minimise();
 }
 
 Result<Plan> fit(const Problem &problem, int64_t capacity,
                  const SolverOptions &options) {
-  if (Status s = problem.check(); !s)
+  if (Status s = check(problem); !s)
     return s.error();
   const std::string refusal = "no plan fits in " + bytes(capacity);
   int64_t when = 0, live = problem.lowerBound(&when);
@@ -144,8 +164,12 @@ Result<Plan> fit(const Problem &problem, int64_t capacity,
                      std::to_string(when),
                  ""};
   for (const Buffer &b : problem.buffers)
-    if (b.bytes > capacity)
-      return Error{refusal + ": buffer '" + b.name + "' has " + bytes(b.bytes),
+    if (int64_t at = b.offset.value_or(0); at + b.bytes > capacity)
+      return Error{refusal + ": buffer '" + b.name + "' " +
+                       (b.offset ? "is fixed at offset " + std::to_string(at) +
+                                       " and has "
+                                 : "has ") +
+                       bytes(b.bytes),
                    ""};
   Solver solver(problem, options);
   switch (solver.fit(capacity)) {

@@ -100,6 +100,9 @@ Result<Verdict> validate(const Problem &problem, const Plan &plan) {
       return Error{at + " is not aligned to " +
                        std::to_string(buffers[i].alignment),
                    ""};
+    if (buffers[i].offset && *buffers[i].offset != offset)
+      return Error{
+          at + " is fixed at offset " + std::to_string(*buffers[i].offset), ""};
     verdict.highestByte = std::max(verdict.highestByte, offset + bytes);
     verdict.hints += buffers[i].hint >= 0;
     verdict.hintsMet += buffers[i].hint == offset;

@@ -33,7 +33,8 @@ WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
       if (kept > 0)
         pairs.push_back(std::move(pair));
     }
-  offset.resize(items.size());
+  for (const Item &item : items)
+    offset.push_back(Sections::leastOffset(item));
   highest.resize(items.size());
   queued.resize(items.size());
   demands.resize(items.size());

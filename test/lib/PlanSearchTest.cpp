@@ -37,7 +37,8 @@ bool placeable(const Problem &p, int64_t capacity,
   if (k == p.buffers.size())
     return true;
   const Buffer &b = p.buffers[k];
-  for (int64_t at = 0; at + b.bytes <= capacity; at += b.alignment) {
+  for (int64_t at = b.offset.value_or(0); at + b.bytes <= capacity;
+       at = b.offset ? capacity + 1 : at + b.alignment) {
     bool free = true;
     for (size_t i = 0; i < k && free; ++i)
       free = !clash(p.buffers[i], offsets[i], b, at);
@@ -67,7 +68,20 @@ int64_t lowestArena(const Problem &p) {
   }
 }
 
-enum Features { Plain = 0, Aligned = 1, Gapped = 2, Windowed = 4 };
+enum Features { Plain = 0, Aligned = 1, Gapped = 2, Windowed = 4, Fixed = 8 };
+
+/// Fixes some buffers where they do not meet those that are fixed before them.
+void fixSome(std::mt19937 &random, Problem &p) {
+  for (Buffer &b : p.buffers) {
+    if (random() % 3 != 0)
+      continue;
+    const int64_t at = int64_t(random() % 6) * b.alignment;
+    if (std::none_of(p.buffers.begin(), p.buffers.end(), [&](const Buffer &o) {
+          return o.offset && clash(o, *o.offset, b, at);
+        }))
+      b.offset = at;
+  }
+}
 
 Problem tiny(std::mt19937 &random, int features, int buffers = 6) {
   Problem p;
@@ -90,6 +104,8 @@ Problem tiny(std::mt19937 &random, int features, int buffers = 6) {
     }
     p.buffers.push_back(b);
   }
+  if (features & Fixed)
+    fixSome(random, p);
   return p;
 }
 
@@ -157,11 +173,11 @@ bool compare(const Problem &p) {
   return lowest > p.lowerBound();
 }
 
-void compare(int features, int problems, unsigned seed) {
+void compare(int features, int problems, unsigned seed, int buffers = 6) {
   std::mt19937 random(seed);
   for (int i = 0; i < problems && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE("problem " + std::to_string(i));
-    compare(tiny(random, features));
+    compare(tiny(random, features, buffers));
   }
 }
 
@@ -183,6 +199,17 @@ TEST(PlanSearch, IsExactWithGapsAndAlignments) {
 TEST(PlanSearch, IsExactWithWindows) { compare(Windowed, 1500, 5); }
 TEST(PlanSearch, IsExactWithWindowsAndAlignments) {
   compare(Windowed | Aligned, 1500, 6);
+}
+
+TEST(PlanSearch, IsExactWithFixedOffsets) { compare(Fixed, 300, 21); }
+TEST(PlanSearch, IsExactWithFixedOffsetsAndAlignments) {
+  compare(Fixed | Aligned, 300, 22);
+}
+TEST(PlanSearch, IsExactWithFixedOffsetsAndGaps) {
+  compare(Fixed | Gapped | Aligned, 300, 23);
+}
+TEST(PlanSearch, IsExactWithFixedOffsetsAndWindows) {
+  compare(Fixed | Windowed | Aligned, 300, 24, 5);
 }
 
 /// The oracle and the validator are two spellings of one definition.
@@ -216,6 +243,7 @@ public:
     cut(0, time, 0, bytes, cuts);
   }
   Problem problem;
+  std::vector<int64_t> offsets; // of its pieces before it was taken apart
 
 private:
   void cut(int64_t t0, int64_t t1, int64_t b0, int64_t b1, int cuts) {
@@ -223,6 +251,7 @@ private:
     if (cuts == 0 || (tall ? b1 - b0 : t1 - t0) < 2) {
       problem.buffers.push_back(
           {std::to_string(problem.buffers.size()), b1 - b0, t0, t1});
+      offsets.push_back(b0);
       return;
     }
     if (tall) {
@@ -242,6 +271,9 @@ TEST(PlanSearch, SolvesPuzzlesWithoutAHole) {
   std::mt19937 random(8);
   for (int i = 0; i < 200; ++i) {
     Puzzle puzzle(random, 60, 997, 3 + i % 4);
+    if (i % 2) // some pieces are where they belong
+      for (size_t k = 0; k < puzzle.offsets.size(); k += 3)
+        puzzle.problem.buffers[k].offset = puzzle.offsets[k];
     std::shuffle(puzzle.problem.buffers.begin(), puzzle.problem.buffers.end(),
                  random);
     SolverOptions options;

@@ -22,7 +22,7 @@ static std::string nameOf(const std::string &path) {
   return path == "-" ? "standard input" : path;
 }
 
-static Result<CsvContents> read(const std::string &path) {
+static Result<Problem> read(const std::string &path) {
   if (path != "-") {
     auto file = file::MappedFile::open(path);
     if (!file)
@@ -52,22 +52,28 @@ static Result<Plan> makePlan(const CommandLine &o, const Problem &problem) {
 }
 
 /// The offsets that came with the file, as a plan in the capacity.
-static Result<Plan> givenPlan(const CommandLine &o,
-                              const CsvContents &contents) {
+static Result<Plan> givenPlan(const CommandLine &o, const Problem &problem) {
   Plan plan;
-  plan.offsets = contents.offsets;
-  plan.lowerBoundBytes = plan.provenBytes = contents.problem.lowerBound();
+  plan.lowerBoundBytes = plan.provenBytes = problem.lowerBound();
   int64_t highest = 0;
-  for (size_t i = 0; i < plan.offsets.size(); ++i) {
-    int64_t bytes = contents.problem.buffers[i].bytes, at = plan.offsets[i];
-    if (at > INT64_MAX - bytes)
-      return Error{"offset " + std::to_string(at) + " of buffer '" +
-                       contents.problem.buffers[i].name + "' is too large",
-                   nameOf(o.file)};
-    highest = std::max(highest, at + bytes);
+  for (const Buffer &b : problem.buffers) {
+    plan.offsets.push_back(*b.offset);
+    highest = std::max(highest, *b.offset + b.bytes);
   }
   plan.arenaBytes = o.capacity.value_or(highest);
   return plan;
+}
+
+/// What there is to do with a file without an option that makes a plan.
+static Error nothingToDo(const CommandLine &o, size_t fixed) {
+  const std::string makes = "--capacity=N or --minimize makes a plan";
+  const char *expected = "expected --capacity=N or --minimize";
+  std::string message =
+      !o.validate ? expected
+      : fixed     ? "offsets are given for " + std::to_string(fixed) +
+                        " buffers and not for all; " + makes + " around them"
+                  : "there is no offset to validate; " + makes;
+  return {message, nameOf(o.file)};
 }
 
 static void tell(const Plan &plan) {
@@ -103,15 +109,14 @@ int plantool::run(const CommandLine &o) {
   auto contents = read(o.file);
   if (!contents)
     return fail(contents.error());
-  const Problem &problem = contents->problem;
-  const bool given =
-      o.validate && contents->offsets.size() == problem.buffers.size();
+  const Problem &problem = *contents;
+  const size_t fixed =
+      std::count_if(problem.buffers.begin(), problem.buffers.end(),
+                    [](const Buffer &b) { return b.offset.has_value(); });
+  const bool given = o.validate && fixed == problem.buffers.size();
   if (!given && !o.capacity && !o.minimize)
-    return fail({o.validate ? "there is no column 'offset' to validate; "
-                              "--capacity=N or --minimize makes a plan"
-                            : "expected --capacity=N or --minimize",
-                 nameOf(o.file)});
-  auto plan = given ? givenPlan(o, *contents) : makePlan(o, problem);
+    return fail(nothingToDo(o, fixed));
+  auto plan = given ? givenPlan(o, problem) : makePlan(o, problem);
   if (!plan)
     return fail({plan.error().message, nameOf(o.file)});
   auto verdict = validate(problem, *plan);

@@ -11,7 +11,8 @@ int main(int argc, char **argv) {
   act::plantool::CommandLine o;
   app.add_option("FILE", o.file,
                  "CSV: id,lower,upper,size and, if wanted, alignment, hint, "
-                 "gaps; - is standard input")
+                 "gaps, offset (fixed, where there is one); - is standard "
+                 "input")
       ->required();
   app.add_option("--capacity", o.capacity, "bytes of the arena, at most")
       ->transform(act::tools::whole(0, uint64_t(1) << 62));

@@ -13,7 +13,11 @@
 //   hint       the offset that the buffer would like; -1 or empty: any
 //   gaps       when others may use its place: `7-8 9-10@1:17` is from 7 to 8,
 //              and from 9 to 10 but for its bytes 1 to 16
-//   offset     of a plan
+//   offset     where the buffer is; empty: anywhere. A plan says it of all.
+//
+// Columns that other tools write are read under their names: `buffer` or
+// `buffer_id` for id, `begin` or `start` for lower, and `end` for upper, of
+// which the last moment is inside: end 8 is upper 9, and a gap 7-8 lasts to 9.
 //
 // A field with a comma or a quote in it is written in double quotes, with
 // quotes doubled.
@@ -24,16 +28,10 @@
 
 namespace act::plan {
 
-struct CsvContents {
-  Problem problem;
-  std::vector<int64_t> offsets; // empty unless there is a column `offset`
-};
-
 /// Errors carry `name:line`.
-Result<CsvContents> readCsv(std::string_view text,
-                            const std::string &name = "csv");
+Result<Problem> readCsv(std::string_view text, const std::string &name = "csv");
 /// With the plan's offsets when `plan` is given; the columns `alignment`,
-/// `hint` and `gaps` appear when a buffer needs them.
+/// `hint`, `gaps` and `offset` appear when a buffer needs them.
 std::string writeCsv(const Problem &problem, const Plan *plan = nullptr);
 
 } // namespace act::plan

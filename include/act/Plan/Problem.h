@@ -35,6 +35,8 @@
 // - A buffer may have gaps, in which others may use its place: [first, last) of
 //   time, in which only its bytes [low, high) are used (none when low = high).
 //   The arena has room for the whole buffer all the same.
+// - A buffer may be fixed: it has its offset already, and the others are placed
+//   around it.
 // - lowerBound() is the largest number of bytes alive at one time. No plan is
 //   smaller. The optimum can be larger; the plan states both.
 //
@@ -45,6 +47,7 @@
 #define ACT_PLAN_PROBLEM_H
 #include "act/Result.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,13 +67,16 @@ struct Buffer {
   /// Where the buffer would like to be: tried first, given up where it costs
   /// height. Negative: anywhere.
   int64_t hint = -1;
+  /// Where the buffer is, if that is not for the planner to say.
+  std::optional<int64_t> offset = std::nullopt;
 };
 
 struct Problem {
   std::vector<Buffer> buffers;
 
   /// Lifetimes not empty, sizes not negative, alignments positive, gaps inside
-  /// of lifetime and size and apart from each other, and the sum of all sizes,
+  /// of lifetime and size and apart from each other, fixed offsets not negative
+  /// and aligned, ends of fixed buffers at most 2^61, and the sum of all sizes,
   /// rounded up to their alignments, below 2^62, so that no later sum
   /// overflows.
   Status check() const;

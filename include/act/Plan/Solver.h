@@ -28,11 +28,11 @@ struct SolverOptions {
   uint64_t seed = 3;
 };
 
-/// Fails only if problem.check() does.
+/// Fails only if problem.check() does or fixed buffers share bytes.
 Result<Plan> solve(const Problem &problem, const SolverOptions &options = {});
 
-/// A plan of at most `capacity` bytes. Fails if problem.check() does, if there
-/// is no such plan, and if none was found with the nodes allowed; the message
+/// A plan of at most `capacity` bytes. Fails if solve() would, if there is no
+/// such plan, and if none was found with the nodes allowed; the message
 /// says which.
 Result<Plan> fit(const Problem &problem, int64_t capacity,
                  const SolverOptions &options = {});

@@ -15,8 +15,9 @@ struct Verdict {
   int64_t hints = 0, hintsMet = 0; // buffers with a hint, and those at it
 };
 
-/// Every buffer has an offset, aligned, inside the arena, and shares no byte
-/// with a buffer alive at the same time. The error names the two buffers.
+/// Every buffer has an offset, aligned, inside the arena, its own if it is
+/// fixed, and shares no byte with a buffer alive at the same time. The error
+/// names the two buffers.
 Result<Verdict> validate(const Problem &problem, const Plan &plan);
 
 } // namespace act::plan
