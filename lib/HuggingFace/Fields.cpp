@@ -16,6 +16,10 @@ std::string show(const json &value) {
   // A container would have to be printed whole before it could be cut.
   if (value.is_structured())
     return std::string("an ") + value.type_name();
+  // As Python wrote it; dump() would print null.
+  if (double x = value.is_number_float() ? value.get<double>() : 0;
+      !std::isfinite(x))
+    return std::isnan(x) ? "NaN" : x < 0 ? "-Infinity" : "Infinity";
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (text.size() > 60)
     text = text.substr(0, 57) + "...";

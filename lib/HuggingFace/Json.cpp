@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/HuggingFace/Json.h"
 #include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -43,6 +46,47 @@ std::string reasonOf(std::string text) {
   text.resize(
       std::min(text.find("; last read"), std::min(text.size(), size_t(160))));
   return printable(text);
+}
+
+// Python's words for numbers that JSON lacks. The parser gets a 0 and spaces in
+// place of each, so that every other byte stays where it was; `values` has what
+// the words stood for, by how many bare words and numbers come before. In a
+// string, where they are text, they stay.
+struct BareWords {
+  std::string text;
+  std::map<size_t, double> values;
+
+  explicit BareWords(std::string_view given);
+};
+
+BareWords::BareWords(std::string_view given) : text(given) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::map<std::string_view, double> meaning = {
+      {"NaN", std::numeric_limits<double>::quiet_NaN()},
+      {"Infinity", infinity},
+      {"-Infinity", -infinity}};
+  auto bare = [&](size_t i) {
+    unsigned char c = given[i];
+    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+  };
+  bool quoted = false;
+  for (size_t i = 0, count = 0; i < given.size(); ++i) {
+    if (given[i] == '"')
+      quoted = !quoted;
+    if (quoted && given[i] == '\\')
+      ++i;
+    if (quoted || i >= given.size() || !bare(i))
+      continue;
+    size_t end = i;
+    while (end < given.size() && bare(end))
+      ++end;
+    if (auto it = meaning.find(given.substr(i, end - i)); it != meaning.end()) {
+      values[count] = it->second;
+      text.replace(i, end - i, "0" + std::string(end - i - 1, ' '));
+    }
+    ++count;
+    i = end - 1;
+  }
 }
 
 // Walks the text once before a tree is built: nlohmann's parser keeps its own
@@ -100,8 +144,9 @@ Result<json> parseObject(std::string_view text, const std::string &file) {
     return Error{"expected at most " + std::to_string(maxJsonBytes) +
                      " bytes of JSON, found more",
                  file};
+  const BareWords words(text);
   Check check;
-  if (!json::sax_parse(text.begin(), text.end(), &check)) {
+  if (!json::sax_parse(words.text, &check)) {
     std::string where = file;
     if (check.position) {
       Place place = placeOf(text, check.position);
@@ -110,8 +155,14 @@ Result<json> parseObject(std::string_view text, const std::string &file) {
     }
     return Error{check.problem, where};
   }
-  json tree = json::parse(text.begin(), text.end(), nullptr,
-                          /*allow_exceptions=*/false);
+  size_t count = 0;
+  auto restore = [&](int, json::parse_event_t event, json &value) {
+    if (event == json::parse_event_t::value && !value.is_string())
+      if (auto it = words.values.find(count++); it != words.values.end())
+        value = it->second;
+    return true;
+  };
+  json tree = json::parse(words.text, restore, /*allow_exceptions=*/false);
   if (!tree.is_object())
     return Error{
         std::string("expected a JSON object, found ") + tree.type_name(), file};

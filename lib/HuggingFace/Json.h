@@ -4,6 +4,9 @@
 // error, and limits on size and depth, so that no file can exhaust the stack or
 // the memory. A key given twice is an error, since either reading would be a
 // guess.
+//
+// Python's json writes NaN, Infinity and -Infinity as bare words, which JSON
+// does not have. They are read as numbers; whoever uses one decides.
 #ifndef ACT_HUGGINGFACE_JSON_H
 #define ACT_HUGGINGFACE_JSON_H
 #include "act/Result.h"

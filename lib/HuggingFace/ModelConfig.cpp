@@ -2,6 +2,7 @@
 #include "act/HuggingFace/ModelConfig.h"
 #include "lib/HuggingFace/Fields.h"
 #include "lib/HuggingFace/Json.h"
+#include "lib/HuggingFace/Parts.h"
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -11,21 +12,25 @@ using nlohmann::json;
 namespace act::hf {
 namespace {
 
+const std::vector<std::string> dtypeNames = {"float32", "bfloat16", "float16"};
+constexpr artifact::DType dtypes[] = {
+    artifact::DType::F32, artifact::DType::BF16, artifact::DType::F16};
+
 const std::vector<std::string> familyNames = {"llama", "mistral", "qwen2",
                                               "gpt2", "bert"};
 
 // `torch_dtype` is the older name; files written on the way between the two
 // carry both.
-artifact::DType readDtype(Fields &f) {
-  const std::vector<std::string> names = {"float32", "bfloat16", "float16"};
-  constexpr artifact::DType types[] = {
-      artifact::DType::F32, artifact::DType::BF16, artifact::DType::F16};
-  size_t older = f.word("torch_dtype", names, 0);
-  size_t newer = f.word("dtype", names, older);
+artifact::DType readModelDtype(Fields &f) {
+  artifact::DType older = readDtype(f, "torch_dtype", artifact::DType::F32);
+  artifact::DType newer = readDtype(f, "dtype", older);
+  auto name = [](artifact::DType type) {
+    return dtypeNames[std::find(dtypes, std::end(dtypes), type) - dtypes];
+  };
   if (f.find("torch_dtype") && older != newer)
     f.fail("torch_dtype",
-           "contradicts dtype: " + names[older] + " and " + names[newer]);
-  return types[newer];
+           "contradicts dtype: " + name(older) + " and " + name(newer));
+  return newer;
 }
 
 Activation readActivation(Fields &f, const char *name, const char *absent,
@@ -80,66 +85,6 @@ Head readHead(Fields &f, Family family) {
   f.fail("architectures",
          "expected " + known + ", found " + show(stated.front()));
   return Head::CausalLM;
-}
-
-// Up to version 4 the angle is two fields, from 5 on one object with both in
-// it; a file may carry the new beside the old.
-void readRope(Fields &f, const std::string &file, ModelConfig &c) {
-  c.rope = true;
-  c.ropeTheta = f.positive("rope_theta", 10000);
-  if (f.nonNegative("partial_rotary_factor", 1) != 1)
-    f.expected("partial_rotary_factor", "1");
-  const json *older = f.find("rope_scaling"),
-             *newer = f.find("rope_parameters");
-  if (older && newer && *older != *newer)
-    f.fail("rope_scaling", "contradicts rope_parameters");
-  const json *value = older ? older : newer;
-  if (!value)
-    return;
-  const char *name = older ? "rope_scaling" : "rope_parameters";
-  if (!value->is_object())
-    return f.expected(name, "an object or null");
-
-  Fields r(*value, file, std::string(name) + ".");
-  if (const json *theta = r.find("rope_theta")) {
-    double inner = r.positive("rope_theta");
-    if (f.find("rope_theta") && inner != c.ropeTheta)
-      r.fail("rope_theta", "contradicts rope_theta " +
-                               show(*f.find("rope_theta")) + ": found " +
-                               show(*theta));
-    c.ropeTheta = inner;
-  }
-  for (const char *perLayer : {"full_attention", "sliding_attention"})
-    if (r.has(perLayer))
-      r.fail(perLayer, "a rope of its own for each kind of layer is not "
-                       "supported");
-  const std::vector<std::string> kinds = {"default", "linear", "llama3"};
-  size_t kind = r.word("rope_type", kinds, r.word("type", kinds, 0));
-  if (r.find("type") && r.word("type", kinds, 0) != kind)
-    r.fail("type", "contradicts rope_type: " + show(*r.find("type")) +
-                       " and \"" + kinds[kind] + "\"");
-  if (r.nonNegative("partial_rotary_factor", 1) != 1)
-    r.expected("partial_rotary_factor", "1");
-  RopeScaling &s = c.ropeScaling;
-  s.kind = static_cast<RopeScaling::Kind>(kind);
-  if (s.kind != RopeScaling::Kind::None) {
-    s.factor = r.positive("factor");
-    if (s.factor < 1)
-      r.expected("factor", "a number of at least 1");
-  }
-  if (s.kind == RopeScaling::Kind::Llama3) {
-    s.lowFreqFactor = r.positive("low_freq_factor");
-    s.highFreqFactor = r.positive("high_freq_factor");
-    // HF falls back to the model's own length too.
-    s.originalMaxPositions =
-        r.dimension("original_max_position_embeddings", c.maxPositions);
-    const json *low = r.find("low_freq_factor"),
-               *high = r.find("high_freq_factor");
-    if (low && high && s.lowFreqFactor >= s.highFreqFactor)
-      r.fail("low_freq_factor", "expected less than high_freq_factor " +
-                                    show(*high) + ", found " + show(*low));
-  }
-  f.take(r);
 }
 
 // qwen2 slides from a certain layer on, either counted or written out per
@@ -314,6 +259,11 @@ void checkSize(Fields &f, const ModelConfig &c) {
 
 } // namespace
 
+artifact::DType readDtype(Fields &f, const char *name, artifact::DType absent) {
+  size_t word = f.word(name, dtypeNames, dtypeNames.size());
+  return word < dtypeNames.size() ? dtypes[word] : absent;
+}
+
 std::string_view name(Family family) {
   return familyNames[static_cast<size_t>(family)];
 }
@@ -330,9 +280,8 @@ Result<ModelConfig> parse(std::string_view text, const std::string &file) {
   // What follows would complain about fields of another type.
   if (f.error())
     return *f.error();
-  for (const char *other : {"quantization_config", "per_layer_config"})
-    if (f.find(other))
-      f.fail(other, "is not supported");
+  if (f.find("per_layer_config"))
+    f.fail("per_layer_config", "is not supported");
 
   c.vocab = f.dimension("vocab_size");
   if (c.family == Family::Gpt2)
@@ -342,7 +291,8 @@ Result<ModelConfig> parse(std::string_view text, const std::string &file) {
   else
     readLlamaLike(f, file, c);
   c.head = readHead(f, c.family);
-  c.dtype = readDtype(f);
+  c.dtype = readModelDtype(f);
+  c.quantization = readQuantization(f, file);
   c.initializerRange = f.nonNegative("initializer_range", 0.02);
   readPadToken(f, c);
   checkSize(f, c);

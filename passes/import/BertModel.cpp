@@ -70,7 +70,6 @@ static Value predict(ModelBuilder &m, Value x, Value table) {
 void buildBert(ModelBuilder &m) {
   const hf::ModelConfig &c = m.config;
   std::string model = m.prefix("bert.");
-  m.layerPath = model + "encoder.layer.{l}.";
   m.beginForward();
   std::vector<std::string> alsoHead;
   if (c.tied && c.head == hf::Head::MaskedLM)

@@ -39,7 +39,6 @@ static void buildLayer(ModelBuilder &m) {
 void buildGpt2(ModelBuilder &m) {
   const hf::ModelConfig &c = m.config;
   std::string model = m.prefix("transformer.");
-  m.layerPath = model + "h.{l}.";
   m.beginForward();
   Value table = m.causalTable("wte", model + "wte.weight");
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);

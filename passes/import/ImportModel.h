@@ -58,6 +58,7 @@ struct ImportOptions {
   std::vector<std::string> loraTargets; // else those of query and value
   bool nf4 = false;                     // weights of the layers' linear ops
   bool nf4Nested = false;               // and their scales in 8 bits
+  // Without nf4, what the config's quantization_config says.
 };
 
 /// Messages name the option or, for what only the config can change, its field.

@@ -62,6 +62,15 @@ std::vector<LayerLinear> layerLinears(const hf::ModelConfig &c) {
           {"mlp.down_proj", "f", "h"}};
 }
 
+std::string layerPathOf(const hf::ModelConfig &c) {
+  const bool bare = c.head == hf::Head::HiddenStates;
+  if (c.family == hf::Family::Gpt2)
+    return bare ? "h.{l}." : "transformer.h.{l}.";
+  if (c.family == hf::Family::Bert)
+    return bare ? "encoder.layer.{l}." : "bert.encoder.layer.{l}.";
+  return bare ? "layers.{l}." : "model.layers.{l}.";
+}
+
 bool namesModule(llvm::StringRef target, llvm::StringRef path) {
   auto ends = [&](llvm::StringRef name) {
     return path == name || path.ends_with(("." + name).str());
@@ -220,11 +229,7 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
   if (o.kvCache && c.family == hf::Family::Bert)
     return fail("kv-cache", "a bert sees all tokens at once and keeps none for "
                             "later ones");
-  if (o.train && o.nf4 && !o.loraRank)
-    return fail("quantize", "nf4 weights are frozen: training the rest alone "
-                            "is not supported; expected --lora-rank, or "
-                            "--mode infer");
-  return ok();
+  return checkQuantization(c, o, warnings);
 }
 
 } // namespace act

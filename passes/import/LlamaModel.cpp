@@ -64,7 +64,6 @@ static void buildLayer(ModelBuilder &m, StringRef name,
 void buildLlama(ModelBuilder &m) {
   const hf::ModelConfig &c = m.config;
   std::string model = m.prefix("model.");
-  m.layerPath = model + "layers.{l}.";
   m.beginForward();
   Value table = m.causalTable("embed_tokens", model + "embed_tokens.weight");
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);

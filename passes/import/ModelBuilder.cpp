@@ -24,7 +24,9 @@ static constexpr int64_t openTokens = 4096;
 
 ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
                            const ImportOptions &options, MLIRContext *context)
-    : config(config), options(options), b(context) {
+    : config(config), options(options), b(context),
+      layerPath(layerPathOf(config)),
+      quantization(linearQuantization(config, options)) {
   auto loc = UnknownLoc::get(context);
   module = ModuleOp::create(loc, symbolName(options.name));
   element = elementType(context, options.dtype.value_or(config.dtype));
@@ -273,10 +275,12 @@ Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
 
   Declaration base;
   base.deviation = config.initializerRange;
-  base.frozen = options.loraRank || options.nf4;
-  Type stored = options.nf4
-                    ? Type(NF4Type::get(b.getContext(), 64, options.nf4Nested))
-                    : element;
+  const bool nf4 =
+      quantization && !llvm::is_contained(quantization->skipped, path);
+  base.frozen = options.loraRank || nf4;
+  Type stored = element;
+  if (nf4)
+    stored = NF4Type::get(b.getContext(), 64, quantization->nested);
   Value weight =
       declare(symbol, module + ".weight",
               inOut ? type({in, out}, stored) : type({out, in}, stored), base);

@@ -25,6 +25,13 @@ struct Visible {
   std::optional<int64_t> window;
 };
 
+/// How the weights of the layers' linear ops are quantised.
+struct LinearQuantization {
+  bool nested = false;
+  /// Paths of layerLinears() that the config leaves out.
+  std::vector<std::string> skipped;
+};
+
 class ModelBuilder {
 public:
   /// `options` have passed checkOptions().
@@ -115,8 +122,7 @@ public:
   void endCausal(mlir::Value hidden, mlir::Value table);
   /// The prefix of names in files under which a head stores the bare model.
   std::string prefix(llvm::StringRef headed) const;
-  /// Where names in files of a layer begin, "model.layers.{l}.".
-  std::string layerPath;
+  const std::string layerPath; // layerPathOf(config)
 
 private:
   mlir::Value visibleMask(Visible visible);
@@ -136,6 +142,7 @@ private:
   mlir::FloatAttr number(double value) { return b.getF64FloatAttr(value); }
 
   mlir::Type element;
+  std::optional<LinearQuantization> quantization;
   llvm::StringMap<int64_t> sizes;
   llvm::StringSet<> symbolic, declared;
   mlir::func::FuncOp forward, layer;
@@ -158,6 +165,9 @@ struct LayerLinear {
 };
 std::vector<LayerLinear> layerLinears(const hf::ModelConfig &config);
 
+/// Where names in files of a layer begin, "model.layers.{l}.".
+std::string layerPathOf(const hf::ModelConfig &config);
+
 /// Whether a LoRA target names the module at `path`: its whole path, the end of
 /// it, or the short form of either (q for q_proj and query).
 bool namesModule(llvm::StringRef target, llvm::StringRef path);
@@ -165,6 +175,15 @@ bool namesModule(llvm::StringRef target, llvm::StringRef path);
 /// The targets in force.
 std::vector<std::string> loraTargets(const hf::ModelConfig &config,
                                      const ImportOptions &options);
+
+/// By the option or by the config; nothing if nothing is.
+std::optional<LinearQuantization>
+linearQuantization(const hf::ModelConfig &config, const ImportOptions &options);
+
+/// What the option and the config ask for and cannot be done.
+Status checkQuantization(const hf::ModelConfig &config,
+                         const ImportOptions &options,
+                         std::vector<std::string> &warnings);
 
 /// What a config and options contradict each other in.
 Status checkOptions(const hf::ModelConfig &config, const ImportOptions &options,

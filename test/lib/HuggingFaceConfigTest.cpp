@@ -42,6 +42,19 @@ json without(json base, const char *field) {
   return base;
 }
 
+// What transformers writes for a model in nf4.
+json bnb() {
+  return {{"quant_method", "bitsandbytes"},
+          {"load_in_4bit", true},
+          {"load_in_8bit", false},
+          {"bnb_4bit_compute_dtype", "bfloat16"},
+          {"bnb_4bit_quant_storage", "uint8"},
+          {"bnb_4bit_quant_type", "nf4"},
+          {"bnb_4bit_use_double_quant", true},
+          {"llm_int8_skip_modules", nullptr},
+          {"llm_int8_threshold", 6.0}};
+}
+
 ModelConfig good(const json &j) {
   auto c = parse(j.dump(), "c.json");
   EXPECT_TRUE(c) << c.error().str();
@@ -209,6 +222,76 @@ TEST(HuggingFaceConfig, RopeInBothSpellings) {
                             {"low_freq_factor", 1},
                             {"high_freq_factor", 4}}}}));
   EXPECT_EQ(c.ropeScaling.originalMaxPositions, 2048);
+  // Both names, and theta in three places: what is equal is no contradiction,
+  // however the numbers are written, and what one leaves out the other says.
+  const json scaled = {
+      {"rope_type", "linear"}, {"factor", 4}, {"rope_theta", 3e4}};
+  c = good(
+      with(llama(), {{"rope_theta", 30000},
+                     {"rope_parameters", scaled},
+                     {"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}}));
+  EXPECT_EQ(c.ropeTheta, 3e4);
+  EXPECT_EQ(c.ropeScaling.factor, 4);
+  c = good(
+      with(llama(), {{"rope_scaling", scaled}, {"rope_parameters", scaled}}));
+  EXPECT_EQ(c.ropeTheta, 3e4);
+  EXPECT_EQ(c.ropeScaling.kind, RopeScaling::Kind::Linear);
+  c = good(with(llama(), {{"rope_scaling", {{"type", "linear"}, {"factor", 2}}},
+                          {"rope_parameters", {{"rope_theta", 2e4}}}}));
+  EXPECT_EQ(c.ropeTheta, 2e4);
+  EXPECT_EQ(c.ropeScaling.factor, 2);
+}
+
+TEST(HuggingFaceConfig, QuantizedByBitsandbytes) {
+  EXPECT_FALSE(
+      good(with(llama(), {{"quantization_config", nullptr}})).quantization);
+  auto q = good(with(llama(), {{"quantization_config", bnb()}})).quantization;
+  ASSERT_TRUE(q);
+  EXPECT_TRUE(q->nested);
+  EXPECT_EQ(q->compute, DType::BF16);
+  EXPECT_FALSE(q->skipped);
+  // As old files have it, and without double quantisation.
+  json old =
+      without(without(bnb(), "quant_method"), "bnb_4bit_use_double_quant");
+  old = without(with(old, {{"llm_int8_skip_modules", {"lm_head", "mlp"}}}),
+                "bnb_4bit_compute_dtype");
+  q = good(with(llama(), {{"quantization_config", old}})).quantization;
+  ASSERT_TRUE(q);
+  EXPECT_FALSE(q->nested);
+  EXPECT_FALSE(q->compute);
+  EXPECT_EQ(q->skipped, (std::vector<std::string>{"lm_head", "mlp"}));
+  EXPECT_FALSE(good(with(llama(), {{"quantization_config",
+                                    with(bnb(), {{"load_in_4bit", false}})}}))
+                   .quantization);
+}
+
+// Python's json writes them, and reads them back.
+TEST(HuggingFaceConfig, NumbersThatJsonLacks) {
+  auto text = [](const std::string &field) {
+    std::string all = llama().dump();
+    return all.substr(0, all.size() - 1) + ",\n " + field + "}";
+  };
+  for (const char *unused :
+       {"\"x\": NaN", "\"x\": [Infinity, -Infinity,NaN]",
+        "\"x\": {\"NaN\": -Infinity, \"y\": \"NaN, \\\"Infinity\"}",
+        "\"rope_scaling\": {\"rope_type\": \"default\", \"factor\": NaN}"})
+    EXPECT_TRUE(parse(text(unused), "c.json")) << unused;
+  EXPECT_EQ(bad(text("\"rms_norm_eps\": NaN")),
+            "c.json: rms_norm_eps: expected a number above 0, found NaN");
+  EXPECT_EQ(bad(text("\"x\": 1e3, \"initializer_range\": Infinity")),
+            "c.json: initializer_range: expected a number of at least 0, "
+            "found Infinity");
+  EXPECT_EQ(bad(text("\"attention_dropout\": -Infinity")),
+            "c.json: attention_dropout: expected a probability of at least 0 "
+            "and below 1, found -Infinity");
+  EXPECT_EQ(bad(text("\"head_dim\": NaN")),
+            "c.json: head_dim: expected an integer from 1 to 2147483647, "
+            "found NaN");
+  // Neither these words nor what stands behind one is at another place.
+  EXPECT_EQ(bad(text("\"x\": NaNs")).substr(0, 11), "c.json:2:7:");
+  EXPECT_EQ(bad(text("\"x\": +Infinity")).substr(0, 11), "c.json:2:7:");
+  EXPECT_EQ(bad(text("\"x\": -Infinity \"y\"")).substr(0, 12), "c.json:2:19:");
+  EXPECT_EQ(bad(text("NaN: 1")).substr(0, 11), "c.json:2:2:");
 }
 
 TEST(HuggingFaceConfig, QwenWindows) {
@@ -245,6 +328,8 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
                       {"factor", 8},
                       {"low_freq_factor", 4},
                       {"high_freq_factor", 1}};
+  const json valid3 =
+      with(deep3, {{"low_freq_factor", 1}, {"high_freq_factor", 4}});
   const std::string size = "expected an integer from 1 to 2147483647, ";
   const Case cases[] = {
       {without(llama(), "model_type"),
@@ -318,9 +403,17 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
        "\"llama3\", found \"yarn\""},
       {with(llama(), {{"rope_scaling", 3}}),
        "rope_scaling: expected an object or null, found 3"},
-      {with(llama(), {{"rope_scaling", deep3},
+      {with(llama(), {{"rope_scaling", valid3},
                       {"rope_parameters", {{"rope_type", "default"}}}}),
-       "rope_scaling: contradicts rope_parameters"},
+       "rope_scaling: contradicts rope_parameters: rope_type llama3 and "
+       "default"},
+      {with(llama(), {{"rope_scaling", valid3},
+                      {"rope_parameters", with(valid3, {{"factor", 4}})}}),
+       "rope_scaling: contradicts rope_parameters: factor 8.0 and 4.0"},
+      {with(llama(), {{"rope_scaling", {{"rope_theta", 5.0}}},
+                      {"rope_parameters", {{"rope_theta", 6.0}}}}),
+       "rope_parameters.rope_theta: contradicts rope_scaling.rope_theta 5.0: "
+       "found 6.0"},
       {with(llama(),
             {{"rope_theta", 5.0}, {"rope_parameters", {{"rope_theta", 6.0}}}}),
        "rope_parameters.rope_theta: contradicts rope_theta 5.0: found 6.0"},
@@ -345,7 +438,33 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
       {with(llama(), {{"architectures", {1}}}),
        "architectures: expected an array of strings, found an array"},
       {with(llama(), {{"quantization_config", json::object()}}),
-       "quantization_config: is not supported"},
+       "quantization_config.quant_method: expected the method's name, the "
+       "field is missing"},
+      {with(llama(), {{"quantization_config", 4}}),
+       "quantization_config: expected an object or null, found 4"},
+      {with(llama(), {{"quantization_config", {{"quant_method", "gptq"}}}}),
+       "quantization_config.quant_method: \"gptq\" is not supported, only "
+       "load_in_4bit of bitsandbytes with nf4 is; without quantization_config "
+       "the model is imported as it was before it was quantised, and "
+       "--quantize nf4 or nf4-nested quantises it"},
+      {with(llama(),
+            {{"quantization_config",
+              with(bnb(), {{"load_in_4bit", false}, {"load_in_8bit", true}})}}),
+       "quantization_config.load_in_8bit: a weight in 8 bits is not supported"},
+      {with(llama(), {{"quantization_config",
+                       with(bnb(), {{"bnb_4bit_quant_type", "fp4"}})}}),
+       "quantization_config.bnb_4bit_quant_type: \"fp4\" is not supported"},
+      {with(llama(),
+            {{"quantization_config", without(bnb(), "bnb_4bit_quant_type")}}),
+       "quantization_config.bnb_4bit_quant_type: the field is missing, and its "
+       "default fp4 is not supported"},
+      {with(llama(), {{"quantization_config",
+                       with(bnb(), {{"bnb_4bit_compute_dtype", "int8"}})}}),
+       "quantization_config.bnb_4bit_compute_dtype: expected one of"},
+      {with(llama(), {{"quantization_config",
+                       with(bnb(), {{"llm_int8_skip_modules", "lm_head"}})}}),
+       "quantization_config.llm_int8_skip_modules: expected an array of "
+       "strings, found \"lm_head\""},
   };
   for (const Case &c : cases)
     EXPECT_EQ(bad(c.config).substr(0, 8 + c.message.size()),

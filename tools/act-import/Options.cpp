@@ -25,7 +25,8 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --lora-alpha A       their scale times R (2 R)
   --lora-targets q,..  the linear ops that get one (query and value)
   --quantize nf4       the layers' weights in 4 bits; nf4-nested: and their scales
-                       in 8 (QLoRA's double quantisation)
+                       in 8 (QLoRA's double quantisation). Else what the config's
+                       quantization_config says (bitsandbytes' nf4)
   -o FILE              the output (standard output)
   --version            act's version, and LLVM's
 )";

@@ -22,7 +22,8 @@
 // `sliding_window` is 4096 when absent and off when null.
 //
 // A field that would change the mathematics and is not supported (other rope
-// scalings, a decoder bert, quantized weights) is an error rather than ignored.
+// scalings, a decoder bert, weights quantised in another way than nf4) is an
+// error rather than ignored.
 // Fields that say nothing about the training step (token ids, cache, versions)
 // are ignored. Errors name file and field: `x.json: num_attention_heads:
 // expected a divisor of hidden_size 100, found 3`.
@@ -34,6 +35,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace act::hf {
 
@@ -59,6 +61,17 @@ struct RopeScaling {
   int64_t originalMaxPositions = 0;             // Llama3
 };
 
+/// Weights of linear layers in nf4, as `quantization_config` asks bitsandbytes
+/// for them.
+struct Quantization {
+  bool nested = false; ///< the blocks' scales in 8 bits: double quantisation
+  /// What products are computed in, where it is said.
+  std::optional<artifact::DType> compute;
+  /// Modules that stay as they are: the name of one, of what it is part of, or
+  /// the end of either (`llm_int8_skip_modules`). Absent: the head alone.
+  std::optional<std::vector<std::string>> skipped;
+};
+
 struct ModelConfig {
   Family family = Family::Llama;
   Head head = Head::CausalLM;
@@ -75,8 +88,8 @@ struct ModelConfig {
   int64_t tokenTypes = 0; // bert
 
   Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
-  /// It is called gelu_new: Hugging Face computes it in eight operators, each of
-  /// which PyTorch runs, and saves for, by itself.
+  /// It is called gelu_new: Hugging Face computes it in eight operators, each
+  /// of which PyTorch runs, and saves for, by itself.
   bool geluInSteps = false;
   double normEps = 0;
   bool tied = false; // the head's matrix is the embedding's
@@ -102,6 +115,7 @@ struct ModelConfig {
   double residualDropout = 0;  // on what each block adds
   double initializerRange = 0.02;
   std::optional<int64_t> padToken; // its embedding gets no gradient
+  std::optional<Quantization> quantization;
 };
 
 /// Reads the text of a config.json; `file` is the name that messages use.
