@@ -42,7 +42,7 @@ public:
     int64_t s = model.seq;
     choose("s", model.seq, like(s, 32, 41));
     if (c.slidingWindow)
-      c.slidingWindow = s >= *c.slidingWindow ? model.seq / 2 : 2 * model.seq;
+      c.slidingWindow = windowHides(real) ? model.seq / 2 : 2 * model.seq;
     if (groups == 1) {
       choose("a", c.heads, prime());
       c.kvHeads = c.heads;
@@ -182,7 +182,8 @@ private:
         return p;
       std::vector<std::string> letters;
       for (const auto &[letter, power] : powers)
-        for (unsigned i = letter == x || letter == y ? pairs : 0; i < power; ++i)
+        for (unsigned i = letter == x || letter == y ? pairs : 0; i < power;
+             ++i)
           letters.push_back(letter);
       letters.insert(letters.end(), pairs, z);
       out += Polynomial::term(coefficient, Monomial(letters));
@@ -242,9 +243,12 @@ public:
   Result<Formulas> derive() {
     Kept ones;
     const hf::ModelConfig &c = model.config;
-    for (auto [letter, size] :
-         {std::pair("b", model.batch), {"s", model.seq}, {"a", c.heads},
-          {"k", c.kvHeads}, {"d", c.headDim}, {"P", c.maxPositions}})
+    for (auto [letter, size] : {std::pair("b", model.batch),
+                                {"s", model.seq},
+                                {"a", c.heads},
+                                {"k", c.kvHeads},
+                                {"d", c.headDim},
+                                {"P", c.maxPositions}})
       if (size == 1)
         ones.insert(letter);
     std::vector<Kept> tries{{}};
@@ -295,9 +299,9 @@ private:
 
   static Letters lettersOf(const Model &m) {
     const hf::ModelConfig &c = m.config;
-    Letters all{{"b", m.batch},  {"s", m.seq},          {"h", c.hidden},
-                {"a", c.heads},  {"d", c.headDim},      {"f", c.intermediate},
-                {"V", c.vocab},  {"L", c.layers}};
+    Letters all{{"b", m.batch}, {"s", m.seq},     {"h", c.hidden},
+                {"a", c.heads}, {"d", c.headDim}, {"f", c.intermediate},
+                {"V", c.vocab}, {"L", c.layers}};
     if (!c.rope)
       all["P"] = c.maxPositions;
     if (c.kvHeads != c.heads)
@@ -387,11 +391,10 @@ private:
       if (std::any_of(front.begin(), front.end(),
                       [&](const Polynomial &o) { return o.dominates(p); }))
         continue;
-      front.erase(std::remove_if(front.begin(), front.end(),
-                                 [&](const Polynomial &o) {
-                                   return p.dominates(o);
-                                 }),
-                  front.end());
+      front.erase(
+          std::remove_if(front.begin(), front.end(),
+                         [&](const Polynomial &o) { return p.dominates(o); }),
+          front.end());
       front.push_back(std::move(p));
     }
     return front;
@@ -404,19 +407,23 @@ private:
           {letter, "sizes of one are laid out in their own way", 1});
     if (!anyDepth)
       out.conditions.push_back({"L", "so many layers", c.layers});
-    if (options.attention == Attention::Efficient)
-      out.conditions.push_back({"s_mod_32",
-                                "the kernel writes blocks of 32 rows",
-                                model.seq % 32});
-    if (options.attention == Attention::Flash && c.headDim % 8)
+    const bool windowed = windowHides(model);
+    auto runs = [&](Attention kernel) {
+      bool plain = !windowed || c.firstWindowLayer > 0;
+      return (plain && options.attention == kernel) ||
+             (windowed && options.masked.value_or(options.attention) == kernel);
+    };
+    if (runs(Attention::Efficient))
+      out.conditions.push_back(
+          {"s_mod_32", "the kernel writes blocks of 32 rows", model.seq % 32});
+    if (runs(Attention::Flash) && c.headDim % 8)
       out.conditions.push_back(
           {"d_mod_8", "heads are padded to a multiple of 8", c.headDim % 8});
     if (c.slidingWindow && options.attention != Attention::Eager) {
-      bool masked = model.seq >= *c.slidingWindow;
-      out.conditions.push_back({masked ? "s_from" : "s_to",
-                                masked ? "a window hides something"
-                                       : "a window hides nothing",
-                                *c.slidingWindow - (masked ? 0 : 1)});
+      out.conditions.push_back(
+          {windowed ? "s_from" : "s_to",
+           windowed ? "a window hides something" : "a window hides nothing",
+           *c.slidingWindow - (windowed ? 0 : 1)});
     }
   }
 

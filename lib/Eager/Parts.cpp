@@ -48,16 +48,21 @@ static Tensor booleanMask(const Context &c, std::optional<int64_t> window) {
   return expand(mask, {c.b, 1, c.s, c.s});
 }
 
+static Attention kernelOf(const Context &c, bool masked) {
+  return masked ? c.options.masked.value_or(c.options.attention)
+                : c.options.attention;
+}
+
 Tensor causalMask(const Context &c, std::optional<int64_t> window) {
   bool eager = c.options.attention == Attention::Eager;
   // A window that nothing is outside of is none.
-  if (!eager && !(window && c.s >= *window))
+  if (!eager && !(window && windowHides(c.model)))
     return Tensor();
-  if (c.options.attention == Attention::Flash)
-    throw Unsupported{
-        "flash attention takes no mask, and a window of " +
-        std::to_string(*window) + " in " + std::to_string(c.s) +
-        " tokens needs one; another attention implementation does"};
+  if (kernelOf(c, true) == Attention::Flash)
+    throw Unsupported{"flash attention takes no mask, and a window of " +
+                      std::to_string(*window) + " in " + std::to_string(c.s) +
+                      " tokens needs one; attention=sdpa chooses a kernel that "
+                      "takes it"};
   Tensor mask = booleanMask(c, window);
   if (!eager)
     return mask;
@@ -122,7 +127,7 @@ Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k,
   Tensor mask = given;
   if (mask && mask.dtype() == DType::Bool)
     mask = additive(mask, q.dtype());
-  switch (c.options.attention) {
+  switch (kernelOf(c, bool(given))) {
   case Attention::Math:
     return mathAttention(c, q, k, v, mask, p, causal);
   case Attention::Flash: {
@@ -154,7 +159,8 @@ Tensor sdpaAttention(const Context &c, const Tensor &given, const Tensor &k16,
   int64_t groups = q.size(1) / k.size(1), rows = q.size(2);
   // Grouped heads go to the kernel as they are, if it takes them.
   bool grouped =
-      c.options.attention != Attention::Efficient && !mask && k.size(-1) <= 256;
+      (c.options.chosen || c.options.attention != Attention::Efficient) &&
+      !mask && k.size(-1) <= 256;
   if (groups > 1 && !grouped) {
     if (rows == 1) { // the heads of a group are rows of one
       q = reshape(q, {q.size(0), k.size(1), groups, q.size(3)});

@@ -7,20 +7,6 @@
 
 namespace act::eager {
 
-static constexpr const char *attentionNames[] = {
-    "eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"};
-
-const char *name(Attention attention) {
-  return attentionNames[size_t(attention)];
-}
-
-std::optional<Attention> attentionNamed(const std::string &text) {
-  for (size_t i = 0; i < 4; ++i)
-    if (text == attentionNames[i])
-      return Attention(i);
-  return std::nullopt;
-}
-
 static DType elementType(artifact::DType type) {
   switch (type) {
   case artifact::DType::BF16:
@@ -46,13 +32,13 @@ static void checkSupported(const Context &c) {
     throw Unsupported{
         "flash attention takes 16-bit heads of at most 256 elements, not " +
         std::string(wide ? "f32" : std::to_string(c.d)) +
-        "; another attention implementation does"};
+        "; attention=sdpa chooses a kernel that does"};
   int64_t unit = wide ? 4 : 8;
   if (c.options.attention == Attention::Efficient && c.d % unit)
     throw Unsupported{
         "memory-efficient attention takes heads of a multiple of " +
         std::to_string(unit) + " elements, not " + std::to_string(c.d) +
-        "; another attention implementation does"};
+        "; attention=sdpa chooses a kernel that does"};
   for (double p : {config.embeddingDropout, config.attentionDropout,
                    config.residualDropout})
     if (p >= 1)
@@ -99,8 +85,7 @@ static void listSaved(Run &run, const Tensor &loss, const Log &log) {
                    &s == &node->saved.front();
       run.saved.push_back({node->name, s.name, s.tensor.sizes(),
                            name(s.tensor.dtype()), a.bytes,
-                           a.layer < 0 && !given ? -1 : node->layer,
-                           number});
+                           a.layer < 0 && !given ? -1 : node->layer, number});
     }
   std::map<size_t, int> givenTo;
   for (auto [again, layer] : firstLayer)

@@ -288,15 +288,11 @@ struct DecomposeTorch : act::impl::DecomposeTorchPassBase<DecomposeTorch> {
     auto model = torchModel(*copy);
     if (failed(model))
       return signalPassFailure();
-    auto kind = eager::attentionNamed(attention);
-    if (!kind) {
-      emitError(module.getLoc())
-          << "unknown attention '" << attention
-          << "': expected eager, sdpa-math, sdpa-flash or sdpa-efficient";
+    eager::Options options;
+    if (auto s = eager::setAttention(attention, *model, options); !s) {
+      emitError(module.getLoc()) << s.error().str();
       return signalPassFailure();
     }
-    eager::Options options;
-    options.attention = *kind;
     auto run = eager::run(*model, options, /*record=*/true);
     if (!run) {
       emitError(module.getLoc()) << "view torch: " << run.error().str();

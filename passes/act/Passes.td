@@ -183,8 +183,9 @@ def DecomposeTorchPass : Pass<"decompose", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"torch", "torch", "bool", "false", "as PyTorch eager does">,
-    Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
-           "eager, sdpa-math, sdpa-flash or sdpa-efficient">,
+    Option<"attention", "attention", "std::string", "\"sdpa\"",
+           "sdpa: the kernel that scaled_dot_product_attention chooses; eager, sdpa-math, sdpa-flash, sdpa-efficient "
+           "or flash_attention_2 (run as sdpa-flash)">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">
   ];
   let dependentDialects = ["::act::ActDialect", "::act::AtenDialect", "::mlir::func::FuncDialect"];

@@ -343,15 +343,13 @@ static LogicalResult placeCheckpoints(ModuleOp module,
   return success();
 }
 
-FailureOr<eager::Options> torchOptions(ModuleOp module, StringRef attention,
+FailureOr<eager::Options> torchOptions(ModuleOp module,
+                                       const eager::Model &model,
+                                       StringRef attention,
                                        StringRef checkpoint) {
   eager::Options options;
-  auto kind = eager::attentionNamed(attention.str());
-  if (!kind)
-    return emitError(module.getLoc())
-           << "unknown attention '" << attention
-           << "': expected eager, sdpa-math, sdpa-flash or sdpa-efficient";
-  options.attention = *kind;
+  if (auto s = eager::setAttention(attention.str(), model, options); !s)
+    return emitError(module.getLoc()) << s.error().str();
   if (checkpoint != "nonreentrant" && checkpoint != "reentrant")
     return emitError(module.getLoc())
            << "unknown checkpoint '" << checkpoint

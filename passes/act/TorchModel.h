@@ -23,8 +23,10 @@ namespace act {
 /// what view torch does not know.
 mlir::FailureOr<eager::Model> torchModel(mlir::ModuleOp module);
 
-/// What `attention=`, `checkpoint=` and the module's policy (`act.remat`) say.
+/// What `attention=`, `checkpoint=` and the module's policy (`act.remat`) say
+/// of `model`, which is the module's.
 mlir::FailureOr<eager::Options> torchOptions(mlir::ModuleOp module,
+                                             const eager::Model &model,
                                              llvm::StringRef attention,
                                              llvm::StringRef checkpoint);
 

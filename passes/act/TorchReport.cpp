@@ -128,11 +128,16 @@ PlacedTrace Describer::trace() const {
 void Describer::notes() {
   std::string what = std::string("PyTorch eager, transformers' ") +
                      std::string(hf::name(model.config.family)) +
-                     ", attention " + eager::name(options.attention);
+                     ", attention " + eager::describeAttention(model, options);
   if (!options.segments.empty() || options.checkpointAttention)
     what += options.reentrant ? ", reentrant checkpoints"
                               : ", non-reentrant checkpoints";
   out.notes.push_back(what);
+  if (options.chosen)
+    out.notes.push_back(
+        "sdpa: the kernel that scaled_dot_product_attention chooses for the "
+        "type, heads and mask; on sm_90 and sm_100 it may be cuDNN's, which is "
+        "not known here");
   out.notes.push_back(
       "training mode, no cache, no attention mask given, outputs released "
       "before "
@@ -175,7 +180,7 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
   auto model = torchModel(module);
   if (failed(model))
     return failure();
-  auto options = torchOptions(module, attention, checkpoint);
+  auto options = torchOptions(module, *model, attention, checkpoint);
   if (failed(options))
     return failure();
   auto run = eager::run(*model, *options);

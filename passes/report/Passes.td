@@ -56,8 +56,9 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"selection", "selection", "std::string", "\"\"",
            "view paper: a publication that comes with act (gpt-layer, flash-block, llama-8b) or a file that "
            "says what another counts (include/act/Report/Paper.h); empty: all whose figures fit">,
-    Option<"attention", "attention", "std::string", "\"sdpa-flash\"",
-           "view torch: eager, sdpa-math, sdpa-flash or sdpa-efficient">,
+    Option<"attention", "attention", "std::string", "\"sdpa\"",
+           "view torch: sdpa, the kernel that scaled_dot_product_attention chooses for the type, heads and mask; eager, "
+           "sdpa-math, sdpa-flash, sdpa-efficient or flash_attention_2 (counted as sdpa-flash)">,
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,

@@ -97,6 +97,79 @@ TEST(Eager, AgreesWithItsLog) {
   }
 }
 
+// As scaled_dot_product_attention on CUDA: by type, size of heads and mask.
+TEST(Eager, ChoosesAsPyTorchDoes) {
+  struct Case {
+    artifact::DType dtype;
+    int64_t headDim;
+    bool window;
+    const char *chosen;
+  };
+  using artifact::DType;
+  for (const Case &c : std::initializer_list<Case>{
+           {DType::BF16, 128, false, "sdpa: sdpa-flash"},
+           {DType::F16, 100, false, "sdpa: sdpa-flash"},
+           {DType::BF16, 264, false, "sdpa: sdpa-efficient"},
+           {DType::BF16, 260, false, "sdpa: sdpa-math"},
+           {DType::F32, 128, false, "sdpa: sdpa-efficient"},
+           {DType::F32, 100, false, "sdpa: sdpa-efficient"},
+           {DType::F32, 98, false, "sdpa: sdpa-math"},
+           {DType::BF16, 128, true,
+            "sdpa: sdpa-flash, under a mask sdpa-efficient"},
+           {DType::BF16, 100, true, "sdpa: sdpa-flash, under a mask sdpa-math"},
+           {DType::F32, 128, true,
+            "sdpa: sdpa-efficient, under a mask sdpa-efficient"}}) {
+    Model model = llama8b(64);
+    model.config.dtype = c.dtype;
+    model.config.headDim = c.headDim;
+    model.config.layers = 2;
+    if (c.window) {
+      model.config.family = hf::Family::Qwen2;
+      model.config.slidingWindow = 16;
+      model.config.firstWindowLayer = 1;
+    }
+    Options options;
+    ASSERT_TRUE(setAttention("sdpa", model, options));
+    EXPECT_EQ(describeAttention(model, options), c.chosen);
+    auto run = eager::run(model, options);
+    EXPECT_TRUE(run) << c.chosen << ": " << run.error().str();
+  }
+  // Grouped heads are not repeated for a kernel that was chosen: of the eight
+  // of keys and values, 24 more would be kept for each.
+  Model model = llama8b(2048);
+  model.config.dtype = DType::F32;
+  Options asked, chosen;
+  ASSERT_TRUE(setAttention("mem_efficient", model, asked));
+  ASSERT_TRUE(setAttention("SDPA", model, chosen));
+  auto repeated = eager::run(model, asked), grouped = eager::run(model, chosen);
+  ASSERT_TRUE(repeated && grouped);
+  EXPECT_EQ(layerBytes(*repeated, 7) - layerBytes(*grouped, 7),
+            2 * 2048 * 24 * 128 * 4);
+}
+
+TEST(Eager, TakesTheNamesThatUsersType) {
+  const std::pair<const char *, Attention> known[] = {
+      {"eager", Attention::Eager},
+      {"sdpa-math", Attention::Math},
+      {"flash_attention_2", Attention::Flash},
+      {"flash-attention-3", Attention::Flash},
+      {"Flash", Attention::Flash},
+      {"efficient_attention", Attention::Efficient}};
+  const Model model = llama8b(64);
+  for (auto [name, attention] : known) {
+    Options options;
+    options.attention =
+        attention == Attention::Eager ? Attention::Math : Attention::Eager;
+    ASSERT_TRUE(setAttention(name, model, options)) << name;
+    EXPECT_EQ(options.attention, attention) << name;
+    EXPECT_FALSE(options.chosen);
+  }
+  Options options;
+  EXPECT_EQ(setAttention("flex_attention", model, options).error().message,
+            "unknown attention 'flex_attention': expected sdpa, eager, "
+            "sdpa-math, sdpa-flash, sdpa-efficient or flash_attention_2");
+}
+
 TEST(Eager, RefusesWhatPyTorchHasNoKernelFor) {
   Model model = llama8b(64);
   model.config.dtype = artifact::DType::F32;
@@ -112,8 +185,9 @@ TEST(Eager, RefusesWhatPyTorchHasNoKernelFor) {
   EXPECT_NE(run.error().message.find("multiple of 8"), std::string::npos);
 }
 
-/// A small model of some family, whose sizes are drawn. What decides how tensors
-/// are laid out (groups of heads or none, sizes of one) is drawn by `kind`.
+/// A small model of some family, whose sizes are drawn. What decides how
+/// tensors are laid out (groups of heads or none, sizes of one) is drawn by
+/// `kind`.
 Model drawn(std::mt19937 &random, int kind) {
   auto draw = [&](int64_t from, int64_t to) {
     return std::uniform_int_distribution<int64_t>(from, to)(random);
@@ -146,9 +220,9 @@ Model drawn(std::mt19937 &random, int kind) {
 
 symbolic::Letters lettersOf(const Model &m) {
   const hf::ModelConfig &c = m.config;
-  return {{"b", m.batch},        {"s", m.seq},   {"h", c.hidden},
+  return {{"b", m.batch},        {"s", m.seq},     {"h", c.hidden},
           {"a", c.heads},        {"k", c.kvHeads}, {"d", c.headDim},
-          {"f", c.intermediate}, {"V", c.vocab}, {"P", c.maxPositions},
+          {"f", c.intermediate}, {"V", c.vocab},   {"P", c.maxPositions},
           {"L", c.layers}};
 }
 

@@ -3,7 +3,7 @@
 """What PyTorch eager keeps and peaks at, found out without memory and without a card.
 
     build/venv/bin/python test/python/torch_view.py CONFIG.json [--batch N] [--seq N] [--layers N]
-        [--attention eager|sdpa-math|sdpa-flash|sdpa-efficient] [--segments N]
+        [--attention sdpa|eager|sdpa-math|sdpa-flash|sdpa-efficient] [--segments N]
         [--checkpoint nonreentrant|reentrant] [--dtype bf16|f16|f32] [--saved] [--events FILE]
 
 The model of transformers is built on the meta device, where tensors have shapes
@@ -56,8 +56,16 @@ class Refused(Exception):
     """PyTorch has no such kernel for these tensors."""
 
 
-def attention_kernel(kind):
-    """scaled_dot_product_attention as it runs on a card when only `kind` is allowed."""
+def chosen_kernel(query, mask):
+    """What select_sdp_backend takes on CUDA, cuDNN's kernel aside (sdp_utils.cpp of PyTorch 2.15)."""
+    wide, size = query.dtype == torch.float32, query.shape[-1]
+    if mask is None and not wide and size <= 256:
+        return "sdpa-flash"
+    return "sdpa-math" if size % (4 if wide else 8) else "sdpa-efficient"
+
+
+def attention_kernel(only):
+    """scaled_dot_product_attention as it runs on a card when one kind is allowed, or all ("sdpa")."""
 
     def flash(q, k, v, mask, p, causal, scale):
         if mask is not None:
@@ -78,6 +86,7 @@ def attention_kernel(kind):
 
     def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                   enable_gqa=False):
+        kind = chosen_kernel(query, attn_mask) if only == "sdpa" else only
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = torch.where(attn_mask, 0.0, torch.scalar_tensor(
                 -math.inf, dtype=query.dtype, device=query.device))
@@ -126,7 +135,7 @@ def cuda_choices(kind):
     if kind != "eager":
         patches.append(mock.patch("torch.nn.functional.scaled_dot_product_attention",
                                   attention_kernel(kind)))
-    if kind == "sdpa-efficient":  # it has no grouped heads; repeating them is the caller's way
+    if kind == "sdpa-efficient":  # asked for, its keys and values are repeated by the caller
         patches.append(mock.patch("transformers.integrations.sdpa_attention.use_gqa_in_sdpa",
                                   lambda *a: False))
     with contextlib.ExitStack() as stack:
@@ -429,7 +438,7 @@ def main():
     parser.add_argument("--seq", type=int, default=2048)
     parser.add_argument("--layers", type=int, help="default: the model's")
     parser.add_argument("--attention", default="sdpa-flash",
-                        choices=["eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"])
+                        choices=["sdpa", "eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"])
     parser.add_argument("--dtype", choices=list(DTYPES))
     parser.add_argument("--segments", type=lambda s: s if s == "attention" else int(s))
     parser.add_argument("--checkpoint", choices=["nonreentrant", "reentrant"],

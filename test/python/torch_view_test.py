@@ -4,7 +4,7 @@
 Models drawn at random are imported and reported, and run through PyTorch itself
 (torch_view.py): retained bytes, peak, and the list of what is saved have to be the
 same; where PyTorch has no kernel, the report has to refuse. Then the figures of one
-known model. --full: the shapes of released models, four attention implementations,
+known model. --full: the shapes of released models, all attention implementations,
 three ways to checkpoint, in place of those at random, in an order drawn with the seed;
 all of them take hours, --count stops earlier.
 """
@@ -25,7 +25,7 @@ import transformers
 import torch_view
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "models"
-ATTENTION = ["eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"]
+ATTENTION = ["sdpa", "eager", "sdpa-math", "sdpa-flash", "sdpa-efficient"]
 SHORT = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
 
 

@@ -43,15 +43,23 @@ namespace act::eager {
 
 enum class Attention : uint8_t { Eager, Math, Flash, Efficient };
 const char *name(Attention attention); // "sdpa-flash"
-std::optional<Attention> attentionNamed(const std::string &name);
 
 struct Model {
   hf::ModelConfig config; // its dtype is the one that runs
   int64_t batch = 1, seq = 1;
 };
 
+/// Whether a window hides keys, so that the layers that have one have a mask.
+bool windowHides(const Model &model);
+
 struct Options {
   Attention attention = Attention::Flash;
+  /// Where a layer has a mask, if that is another one.
+  std::optional<Attention> masked;
+  /// scaled_dot_product_attention chose them. It gets grouped heads as they
+  /// are, where for an Efficient that is asked for keys and values are
+  /// repeated.
+  bool chosen = false;
   /// Layers at which a checkpointed run of layers ends; the last is the number
   /// of layers. Empty: nothing is checkpointed.
   std::vector<int64_t> segments;
@@ -60,6 +68,25 @@ struct Options {
   bool checkpointAttention = false;
   bool reentrant = false;
 };
+
+/// Sets the attention by its name, as people write it: "sdpa-flash" and the
+/// others of name(), "flash", "math" and "efficient" for short, and what
+/// transformers calls them, of which "flash_attention_2" and _3 run the kernel
+/// that PyTorch has as Flash. "sdpa" leaves the choice to
+/// scaled_dot_product_attention (choose()). Fails with a list of names.
+Status setAttention(const std::string &name, const Model &model,
+                    Options &options);
+
+/// What scaled_dot_product_attention chooses on a CUDA card: flash for 16-bit
+/// heads of at most 256 elements without a mask; else the memory-efficient
+/// kernel, for heads of a multiple of 8 elements (f32: 4); else primitives.
+/// cuDNN's kernel, which PyTorch prefers on sm_90 and sm_100, is not known
+/// here.
+void choose(const Model &model, Options &options);
+
+/// "sdpa-flash", or what was chosen: "sdpa: sdpa-flash, under a mask
+/// sdpa-efficient".
+std::string describeAttention(const Model &model, const Options &options);
 
 enum class Phase : uint8_t { Forward, Backward };
 
