@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """hugging_face.py BUILD KIND: a toy model by transformers, its outputs and its
 training in act; and the cache of keys and values that it leaves. llama goes through every policy, unfused and fused; the others
-through one of each."""
+through one of each. Beside these: all positions that a rope has, padding of every kind in bert, and losses in chunks that
+do not divide the tokens."""
+import copy
 import sys
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from actrt import Runtime
-from agreement import BATCH, POLICIES, Act, Problem, config
+from agreement import BATCH, POLICIES, SEQ, VOCAB, Act, Problem, config
 
 
 def policies(kind):
@@ -18,18 +21,58 @@ def policies(kind):
 
 
 def check_outputs(act, problem):
-    module = act.import_model(problem.config, "--mode", "infer", name="infer")
-    tokens = problem.tokens[0]
+    """At every position: scaled ropes turn far ones in another way than near ones."""
+    positions = problem.config.max_position_embeddings
+    tokens = np.random.default_rng(problem.seed).integers(0, VOCAB, (2, positions))
+    module = act.import_model(problem.config, "--mode", "infer", batch=2, seq=positions,
+                              name="infer")
     out = act.infer(module, problem.weights, tokens)
     with torch.no_grad():
         expected = problem.model.double()(input_ids=torch.as_tensor(tokens)).logits.numpy()
     problem.model.float()
-    if out.shape != expected.shape:
-        print(f"logits: expected shape {expected.shape}, found {out.shape}")
+    return agrees("logits", out, expected)
+
+
+def agrees(title, found, expected):
+    if found.shape != expected.shape:
+        print(f"{title}: expected shape {expected.shape}, found {found.shape}")
         return False
-    d = np.abs(out - expected).max() / np.abs(expected).max()
-    print(f"logits: worst {d:.1e}")
-    return d <= 1e-5
+    d = np.abs(found - expected).max() / np.abs(expected).max()
+    print(f"{title}: worst {d:.1e}")
+    return bool(d <= 1e-5)
+
+
+def check_padding(act, problem):
+    """bert with padding behind, in front, at both ends and in between; with one token, with all,
+    and with a row of padding alone, which sees nothing."""
+    masks = np.ones((7, SEQ), np.int64)
+    masks[0, 12:] = masks[1, :5] = masks[2, :3] = masks[2, 15:] = masks[3, 2:18:3] = 0
+    masks[4, :6] = masks[4, 7:] = masks[6] = 0
+    tokens = np.random.default_rng(problem.seed).integers(0, VOCAB, masks.shape)
+    # transformers' own eager attention looks at all padding where there is nothing else.
+    model = copy.deepcopy(problem.model).double()
+    model.set_attn_implementation("sdpa")
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        expected = model(input_ids=torch.as_tensor(tokens),
+                         attention_mask=torch.as_tensor(masks)).logits.numpy()
+    module = act.import_model(problem.config, "--mode", "infer", batch=len(masks), name="padded")
+    good = True
+    for flags in ([], ["--fuse-attention"]):
+        out = act.infer(act.optimize(module, *flags) if flags else module, problem.weights, tokens,
+                        "--attention-mask", act.save("mask", masks))
+        good &= agrees(f"padded {' '.join(flags)}", out, expected)
+    return good
+
+
+# Tokens of a chunk of the fused loss, of 57: one is left over, or two, or none. A tied head, one
+# with a bias, one of its own.
+CHUNK = {"llama-tied": 56, "bert": 11, "qwen2": 19}
+
+
+def check_chunks(act, problem, forward, chunk):
+    assert BATCH * SEQ == 57
+    return problem.check(act, act.optimize(forward, f"--fuse-attention=chunk={chunk}"), "sgd",
+                         f"chunks of {chunk}")
 
 
 def check_cache(act, problem):
@@ -66,6 +109,10 @@ def main(build, kind):
     if kind != "bert":
         good &= check_cache(act, problem)
     forward = act.import_model(problem.config)
+    if kind == "bert":
+        good &= check_padding(act, problem)
+    if kind in CHUNK:
+        good &= check_chunks(act, problem, forward, CHUNK[kind])
     for policy, fused in policies(kind):
         flags = (["--fuse-attention"] if fused else []) + [f"--remat={policy}"]
         module = act.optimize(forward, *flags)
