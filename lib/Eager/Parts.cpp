@@ -59,7 +59,7 @@ Tensor causalMask(const Context &c, std::optional<int64_t> window) {
   if (!eager && !(window && windowHides(c.model)))
     return Tensor();
   if (kernelOf(c, true) == Attention::Flash)
-    throw Unsupported{"flash attention takes no mask, and a window of " +
+    throw Unsupported{"PyTorch's flash kernel takes no mask, and a window of " +
                       std::to_string(*window) + " in " + std::to_string(c.s) +
                       " tokens needs one; attention=sdpa chooses a kernel that "
                       "takes it"};
