@@ -246,6 +246,7 @@ const std::vector<act::OptPassFlag> &act::optPassFlags() {
       {"beta1", step},
       {"beta2", step},
       {"eps", step},
+      {"loss-average", step},
       {"weight-decay", step}};
   return flags;
 }

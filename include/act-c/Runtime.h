@@ -324,6 +324,10 @@ typedef struct actrt_entity_info {
 typedef struct actrt_step_info {
   size_t struct_size;
   const char *model, *target, *optimizer, *report; /* as long as the step */
+  /* Of two or more, inputs of "step" have a first dimension of this size. Its
+   * loss and gradients are those of one batch of them all: the step counts the
+   * labels that are bound to it (unless it was compiled with the mean of the
+   * micro-batches' means). */
   uint32_t micro_batches;
 } actrt_step_info;
 

@@ -151,6 +151,7 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   step.vocabulary = s->vocabulary();
   step.maxPositions = s->max_positions();
   step.predictsNext = s->predicts_next();
+  step.lossAverage = static_cast<LossAverage>(s->loss_average());
   d.decodeAll(s->kernels(), step.kernels);
   d.decodeAll(s->parameters(), step.parameters);
   d.decodeAll(s->states(), step.states);

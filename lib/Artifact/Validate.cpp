@@ -74,6 +74,10 @@ private:
     if (step.microBatches < 1 || step.microBatches > (1u << 20))
       return error("the step has " + std::to_string(step.microBatches) +
                    " micro-batches, expected 1 to 2^20");
+    if (step.lossAverage > LossAverage::Labels)
+      return error("the step's loss is an average of kind " +
+                   std::to_string(static_cast<int>(step.lossAverage)) +
+                   ", at most 1 is known");
     return ok();
   }
 

@@ -107,8 +107,8 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   b.Finish(fbs::CreateStep(b, formatNumber, /*size=*/1, model, device, target,
                            optimizer, step.microBatches, step.vocabulary,
                            step.maxPositions, step.predictsNext, kernels,
-                           parameters, states, scalars, functions, report,
-                           code),
+                           parameters, states, scalars, functions, report, code,
+                           static_cast<uint8_t>(step.lossAverage)),
            fbs::StepIdentifier());
   // Known only now; the place was made by the 1 above.
   fbs::GetMutableStep(b.GetBufferPointer())->mutate_size(b.GetSize());

@@ -107,6 +107,15 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     learning rate (`lr`, f32) and the step's number (`step`, i64, from 1) are
     arguments.
 
+    With micro-batches, inputs have a leading dimension for them, and the step is
+    that of one batch of all: a mean over labels is the sum of all tokens' losses
+    over the number of labels of the step, which are counted before the first
+    micro-batch runs (4 bytes of the arena, alive until the last), and a sum is
+    that over all tokens. Of a loss that is neither, each micro-batch counts alike.
+    `loss-average=micro-batches` takes the mean of the micro-batches' losses,
+    whatever they are of: one without labels counts as 0. A step without any
+    label has the loss 0 and no gradient.
+
     Defaults are those of torch.optim.AdamW. The master copy is f32 where a
     parameter has 16 bits (`master=none` leaves it out); gradients have the
     parameter's type unless `grad-dtype` names another.
@@ -116,6 +125,8 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     Option<"master", "master", "std::string", "\"f32\"", "f32 or none">,
     Option<"gradDtype", "grad-dtype", "std::string", "\"\"", "f32, bf16 or f16; empty: as the parameter">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "gradients added up before an update">,
+    Option<"lossAverage", "loss-average", "std::string", "\"labels\"",
+           "labels: the loss is that of one batch of all micro-batches; micro-batches: the mean of theirs">,
     Option<"clip", "clip", "double", "0.0", "largest global norm of the gradient; 0: no clipping">,
     Option<"beta1", "beta1", "double", "0.9", "decay of AdamW's first moment">,
     Option<"beta2", "beta2", "double", "0.999", "decay of AdamW's second moment">,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/WriteStep.h"
+#include "dialects/act/Types.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
-#include "dialects/act/Types.h"
+#include "passes/act/StepLoss.h"
 
 namespace act {
 #define GEN_PASS_DEF_WRITESTEPPASS
@@ -32,7 +33,9 @@ private:
   LogicalResult check();
   LogicalResult setGradientTypes();
   func::FuncOp writeUpdate();
-  void writeStep(func::FuncOp update);
+  LogicalResult writeStep(func::FuncOp update);
+  Value runMicroBatches(OpBuilder &at, func::FuncOp step, func::FuncOp grad,
+                        const StepLoss &loss);
   func::FuncOp function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names);
 
   ModuleOp module;
@@ -56,9 +59,11 @@ LogicalResult StepWriter::check() {
            << "unknown grad-dtype '" << options.gradDtype
            << "': expected f32, bf16 or f16";
   if (options.microBatches < 1 || options.microBatches > 4096)
-    return emitError(module.getLoc())
-           << "micro-batches must be from 1 to 4096, got "
-           << options.microBatches;
+    return emitError(module.getLoc()) << "micro-batches must be from 1 to 4096, got "
+                              << options.microBatches;
+  if (options.lossAverage != "labels" && options.lossAverage != "micro-batches")
+    return emitError(module.getLoc()) << "unknown loss-average '" << options.lossAverage
+                              << "': expected labels or micro-batches";
   if (!(options.clip >= 0))
     return emitError(module.getLoc())
            << "clip must not be negative, got " << options.clip;
@@ -190,7 +195,60 @@ func::FuncOp StepWriter::writeUpdate() {
   return f;
 }
 
-void StepWriter::writeStep(func::FuncOp update) {
+// @grad once for each micro-batch; the sum of what the losses count.
+Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
+                                  func::FuncOp grad, const StepLoss &loss) {
+  Location loc = module.getLoc();
+  Block *body = &step.getBody().front();
+  unsigned inputs = grad.getNumArguments() - loss.counts.size();
+  SmallVector<Value> shared, stacked;
+  // Where @grad's arguments stand among those of @grad.micro(loss, shared..,
+  // a slice of each tensor..).
+  SmallVector<unsigned> sharedAt, slicedAt;
+  for (unsigned i = 0; i < inputs; ++i) {
+    bool tensor = isa<RankedTensorType>(grad.getArgumentTypes()[i]);
+    (tensor ? stacked : shared).push_back(body->getArgument(i));
+    (tensor ? slicedAt : sharedAt).push_back(i);
+  }
+  for (auto [i, c] : llvm::enumerate(loss.counts)) {
+    Value labels = LabelCountOp::create(at, loc, c.type,
+                                        body->getArgument(c.labels), c.ignore);
+    if (loss.share != 1)
+      labels = ScaleOp::create(at, loc, labels, b.getF64FloatAttr(loss.share));
+    shared.push_back(labels);
+    sharedAt.push_back(inputs + i);
+  }
+
+  auto lossType = cast<RankedTensorType>(grad.getResultTypes()[0]);
+  SmallVector<Type> types{lossType};
+  SmallVector<unsigned> order(sharedAt);
+  llvm::append_range(order, slicedAt);
+  for (unsigned i : order)
+    types.push_back(grad.getArgumentTypes()[i]);
+  auto micro = func::FuncOp::create(
+      loc, "grad.micro",
+      FunctionType::get(module.getContext(), types, {lossType}));
+  micro.setPrivate();
+  symbols.insert(micro, Block::iterator(step));
+  Block *inner = micro.addEntryBlock();
+  OpBuilder i = OpBuilder::atBlockEnd(inner);
+  SmallVector<Value> operands(grad.getNumArguments());
+  for (auto [k, a] : llvm::enumerate(order))
+    operands[a] = inner->getArgument(1 + k);
+  Value part = func::CallOp::create(i, loc, grad, operands).getResult(0);
+  if (loss.share != 1)
+    part = ScaleOp::create(i, loc, part, b.getF64FloatAttr(loss.share));
+  Value sum = AddOp::create(i, loc, lossType, inner->getArgument(0), part);
+  func::ReturnOp::create(i, loc, sum);
+
+  Value zero = ConstantOp::create(at, loc, lossType, 0.0);
+  return RepeatOp::create(at, loc, TypeRange{lossType}, micro.getName(), "",
+                          options.microBatches, 0, false, ValueRange{zero},
+                          shared, stacked, /*micro_batches=*/true)
+      .getResult(0);
+}
+
+LogicalResult StepWriter::writeStep(func::FuncOp update) {
   Location loc = module.getLoc();
   auto grad = symbols.lookup<func::FuncOp>(gradName);
   int64_t n = options.microBatches;
@@ -198,16 +256,14 @@ void StepWriter::writeStep(func::FuncOp update) {
   // micro-batches; then lr and step unless @grad has them already.
   SmallVector<Type> arguments;
   SmallVector<StringRef> names;
-  auto nameOf = [&](unsigned i) {
-    auto attr = grad.getArgAttrOfType<StringAttr>(i, "act.name");
-    return attr ? attr.getValue() : StringRef();
-  };
+  unsigned inputs = grad.getNumArguments();
   int stepArgument = -1;
   for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     arguments.push_back(tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
-    names.push_back(nameOf(i));
-    if (nameOf(i) == "step")
+    auto name = grad.getArgAttrOfType<StringAttr>(i, "act.name");
+    names.push_back(name ? name.getValue() : StringRef());
+    if (names.back() == "step")
       stepArgument = i;
   }
   arguments.push_back(b.getF32Type());
@@ -216,16 +272,22 @@ void StepWriter::writeStep(func::FuncOp update) {
     arguments.push_back(b.getI64Type());
     names.push_back("step");
   }
-  // The loss's gradient: 1 over the number of micro-batches.
+  StepLoss stepLoss{1.0 / n, {}}; // the mean of the micro-batches'
+  if (n > 1 && options.lossAverage == "labels") {
+    auto written = writeStepLoss(grad, n);
+    if (failed(written))
+      return failure();
+    stepLoss = *written;
+  }
+  // The loss's gradient: what a micro-batch's loss counts.
   grad.walk([&](ConstantOp c) {
     if (c->hasAttr("act.loss_scale"))
       c.setValueAttr(DenseElementsAttr::get(
           cast<RankedTensorType>(c.getType()),
-          FloatAttr::get(cast<RankedTensorType>(c.getType()).getElementType(), 1.0 / n)));
+          FloatAttr::get(cast<RankedTensorType>(c.getType()).getElementType(),
+                         stepLoss.share)));
   });
 
-  func::FuncOp micro;
-  auto lossType = cast<RankedTensorType>(grad.getResultTypes()[0]);
   auto f = function(stepName, arguments, {});
   for (auto [i, name] : llvm::enumerate(names))
     if (!name.empty())
@@ -233,7 +295,7 @@ void StepWriter::writeStep(func::FuncOp update) {
   Block *body = &f.getBody().front();
   Value stepNumber = stepArgument < 0 ? Value(body->getArguments().back())
                                       : Value(body->getArgument(stepArgument));
-  Value lr = body->getArgument(grad.getNumArguments());
+  Value lr = body->getArgument(inputs);
   OpBuilder at = OpBuilder::atBlockEnd(body);
   SmallVector<Value> none;
   forEachParameter(at, "layer.zero_grad", none, {},
@@ -241,51 +303,18 @@ void StepWriter::writeStep(func::FuncOp update) {
                      ZeroGradOp::create(i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()));
                      return SmallVector<Value>{};
                    });
-  Value loss;
-  if (n == 1) {
-    auto call = func::CallOp::create(at, loc, grad, body->getArguments().take_front(grad.getNumArguments()));
-    loss = call.getResult(0);
-  } else {
-    // @grad.micro(loss, scalars.., tensors..): one micro-batch.
-    SmallVector<Type> types{lossType};
-    SmallVector<unsigned> scalars, tensors;
-    for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes()))
-      (isa<RankedTensorType>(type) ? tensors : scalars).push_back(i);
-    for (unsigned i : scalars)
-      types.push_back(grad.getArgumentTypes()[i]);
-    for (unsigned i : tensors)
-      types.push_back(grad.getArgumentTypes()[i]);
-    micro = func::FuncOp::create(loc, "grad.micro", FunctionType::get(module.getContext(), types, {lossType}));
-    micro.setPrivate();
-    symbols.insert(micro, Block::iterator(f));
-    Block *inner = micro.addEntryBlock();
-    OpBuilder i = OpBuilder::atBlockEnd(inner);
-    SmallVector<Value> operands(grad.getNumArguments());
-    for (auto [k, a] : llvm::enumerate(scalars))
-      operands[a] = inner->getArgument(1 + k);
-    for (auto [k, a] : llvm::enumerate(tensors))
-      operands[a] = inner->getArgument(1 + scalars.size() + k);
-    auto call = func::CallOp::create(i, loc, grad, operands);
-    Value part = ScaleOp::create(i, loc, call.getResult(0), b.getF64FloatAttr(1.0 / n));
-    Value sum = AddOp::create(i, loc, lossType, inner->getArgument(0), part);
-    func::ReturnOp::create(i, loc, sum);
-
-    SmallVector<Value> shared, stacked;
-    for (unsigned a : scalars)
-      shared.push_back(body->getArgument(a));
-    for (unsigned a : tensors)
-      stacked.push_back(body->getArgument(a));
-    Value zero = ConstantOp::create(at, loc, lossType, 0.0);
-    auto run = RepeatOp::create(at, loc, TypeRange{lossType}, micro.getName(), "", n, 0, false,
-                                ValueRange{zero}, shared, stacked,
-                                /*micro_batches=*/true);
-    loss = run.getResult(0);
-  }
+  Value loss =
+      n == 1 ? func::CallOp::create(at, loc, grad,
+                                    body->getArguments().take_front(inputs))
+                   .getResult(0)
+             : runMicroBatches(at, f, grad, stepLoss);
   PhaseOp::create(at, loc, "update");
   func::CallOp::create(at, loc, update, ValueRange{lr, stepNumber});
   func::ReturnOp::create(at, loc, loss);
-  f.setType(FunctionType::get(module.getContext(), arguments, {lossType}));
+  f.setType(
+      FunctionType::get(module.getContext(), arguments, {loss.getType()}));
   f.setResultAttr(0, "act.name", b.getStringAttr("loss"));
+  return success();
 }
 
 LogicalResult StepWriter::run() {
@@ -309,9 +338,8 @@ LogicalResult StepWriter::run() {
     return failure();
   module->setAttr("act.optimizer", b.getStringAttr(options.optimizer));
   module->setAttr("act.micro_batches", b.getI64IntegerAttr(options.microBatches));
-  func::FuncOp update = writeUpdate();
-  writeStep(update);
-  return success();
+  module->setAttr(lossAverageAttr, b.getStringAttr(options.lossAverage));
+  return writeStep(writeUpdate());
 }
 
 struct WriteStep : act::impl::WriteStepPassBase<WriteStep> {
@@ -322,6 +350,7 @@ struct WriteStep : act::impl::WriteStepPassBase<WriteStep> {
     o.master = master;
     o.gradDtype = gradDtype;
     o.microBatches = microBatches;
+    o.lossAverage = lossAverage;
     o.clip = clip;
     o.beta1 = beta1;
     o.beta2 = beta2;

@@ -5,10 +5,15 @@
 #include <string>
 
 namespace act {
+/// On a module with a @step: the option `loss-average` that it was written
+/// with.
+inline constexpr llvm::StringLiteral lossAverageAttr = "act.loss_average";
+
 /// The options of --write-step; see Passes.td.
 struct StepOptions {
   std::string optimizer = "adamw", master = "f32", gradDtype;
   int64_t microBatches = 1;
+  std::string lossAverage = "labels";
   double clip = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0.01;
 };
 /// Writes @update and @step for a module that has a @grad.

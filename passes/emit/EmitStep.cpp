@@ -9,6 +9,7 @@
 #include "passes/act/DeriveInference.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/MemoryModel.h"
+#include "passes/act/WriteStep.h"
 #include "passes/emit/GpuKernels.h"
 #include "passes/emit/InputRange.h"
 #include "passes/emit/JoinLaunches.h"
@@ -569,6 +570,10 @@ LogicalResult Emitter::prepare() {
       step.optimizer = optimizer.getValue().str();
     if (auto n = module->getAttrOfType<IntegerAttr>("act.micro_batches"))
       step.microBatches = n.getInt();
+    if (auto average = module->getAttrOfType<StringAttr>(lossAverageAttr))
+      step.lossAverage = average == "labels"
+                             ? artifact::LossAverage::Labels
+                             : artifact::LossAverage::MicroBatches;
   }
   return success();
 }

@@ -50,6 +50,7 @@ TEST(Artifact, RoundTrips) {
   EXPECT_EQ(again->vocabulary, s.vocabulary);
   EXPECT_EQ(again->maxPositions, 7u);
   EXPECT_FALSE(again->predictsNext);
+  EXPECT_EQ(again->lossAverage, LossAverage::Labels);
   // An odd address is no obstacle.
   std::vector<uint8_t> shifted(bytes->size() + 1);
   std::copy(bytes->begin(), bytes->end(), shifted.begin() + 1);
@@ -111,6 +112,8 @@ TEST(Artifact, EveryFieldIsChecked) {
   says("device 'tpu'", [](Step &s) { s.device = "tpu"; });
   says("optimizer is 'adam'", [](Step &s) { s.optimizer = "adam"; });
   says("0 micro-batches", [](Step &s) { s.microBatches = 0; });
+  says("average of kind 2",
+       [](Step &s) { s.lossAverage = static_cast<LossAverage>(2); });
   says("grid of 0", [](Step &s) { s.kernels[0].grid = 0; });
   says("grid of", [](Step &s) { s.kernels[0].grid = UINT64_MAX; });
   says("scratch", [](Step &s) { s.kernels[0].scratchBytes = UINT64_MAX; });

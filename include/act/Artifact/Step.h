@@ -94,6 +94,10 @@ struct Scalar {
   DType dtype = DType::F32;
 };
 
+/// What the loss of a step of several micro-batches is, and a held-out loss of
+/// several batches: the mean of theirs, or that over all their labels.
+enum class LossAverage : uint8_t { MicroBatches, Labels };
+
 enum class Space : uint8_t {
   Arena,     // offset into the arena
   Parameter, // index into Step::parameters
@@ -161,6 +165,7 @@ struct Step {
   /// Whether `labels` are, unless somebody gives others, the successors of the
   /// tokens. Not so in a model that sees them (bert), whose labels are its own.
   bool predictsNext = true;
+  LossAverage lossAverage = LossAverage::Labels;
   std::vector<Kernel> kernels;
   std::vector<Parameter> parameters;
   std::vector<State> states;

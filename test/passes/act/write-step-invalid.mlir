@@ -4,6 +4,8 @@
 // RUN: not act-opt %s --grad-dtype=f8 2>&1 | FileCheck %s --check-prefix=DTYPE
 // RUN: not act-opt %s --grad-dtype=bf16 2>&1 | FileCheck %s --check-prefix=NARROW
 // RUN: not act-opt %s --micro-batches=0 2>&1 | FileCheck %s --check-prefix=MICRO
+// RUN: not act-opt %s --loss-average=tokens 2>&1 | FileCheck %s --check-prefix=AVERAGE
+// RUN: not act-opt %S/Inputs/labels-made-inside.mlir --micro-batches=2 2>&1 | FileCheck %s --check-prefix=INSIDE
 // RUN: not act-opt %s --clip=-1 2>&1 | FileCheck %s --check-prefix=CLIP
 // RUN: not act-opt %s --beta1=1.5 2>&1 | FileCheck %s --check-prefix=BETA1
 // RUN: not act-opt %s --beta2=-0.5 2>&1 | FileCheck %s --check-prefix=BETA2
@@ -14,6 +16,8 @@
 // DTYPE: error: unknown grad-dtype 'f8': expected f32, bf16 or f16
 // NARROW: error: grad-dtype 'bf16' does not hold gradients of 'f32' parameters: expected 'f32' or a wider type
 // MICRO: error: micro-batches must be from 1 to 4096, got 0
+// AVERAGE: error: unknown loss-average 'tokens': expected labels or micro-batches
+// INSIDE: error: 'act.cross_entropy' op divides by the number of its labels, which are no input of @forward, so those of all micro-batches cannot be counted before the first; loss-average=micro-batches takes the mean of the micro-batches' losses
 // CLIP: error: clip must not be negative, got -1
 // BETA1: error: beta1 must be at least 0 and below 1, got 1.5
 // BETA2: error: beta2 must be at least 0 and below 1, got -5.0

@@ -2,6 +2,9 @@
 // RUN: act-opt %S/Inputs/three-layers.mlir --write-step | FileCheck %s
 // RUN: act-opt %S/Inputs/three-layers.mlir --optimizer=sgd --clip=0.5 | FileCheck %s --check-prefix=CLIP
 // RUN: act-opt %S/Inputs/three-layers.mlir --write-step=micro-batches=4 | FileCheck %s --check-prefix=MICRO
+// RUN: act-opt %S/Inputs/three-layers.mlir --micro-batches=4 --loss-average=micro-batches | FileCheck %s --check-prefix=MEANS
+// RUN: sed 's/reduction mean/reduction sum/' %S/Inputs/three-layers.mlir | act-opt --micro-batches=4 | FileCheck %s --check-prefix=TOTAL
+// RUN: sed -e 's/reduction mean/reduction sum/' -e 's/return %loss/%%two = act.mul %%loss, %%loss : (tensor<f32>, tensor<f32>) -> tensor<f32> return %%two/' %S/Inputs/three-layers.mlir | act-opt --micro-batches=4 | FileCheck %s --check-prefix=MIXED
 // RUN: sed s/xf32/xbf16/g %S/Inputs/three-layers.mlir | act-opt --write-step | FileCheck %s --check-prefix=MASTER
 // RUN: sed s/xf32/xbf16/g %S/Inputs/three-layers.mlir | act-opt --write-step="master=none grad-dtype=f32" | FileCheck %s --check-prefix=WIDE
 
@@ -32,19 +35,51 @@
 // CLIP: %[[C:.+]] = act.clip %[[S]]
 // CLIP: act.repeat @layer.update {{.*}} shared(%{{.+}}, %{{.+}}, %[[C]])
 
-// Inputs get a leading dimension, gradients add up, and the loss's gradient and
-// the loss are those of the mean.
+// Inputs get a leading dimension, gradients and losses add up, and both are over
+// the labels of the step, which are counted first.
+// MICRO: act.loss_average = "labels"
 // MICRO-LABEL: func.func @grad
-// MICRO: act.constant dense<2.500000e-01> : tensor<f32> {act.loss_scale}
-// MICRO: func.func private @grad.micro(%[[SUM:[^:]+]]: tensor<f32>
-// MICRO: %[[L:.+]] = call @grad
-// MICRO: %[[P:.+]] = act.scale %[[L]] by 2.500000e-01
+// MICRO-SAME: %[[N:[^:]+]]: tensor<f32> {act.name = "step_labels"})
+// MICRO: %[[T:.+]], %lse = act.cross_entropy {{.*}} reduction sum
+// MICRO-NEXT: %[[L:.+]] = act.div %[[T]], %[[N]]
+// MICRO: %[[ONE:.+]] = act.constant dense<1.000000e+00> : tensor<f32> {act.loss_scale}
+// MICRO: %[[D:.+]] = act.div %[[ONE]], %[[N]]
+// MICRO: act.cross_entropy_grad %[[D]], {{.*}} reduction sum
+// MICRO: return %[[L]]
+// MICRO: func.func private @grad.micro(%[[SUM:[^:]+]]: tensor<f32>, %[[N:[^:]+]]: tensor<f32>, %[[X:[^:]+]]: {{.*}}, %[[Y:[^:]+]]: tensor<2x3xi32
+// MICRO: %[[P:.+]] = call @grad(%[[X]], %[[Y]], %[[N]])
 // MICRO: act.add %[[SUM]], %[[P]]
 // MICRO-LABEL: func.func @step
-// MICRO-SAME: tensor<4x2x3x4xf32
+// MICRO-SAME: tensor<4x2x3x4xf32{{.*}}, %[[LABELS:[^:]+]]: tensor<4x2x3xi32, #{{[^>]+}}> {act.name = "labels"}, %{{[^:]+}}: f32 {act.name = "lr"}, %{{[^:]+}}: i64 {act.name = "step"})
 // MICRO: act.repeat @layer.zero_grad
-// MICRO: act.repeat @grad.micro count(4) micro_batches
+// MICRO: %[[COUNT:.+]] = act.label_count %[[LABELS]] ignore -100
+// MICRO: act.repeat @grad.micro count(4) micro_batches carry(%{{.+}}) shared(%[[COUNT]])
 // MICRO: act.phase "update"
+
+// Asked for, the mean of the micro-batches' means.
+// MEANS: act.loss_average = "micro-batches"
+// MEANS-LABEL: func.func @grad
+// MEANS: act.cross_entropy {{.*}} reduction mean
+// MEANS: act.constant dense<2.500000e-01> : tensor<f32> {act.loss_scale}
+// MEANS: func.func private @grad.micro(%[[SUM:[^:]+]]: tensor<f32>
+// MEANS: %[[L:.+]] = call @grad
+// MEANS: %[[P:.+]] = act.scale %[[L]] by 2.500000e-01
+// MEANS: act.add %[[SUM]], %[[P]]
+
+// A sum over tokens adds up as it is. Beside a loss of which each micro-batch
+// counts alike, it is scaled to as many tokens as the step has, and so is what a
+// mean divides by.
+// TOTAL-LABEL: func.func @grad
+// TOTAL: act.cross_entropy {{.*}} reduction sum
+// TOTAL-NOT: act.scale
+// TOTAL: act.constant dense<1.000000e+00> : tensor<f32> {act.loss_scale}
+// MIXED: %[[T:.+]], %lse = act.cross_entropy {{.*}} reduction sum
+// MIXED-NEXT: act.scale %[[T]] by 4.000000e+00
+// MIXED: act.constant dense<2.500000e-01> : tensor<f32> {act.loss_scale}
+// MIXED: %[[D:.+]] = act.scale %{{.+}} by 4.000000e+00
+// MIXED: act.cross_entropy_grad %[[D]]
+// MIXED: func.func private @grad.micro
+// MIXED: act.scale %{{.+}} by 2.500000e-01
 
 // 16-bit parameters have a master copy in f32.
 // MASTER: act.adamw @n {{.*}} master

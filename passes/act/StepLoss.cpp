@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act/StepLoss.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace act {
+namespace {
+
+/// Whether the loss is made of sums over tokens alone, so that the losses of
+/// micro-batches add up to that of one batch once means are taken over the
+/// step's labels.
+bool addsUp(Value loss) {
+  if (!loss.getDefiningOp())
+    return false;
+  return llvm::TypeSwitch<Operation *, bool>(loss.getDefiningOp())
+      .Case<AddOp, SubOp>(
+          [](auto op) { return addsUp(op.getLhs()) && addsUp(op.getRhs()); })
+      .Case<ScaleOp, ReshapeOp, CastOp>(
+          [](auto op) { return addsUp(op.getInput()); })
+      .Case<CrossEntropyOp, LinearCrossEntropyOp>(
+          [](auto op) { return op.getReduction() != Reduction::None; })
+      .Case<DivOp>([](DivOp op) {
+        return op.getRhs().getDefiningOp<LabelCountOp>() != nullptr;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+class StepLossWriter {
+public:
+  StepLossWriter(func::FuncOp grad, int64_t microBatches)
+      : grad(grad), b(grad.getContext()) {
+    if (!addsUp(grad.getBody().front().getTerminator()->getOperand(0)))
+      out.share = 1.0 / double(microBatches);
+  }
+  FailureOr<StepLoss> run();
+
+private:
+  LogicalResult checkCallees(func::FuncOp caller);
+  FailureOr<Value> stepLabels(Operation *op, Value labels, int64_t ignore,
+                              Type type);
+  template <typename Op> FailureOr<Value> ofStep(Op op, Value ofTokens);
+  template <typename Op> LogicalResult forward(Op op);
+  template <typename Op> LogicalResult backward(Op op);
+  LogicalResult count(LabelCountOp op);
+
+  func::FuncOp grad;
+  OpBuilder b;
+  StepLoss out;
+  SmallVector<Value> numbers; // as out.counts
+  llvm::SmallPtrSet<Operation *, 8> checked;
+};
+
+LogicalResult refuse(Operation *op) {
+  return op->emitOpError()
+         << "divides by the number of its labels, which are no input of "
+            "@forward, so "
+            "those of all micro-batches cannot be counted before the first; "
+            "loss-average=micro-batches takes the mean of the micro-batches' "
+            "losses";
+}
+
+// A function that @grad calls knows no labels but its own.
+LogicalResult StepLossWriter::checkCallees(func::FuncOp caller) {
+  LogicalResult done = success();
+  auto mean = [&](auto op) {
+    if (op.getReduction() == Reduction::Mean)
+      done = refuse(op);
+  };
+  auto enter = [&](auto call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    if (!callee || !checked.insert(callee).second)
+      return;
+    callee.walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .template Case<CrossEntropyOp, LinearCrossEntropyOp>(mean)
+          .template Case<LabelCountOp>([&](auto) { done = refuse(op); });
+    });
+    if (failed(checkCallees(callee)))
+      done = failure();
+  };
+  caller.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op).Case<RepeatOp, func::CallOp>(enter);
+  });
+  return done;
+}
+
+// The labels of the step as an argument of @grad.
+FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
+                                            int64_t ignore, Type type) {
+  while (Operation *view = labels.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp>(view))
+      return refuse(op);
+    labels = view->getOperand(0);
+  }
+  unsigned argument = cast<BlockArgument>(labels).getArgNumber();
+  for (auto [known, number] : llvm::zip_equal(out.counts, numbers))
+    if (known.labels == argument && known.ignore == ignore &&
+        known.type == type)
+      return number;
+  NamedAttribute name("act.name", b.getStringAttr("step_labels"));
+  if (failed(grad.insertArgument(grad.getNumArguments(), type,
+                                 b.getDictionaryAttr(name), op->getLoc())))
+    return failure();
+  out.counts.push_back({argument, ignore, cast<RankedTensorType>(type)});
+  numbers.push_back(grad.getArguments().back());
+  return numbers.back();
+}
+
+// What `op` would make of the step's tokens, from their sum, or the gradient of
+// that sum from the step's: one factor in both directions.
+template <typename Op>
+FailureOr<Value> StepLossWriter::ofStep(Op op, Value sum) {
+  if (op.getReduction() == Reduction::Mean) {
+    auto labels = stepLabels(op, op.getLabels(), op.getIgnore(), sum.getType());
+    if (failed(labels))
+      return failure();
+    op.setReduction(Reduction::Sum);
+    return Value(DivOp::create(b, op.getLoc(), sum.getType(), sum, *labels));
+  }
+  if (op.getReduction() == Reduction::Sum && out.share != 1)
+    return Value(
+        ScaleOp::create(b, op.getLoc(), sum, b.getF64FloatAttr(1 / out.share)));
+  return sum;
+}
+
+template <typename Op> LogicalResult StepLossWriter::forward(Op op) {
+  b.setInsertionPointAfter(op);
+  auto loss = ofStep(op, op.getLoss());
+  if (succeeded(loss) && *loss != op.getLoss())
+    op.getLoss().replaceAllUsesExcept(*loss, loss->getDefiningOp());
+  return loss;
+}
+
+template <typename Op> LogicalResult StepLossWriter::backward(Op op) {
+  b.setInsertionPoint(op);
+  auto gradient = ofStep(op, op.getGrad());
+  if (succeeded(gradient))
+    op.getGradMutable().assign(*gradient);
+  return gradient;
+}
+
+LogicalResult StepLossWriter::count(LabelCountOp op) {
+  auto labels = stepLabels(op, op.getLabels(), op.getIgnore(), op.getType());
+  if (succeeded(labels)) {
+    op.getResult().replaceAllUsesWith(*labels);
+    op.erase();
+  }
+  return labels;
+}
+
+FailureOr<StepLoss> StepLossWriter::run() {
+  if (failed(checkCallees(grad)))
+    return failure();
+  for (Operation &op : llvm::make_early_inc_range(grad.getBody().front())) {
+    auto done =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<CrossEntropyOp, LinearCrossEntropyOp>(
+                [&](auto loss) { return forward(loss); })
+            .Case<CrossEntropyGradOp, LinearCrossEntropyGradOp>(
+                [&](auto gradient) { return backward(gradient); })
+            .Case<LabelCountOp>([&](auto labels) { return count(labels); })
+            .Default([](Operation *) { return success(); });
+    if (failed(done))
+      return failure();
+  }
+  return out;
+}
+
+} // namespace
+
+FailureOr<StepLoss> writeStepLoss(func::FuncOp grad, int64_t microBatches) {
+  return StepLossWriter(grad, microBatches).run();
+}
+
+} // namespace act
