@@ -173,6 +173,11 @@ FailureOr<eager::Model> Reader::run() {
                        "bert of Hugging Face";
   readForward(forward);
   bool bert = c.family == hf::Family::Bert;
+  for (unsigned i = 0; !bert && i < forward.getNumArguments(); ++i)
+    if (auto name = forward.getArgAttrOfType<StringAttr>(i, "act.name");
+        name && name.getValue() == "attention_mask")
+      return refuse() << "it knows no causal model with a mask of padding; "
+                         "import it without --attention-mask";
   c.dtype = element.isBF16()  ? artifact::DType::BF16
             : element.isF16() ? artifact::DType::F16
                               : artifact::DType::F32;

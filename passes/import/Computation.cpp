@@ -102,12 +102,12 @@ Value ModelBuilder::splitHeads(StringRef name, Value x, StringRef heads) {
 // may be seen.
 Value ModelBuilder::visibleMask(Visible visible) {
   Type i1 = b.getI1Type();
-  if (Value padding = shared("attention_mask")) {
-    auto mask = type({"b", "1", "1", "s"}, i1);
-    return ReshapeOp::create(b, at("mask"), mask, padding);
-  }
+  Value tokens;
+  if (Value padding = shared("attention_mask"))
+    tokens = ReshapeOp::create(b, at("mask"), type({"b", "1", "1", "s"}, i1),
+                               padding);
   if (!visible.causal)
-    return {};
+    return tokens;
   auto square = type({sequence(), sequence()}, i1);
   IntegerAttr window;
   if (visible.window)
@@ -118,6 +118,9 @@ Value ModelBuilder::visibleMask(Visible visible) {
     Value same = SegmentMaskOp::create(b, at("same"), square, boundaries);
     mask = AndOp::create(b, at("mask"), square, mask, same);
   }
+  if (tokens)
+    mask = AndOp::create(b, at("mask"), type({"b", "1", "s", "s"}, i1), mask,
+                         tokens);
   return mask;
 }
 

@@ -12,7 +12,8 @@
 // named result.
 //
 //   mode   model         inputs                      result
-//   train  causal        tokens, labels              loss
+//   train  causal        tokens, (attention_mask,)   loss
+//                        labels
 //   train  masked        tokens, attention_mask,     loss
 //                        labels
 //   infer  any head      tokens (attention_mask)     logits
@@ -25,7 +26,10 @@
 // Labels stand at the position that predicts them: whoever feeds a causal model
 // has shifted them. -100 is ignored. Where the config asks for dropout,
 // training takes two more scalars, seed and step. A packed model takes
-// `cu_seqlens` and flat tokens [t], t = batch * seq.
+// `cu_seqlens` and flat tokens [t], t = batch * seq. A causal model takes an
+// `attention_mask` [b, s] (true for tokens, false for padding, which no token
+// sees) if it is asked for; positions count padding, as transformers does where
+// it is given none.
 //
 // Attention is written as the framework writes it, in primitives: products,
 // mask, softmax. Fusing it is a pass's work.
@@ -49,6 +53,7 @@ struct ImportOptions {
   std::optional<int64_t> seq; // else min(max positions, 2048)
   std::vector<std::string> symbolic;
   bool packed = false;
+  bool attentionMask = false; // of causal models; a bert has one anyhow
   std::optional<int64_t> maxSequences;  // packed; else one per token
   std::optional<artifact::DType> dtype; // else the config's
   bool train = true;

@@ -145,7 +145,13 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
     return ok();
   if (c.family == hf::Family::Bert)
     return fail("packed", "a bert attends by attention_mask and cannot be "
-                          "packed");
+                          "packed; act-run --attention-mask hides its padding");
+  if (o.attentionMask)
+    return fail(
+        "attention-mask",
+        "a packed model sees sequences by their boundaries, and padding "
+        "is a sequence of its own; expected one of --packed and "
+        "--attention-mask");
   if (!o.maxSequences)
     return ok();
   if (auto s = natural("packed", *o.maxSequences); !s)

@@ -110,7 +110,7 @@ void ModelBuilder::beginForward() {
     names.push_back(name.str());
     types.push_back(type);
   };
-  if (config.family == hf::Family::Bert)
+  if (options.attentionMask || config.family == hf::Family::Bert)
     input("attention_mask", perToken({}, b.getI1Type()));
   if (options.train)
     input("labels", perToken({}, i32));

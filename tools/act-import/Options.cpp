@@ -16,6 +16,7 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --seq N              tokens per sequence (the config's positions, at most 2048)
   --symbolic b,s,...   dimensions that have a name and no size
   --packed[=MAXSEQS]   batch * seq tokens in a row, with boundaries at run time
+  --attention-mask     a causal model takes a mask of padding, as a bert does
   --dtype TYPE         bf16, f16 or f32 (the config's, else f32)
   --mode MODE          train: returns the loss; infer: logits or hidden states
                        (train)
@@ -63,7 +64,11 @@ static std::vector<std::string> list(llvm::StringRef text) {
   return out;
 }
 
-// `value` is there for every option but --packed and --kv-cache.
+static bool isFlag(llvm::StringRef name) {
+  return name == "--kv-cache" || name == "--attention-mask";
+}
+
+// `value` is there for every option but flags and --packed.
 Status Parser::option(const std::string &name,
                       std::optional<std::string> value) {
   ImportOptions &o = command.options;
@@ -73,6 +78,10 @@ Status Parser::option(const std::string &name,
   }
   if (name == "--kv-cache") {
     o.kvCache = true;
+    return ok();
+  }
+  if (name == "--attention-mask") {
+    o.attentionMask = true;
     return ok();
   }
   const std::string &v = *value;
@@ -122,9 +131,11 @@ Status Parser::option(const std::string &name,
 Result<ImportCommand>
 parseImportCommand(const std::vector<std::string> &words) {
   static const std::set<std::string> known = {
-      "--batch",        "--seq",      "--symbolic",  "--packed",
-      "--dtype",        "--mode",     "--lora-rank", "--lora-alpha",
-      "--lora-targets", "--quantize", "--kv-cache",  "-o"};
+      "--batch",     "--seq",        "--symbolic",
+      "--packed",    "--dtype",      "--mode",
+      "--lora-rank", "--lora-alpha", "--lora-targets",
+      "--quantize",  "--kv-cache",   "--attention-mask",
+      "-o"};
   Parser parser;
   ImportCommand &command = parser.command;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -155,7 +166,7 @@ parseImportCommand(const std::vector<std::string> &words) {
     if (!parser.seen.insert(name).second)
       return Error{"is given twice", name};
     std::optional<std::string> value;
-    const bool flag = name == "--kv-cache";
+    const bool flag = isFlag(name);
     if (flag && word.contains('='))
       return Error{"takes no value", name};
     if (word.contains('='))
