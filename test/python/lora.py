@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 import nf4
-from agreement import Act, Problem, config
+from agreement import BATCH, Act, Problem, config
 
 RANK, ALPHA, TARGETS = 5, 7.0, ("q", "v", "down")
 
@@ -67,6 +67,10 @@ def check(build, quantized):
         if got.gradients.keys() != adapters:
             print(f"gradients: expected {sorted(adapters)}, found {sorted(got.gradients)}")
             good = False
+    if not quantized:  # rows as micro-batches, with different numbers of labels
+        row = act.import_model(cfg, "--lora-rank", RANK, "--lora-alpha", ALPHA, "--attention-mask",
+                               "--lora-targets", ",".join(TARGETS), batch=1, name="row")
+        good &= problem.padded().check(act, row, "sgd", "lora, micro-batches", "--micro-batches", BATCH)
     return good
 
 

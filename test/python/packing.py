@@ -7,6 +7,9 @@
   once, so a row of the embedding's gradient is the gradient at its output there.
 - With the loss summed, the packed gradients are the sum of those of each sample
   alone, to 1e-5. (Losses are means: they are multiplied by their label counts.)
+- So they are where the samples are in the rows of two micro-batches.
+- Outputs are those of each sample alone, where segments say what they are, and where a
+  mask says what padding is.
 - What was packed is reported: share of padding, effective tokens.
 """
 import json
@@ -14,6 +17,7 @@ import re
 import sys
 
 import numpy as np
+import torch
 
 from agreement import Act, build_model, config, weights_of
 
@@ -44,10 +48,10 @@ def one_label_each(row):
     return places, (spread(tokens), alone, spread(segments))
 
 
-def train(act, module, weights, row):
+def train(act, module, weights, row, *options):
     tokens, labels, segments = row
     return act.train(module, tokens, labels, "--segments", act.save("segments", segments),
-                     optimizer="sgd", lr=0, init=weights)
+                     *options, optimizer="sgd", lr=0, init=weights)
 
 
 def check_isolation(act, module, weights, samples, title):
@@ -85,9 +89,11 @@ def check_isolation(act, module, weights, samples, title):
 
 def check_sum(act, module, cfg, weights, samples, flags):
     row = packed_row(samples)
+    halves = [np.concatenate(parts, 1) for parts in zip(packed_row(samples[:1]), packed_row(samples[1:]))]
     count = (row[1] != -100).sum()
-    got = train(act, module, weights, row)
-    total = {n: np.zeros(g.shape) for n, g in got.gradients.items()}
+    ways = {"one row": train(act, module, weights, row),
+            "two micro-batches": train(act, module, weights, halves, "--micro-batches=2")}
+    total = {n: np.zeros(g.shape) for n, g in ways["one row"].gradients.items()}
     loss = 0.0
     for s in samples:
         alone = act.import_model(cfg, batch=1, seq=len(s), name="alone")
@@ -98,11 +104,32 @@ def check_sum(act, module, cfg, weights, samples, flags):
         loss += one.losses[0] * (len(s) - 1)
         for n in total:
             total[n] += one.gradients[n].astype(np.float64) * (len(s) - 1)
-    worst = max((np.abs(got.gradients[n] * float(count) - g).max() / np.abs(g).max(), n)
-                for n, g in total.items())
-    print(f"packed against one by one {' '.join(flags)}: gradients {worst[0]:.1e} at {worst[1]}, "
-          f"loss {got.losses[0] * count:.7g} and {loss:.7g}")
-    return worst[0] <= 1e-5 and abs(got.losses[0] * count - loss) <= 1e-5 * abs(loss)
+    good = True
+    for way, got in ways.items():
+        worst = max((np.abs(got.gradients[n] * float(count) - g).max() / np.abs(g).max(), n)
+                    for n, g in total.items())
+        print(f"packed against one by one {' '.join(flags)}, {way}: gradients {worst[0]:.1e} at {worst[1]}, "
+              f"loss {got.losses[0] * count:.7g} and {loss:.7g}")
+        good &= worst[0] <= 1e-5 and abs(got.losses[0] * count - loss) <= 1e-5 * abs(loss)
+    return good
+
+
+def check_outputs(act, cfg, model, samples):
+    module = act.import_model(cfg, "--packed=5", "--mode", "infer", batch=1, seq=SEQ, name="infer")
+    with torch.no_grad():
+        alone = [model(input_ids=torch.as_tensor(s[None])).logits[0].numpy() for s in samples]
+    row = packed_row(samples)
+    found = act.infer(module, weights_of(model), row[0], "--segments", act.save("segments", row[2]))[0]
+    pairs = list(zip(np.split(found, np.cumsum(LENGTHS)), alone))
+    # Two rows, with padding in front and behind.
+    tokens, mask = np.zeros((2, SEQ // 2), int), np.zeros((2, SEQ // 2), int)
+    tokens[0, -7:], tokens[1, :11] = samples[0], samples[2]
+    mask[0, -7:] = mask[1, :11] = 1
+    found = act.infer(module, weights_of(model), tokens, "--attention-mask", act.save("mask", mask))
+    pairs += [(found[SEQ // 2 - 7:SEQ // 2], alone[0]), (found[SEQ // 2:SEQ // 2 + 11], alone[2])]
+    worst = max(np.abs(a - b).max() / np.abs(b).max() for a, b in pairs)
+    print(f"outputs of packed samples: worst {worst:.1e}")
+    return worst <= 1e-5
 
 
 def check_report(act, module, samples):
@@ -124,10 +151,11 @@ def check_report(act, module, samples):
 def main(build):
     act = Act(build, "packing")
     cfg = config("llama", vocab_size=61)
-    weights = weights_of(build_model(cfg, 0))
+    model = build_model(cfg, 0)
+    weights = weights_of(model)
     starts = np.cumsum([1] + LENGTHS)
     samples = [np.arange(a, a + n) for a, n in zip(starts, LENGTHS)]
-    results = []
+    results = [check_outputs(act, cfg, model, samples)]
     for flags in (["--remat=none"], ["--fuse-attention", "--remat=layer"]):
         packed = act.import_model(cfg, "--packed=5", batch=1, seq=SEQ, name="packed")
         module = act.optimize(packed, *flags)

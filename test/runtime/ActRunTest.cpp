@@ -555,12 +555,26 @@ TEST_F(ActRun, WrongPredictionsFailTheMeasurement) {
 }
 
 TEST(Batches, FirstFitKeepsSegmentsApart) {
-  std::vector<int64_t> tokens{1, 2, 3, 4, 5, 6, 7, 8};
-  std::vector<int64_t> segments{0, 0, 0, 1, 0, 0, 2, 2};
-  EXPECT_EQ(shiftedLabels(tokens, segments, 4),
-            (std::vector<int64_t>{2, 3, -100, -100, 6, -100, 8, -100}));
-  EXPECT_EQ(shiftedLabels(tokens, {}, 8),
+  Batch b;
+  b.tokens = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(shiftedLabels(b, 8),
             (std::vector<int64_t>{2, 3, 4, 5, 6, 7, 8, -100}));
+  b.segments = {0, 0, 0, 1, 0, 0, 2, 2};
+  EXPECT_EQ(shiftedLabels(b, 4),
+            (std::vector<int64_t>{2, 3, -100, -100, 6, -100, 8, -100}));
+  // Padding predicts nothing and is not predicted, whichever way it is said.
+  b.segments = {0, 0, 0, 0, 1, 1, -1, -1};
+  EXPECT_EQ(shiftedLabels(b, 8),
+            (std::vector<int64_t>{2, 3, 4, -100, 6, -100, -100, -100}));
+  b.segments.clear();
+  b.mask = {0, 0, 1, 1, 1, 1, 1, 0};
+  EXPECT_EQ(shiftedLabels(b, 8),
+            (std::vector<int64_t>{-100, -100, 4, 5, 6, 7, -100, -100}));
+  b.labels = {2, -100, 4, 5, -100, 7, 8, -100};
+  EXPECT_EQ(labelCount(b), 5u);
+  Batch second = part(b, 1, 2);
+  EXPECT_EQ(labelCount(second), 2u);
+  EXPECT_EQ(second.mask, (std::vector<int64_t>{1, 1, 1, 0}));
 }
 
 TEST(Vocabulary, SortsCodePoints) {

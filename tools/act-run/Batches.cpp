@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Batches.h"
+#include <algorithm>
 #include <set>
 
 using namespace act;
@@ -37,16 +38,24 @@ Result<BatchShape> run::batchShape(const Ports &ports, int64_t rowLength) {
   return s;
 }
 
-std::vector<int64_t> run::shiftedLabels(const std::vector<int64_t> &tokens,
-                                        const std::vector<int64_t> &segments,
-                                        int64_t rowLength) {
+std::vector<int64_t> run::shiftedLabels(const Batch &batch, int64_t rowLength) {
+  const auto &[tokens, given, segments, mask] = batch;
   std::vector<int64_t> labels(tokens.size(), ignoredLabel);
   auto length = static_cast<size_t>(rowLength);
-  for (size_t i = 0; i + 1 < tokens.size(); ++i)
-    if ((i + 1) % length != 0 &&
-        (segments.empty() || segments[i] == segments[i + 1]))
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    bool together = segments.empty() ||
+                    (segments[i] >= 0 && segments[i] == segments[i + 1]);
+    bool seen = mask.empty() || (mask[i] != 0 && mask[i + 1] != 0);
+    if ((i + 1) % length != 0 && together && seen)
       labels[i] = tokens[i + 1];
+  }
   return labels;
+}
+
+uint64_t run::labelCount(const Batch &batch) {
+  return batch.labels.size() -
+         static_cast<uint64_t>(std::count(batch.labels.begin(),
+                                          batch.labels.end(), ignoredLabel));
 }
 
 Status run::checkTokens(const std::vector<int64_t> &tokens, int64_t vocabulary,
@@ -116,7 +125,8 @@ static Result<Sequences> findSequences(const BatchShape &shape,
     if (shape.maxSequences > 0 && found > shape.maxSequences)
       return Error{"a batch has " + std::to_string(found) +
                        " sequences, the model was compiled for at most " +
-                       std::to_string(shape.maxSequences),
+                       std::to_string(shape.maxSequences) +
+                       "; act-import --packed=N makes it for N",
                    ""};
     for (; found <= shape.maxSequences; ++found)
       s.boundaries.push_back(perGroup);
@@ -130,7 +140,8 @@ Batch run::part(const Batch &batch, uint64_t k, uint64_t parts) {
     auto first = all.begin() + static_cast<ptrdiff_t>(k * n);
     return std::vector<int64_t>(first, first + static_cast<ptrdiff_t>(n));
   };
-  return {cut(batch.tokens), cut(batch.labels), cut(batch.segments)};
+  return {cut(batch.tokens), cut(batch.labels), cut(batch.segments),
+          cut(batch.mask)};
 }
 
 Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {
@@ -140,7 +151,8 @@ Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {
   if (shape.maxSequences == 0 && !batch.segments.empty())
     return Error{
         "the data has segments, but the model is not packed (it has no "
-        "input 'cu_seqlens'): tokens would see other samples",
+        "input 'cu_seqlens'): tokens would see other samples; act-import "
+        "--packed makes one that is",
         ""};
   for (const Entity &e : ports.inputs) {
     Status s = ok();
@@ -153,12 +165,15 @@ Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {
     else if (e.name == "position_ids")
       s = ports.set(e.name, sequences->positions);
     else if (e.name == "attention_mask")
-      s = ports.set(e.name, std::vector<int64_t>(e.elements(), 1));
+      s = ports.set(e.name, batch.mask.empty()
+                                ? std::vector<int64_t>(e.elements(), 1)
+                                : batch.mask);
     else if (e.name == "token_type_ids")
       s = ports.set(e.name, std::vector<int64_t>(e.elements(), 0));
     else
       return Error{"the function has an input '" + describe(e) +
-                       "' that no option gives a value",
+                       "' that no option gives a value; a program that binds "
+                       "it can run the step (actrt_step_bind)",
                    ""};
     if (!s)
       return s;

@@ -10,9 +10,11 @@
 //   cu_seqlens         packed models: per group (micro-batch) the starts of its
 //                      sequences, then its token count in all remaining places
 //   position_ids       places within the sequence
-//   attention_mask     1 for every token
+//   attention_mask     1 for a token that others may see, which all are unless
+//                      there is a mask
 //
-// A sequence begins at each row and wherever the segment number changes.
+// A sequence begins at each row and wherever the segment number changes. In a
+// packed model padding is a sequence of its own, so a mask is segments there.
 #ifndef ACT_TOOLS_ACTRUN_BATCHES_H
 #define ACT_TOOLS_ACTRUN_BATCHES_H
 #include "tools/act-run/Model.h"
@@ -38,7 +40,11 @@ struct Batch {
   std::vector<int64_t> tokens, labels;
   /// Empty, or one number per token; a negative one is padding.
   std::vector<int64_t> segments;
+  /// Empty, or one number per token; 0 hides it.
+  std::vector<int64_t> mask;
 };
+/// How many labels are counted.
+uint64_t labelCount(const Batch &batch);
 
 /// The k-th of `parts` equal parts.
 Batch part(const Batch &batch, uint64_t k, uint64_t parts);
@@ -56,6 +62,8 @@ public:
   virtual uint64_t steps() const { return 0; }
   /// Where rows end in the source's own batches; 0: as the model says.
   virtual int64_t rowLength() const { return 0; }
+  /// Whether batches have a dimension in the source, or there is one alone.
+  virtual bool isList() const { return true; }
   /// Held-out batches.
   virtual uint64_t evaluationBatches() const { return 0; }
   virtual Batch evaluationBatch(uint64_t) { return {}; }
@@ -70,10 +78,13 @@ Result<std::unique_ptr<BatchSource>> openText(const std::string &path,
                                               const BatchShape &shape,
                                               uint64_t seed,
                                               int64_t modelVocabulary);
-/// `labels` and `segments` may be empty.
-Result<std::unique_ptr<BatchSource>> openTokenFiles(const std::string &tokens,
-                                                    const std::string &labels,
-                                                    const std::string &segments,
+/// Integers in .npy files of one shape, [batches, ...]; names but the first may
+/// be empty.
+struct TokenFiles {
+  std::string tokens, labels, segments, mask;
+  bool mayBeAlone = false; // one batch without the dimension `batches`, too
+};
+Result<std::unique_ptr<BatchSource>> openTokenFiles(const TokenFiles &files,
                                                     const Ports &ports,
                                                     int64_t modelVocabulary);
 /// JSON lines of {"tokens": [...], "labels": [...]}; the labels stand at their
@@ -82,11 +93,9 @@ Result<std::unique_ptr<BatchSource>> openPack(const std::string &path,
                                               const BatchShape &shape,
                                               int64_t modelVocabulary);
 
-/// Labels that ask each token for its successor, -100 at the end of each row
-/// and segment.
-std::vector<int64_t> shiftedLabels(const std::vector<int64_t> &tokens,
-                                   const std::vector<int64_t> &segments,
-                                   int64_t rowLength);
+/// Labels that ask each token of the batch for its successor, -100 at the end
+/// of each row and segment, in padding and where a mask hides one of the two.
+std::vector<int64_t> shiftedLabels(const Batch &batch, int64_t rowLength);
 Status checkTokens(const std::vector<int64_t> &tokens, int64_t vocabulary,
                    bool labels);
 

@@ -29,6 +29,21 @@ static void addShared(CLI::App &c, Options &o) {
   c.add_flag("--debug", o.debug, "fill memory with NaN when a buffer dies");
 }
 
+// Of models that are fed with files of tokens.
+static void addPadding(CLI::App &c, Options &o, CLI::Option *tokens) {
+  c.add_option("--segments", o.segments,
+               "int32 like the tokens, of a packed model: the number of a "
+               "token's sequence, below 0: padding")
+      ->needs(tokens);
+  c.add_option(
+       "--attention-mask", o.attentionMask,
+       "integers like the tokens, 0 hides one: of a bert, of a model "
+       "imported with --attention-mask, or of a packed one, for padding "
+       "between sequences. Where the tokens are their own labels, what "
+       "is hidden is none")
+      ->needs(tokens);
+}
+
 static void addTrain(CLI::App &c, Options &o) {
   addShared(c, o);
   auto *data = c.add_option("--data", o.data, "a text, by characters");
@@ -44,8 +59,7 @@ static void addTrain(CLI::App &c, Options &o) {
                "int32 like the tokens, -100 ignored: what is to be predicted "
                "at each token, so already shifted; default: the tokens shifted")
       ->needs(tokens);
-  c.add_option("--segments", o.segments, "int32 like the tokens")
-      ->needs(tokens);
+  addPadding(c, o, tokens);
   c.add_option("--pack-length", o.packLength,
                "cut a packed model's tokens into rows of this length")
       ->needs(pack)
@@ -59,8 +73,14 @@ static void addTrain(CLI::App &c, Options &o) {
   c.add_option("--optimizer", o.optimizer, "adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}));
   c.add_option("--micro-batches", o.microBatches,
-               "a step adds up the gradients of so many batches")
+               "a step adds up the gradients of so many batches, as of one "
+               "batch of them all")
       ->transform(whole(1, 4096));
+  c.add_option("--loss-average", o.lossAverage,
+               "labels: a step's loss is the mean over all its labels; "
+               "micro-batches: the mean of its micro-batches' means (default: "
+               "as the file says, else labels)")
+      ->check(CLI::IsMember({"labels", "micro-batches"}));
   c.add_option("--log", o.log, "one JSON object per step");
   c.add_flag("--log-times", o.logTimes, "put tokens per second into the log");
   c.add_option("--eval-every", o.evalEvery,
@@ -90,9 +110,10 @@ static void addTrain(CLI::App &c, Options &o) {
 
 static void addInfer(CLI::App &c, Options &o) {
   addShared(c, o);
-  c.add_option("--tokens", o.tokens, "int32 [b, s] or [n, b, s]")->required();
-  c.add_option("--attention-mask", o.attentionMask,
-               "integers like the tokens, 0 hides");
+  auto *tokens =
+      c.add_option("--tokens", o.tokens, "int32 [b, s] or [n, b, s]");
+  tokens->required();
+  addPadding(c, o, tokens);
   c.add_option("--out", o.out, "the first output (.npy)")->required();
 }
 

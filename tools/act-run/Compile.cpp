@@ -16,13 +16,16 @@ Result<artifact::Step> compileModule(const std::string &path,
     return parsed.error();
   ModuleOp module = ***parsed;
   // The step asked for, unless the module has one.
-  bool chosen = !options.optimizer.empty() || options.microBatches;
+  bool chosen = !options.optimizer.empty() || options.microBatches ||
+                !options.lossAverage.empty();
   if (options.wants == "train" && chosen && !module.lookupSymbol(stepName)) {
     StepOptions step;
     if (!options.optimizer.empty())
       step.optimizer = options.optimizer;
     if (options.microBatches)
       step.microBatches = options.microBatches;
+    if (!options.lossAverage.empty())
+      step.lossAverage = options.lossAverage;
     if ((!module.lookupSymbol(gradName) && failed(differentiate(module))) ||
         failed(writeStep(module, step)))
       return (*parsed)->error("has no step and none can be written");

@@ -17,6 +17,7 @@ struct CompileOptions {
   std::string wants = "train"; // "train": step (and eval); "infer": forward
   std::string optimizer;       // adamw, sgd, or empty: as the module says
   unsigned microBatches = 0;   // 0: as the module says, else one
+  std::string lossAverage;     // labels, micro-batches, or empty: likewise
   unsigned threads = 0;        // 0: one per core
 };
 

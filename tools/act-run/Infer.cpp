@@ -46,62 +46,31 @@ static Status inferAll(const Options &o) {
   auto f = openForward(o);
   if (!f)
     return f.error();
-  const Entity &port = *f->ports->input("tokens");
-  auto array = npy::read(o.tokens);
-  if (!array)
-    return array.error();
-  std::vector<int64_t> one = port.shape(), many = array->shape;
-  bool several = many.size() == one.size() + 1 &&
-                 std::equal(one.begin(), one.end(), many.begin() + 1);
-  if (!several && many != one)
-    return Error{"the tokens do not have the shape of input '" +
-                     describe(port) + "', alone or as a list",
-                 o.tokens};
-  auto tokens = npy::integers(*array);
-  if (!tokens)
-    return Error{tokens.error().message, o.tokens};
-  if (auto s = checkTokens(*tokens, f->model->vocabulary, false); !s)
-    return Error{s.error().message, o.tokens};
-  std::vector<int64_t> mask;
-  if (!o.attentionMask.empty()) {
-    if (!f->ports->input("attention_mask"))
-      return Error{"the function 'forward' has no input 'attention_mask'",
-                   o.file};
-    auto m = npy::read(o.attentionMask);
-    if (!m)
-      return m.error();
-    if (m->shape != array->shape)
-      return Error{"the mask has another shape than the tokens",
-                   o.attentionMask};
-    auto values = npy::integers(*m);
-    if (!values)
-      return Error{values.error().message, o.attentionMask};
-    mask = std::move(*values);
-  }
+  TokenFiles files{o.tokens, "", o.segments, o.attentionMask, true};
+  auto source = openTokenFiles(files, *f->ports, f->model->vocabulary);
+  if (!source)
+    return source.error();
+  auto shape = batchShape(*f->ports, (*source)->rowLength());
+  if (!shape)
+    return shape.error();
   const Entity &output = f->ports->outputs[0];
-  auto per = static_cast<ptrdiff_t>(port.elements());
-  ptrdiff_t count = several ? static_cast<ptrdiff_t>(many[0]) : 1;
+  uint64_t count = (*source)->steps();
   std::vector<uint8_t> all;
-  for (ptrdiff_t i = 0; i < count; ++i) {
-    Batch b;
-    b.tokens.assign(tokens->begin() + i * per, tokens->begin() + (i + 1) * per);
-    b.labels.assign(b.tokens.size(), ignoredLabel);
-    if (auto s = feed(*f->ports, f->shape, b); !s)
+  for (uint64_t i = 1; i <= count; ++i) {
+    auto b = (*source)->batch(i);
+    if (!b)
+      return b.error();
+    b->labels.assign(b->tokens.size(), ignoredLabel);
+    if (auto s = feed(*f->ports, *shape, *b); !s)
       return s;
-    if (!mask.empty())
-      if (auto s =
-              f->ports->set("attention_mask", {mask.begin() + i * per,
-                                               mask.begin() + (i + 1) * per});
-          !s)
-        return s;
     if (auto s = f->model->run("forward"); !s)
       return s;
     append(all, output, f->ports->data(output.name));
   }
-  std::vector<int64_t> shape = output.shape();
-  if (several)
-    shape.insert(shape.begin(), count);
-  return npy::write(o.out, npyType(output.type.dtype), shape, all.data());
+  std::vector<int64_t> written = output.shape();
+  if ((*source)->isList())
+    written.insert(written.begin(), static_cast<int64_t>(count));
+  return npy::write(o.out, npyType(output.type.dtype), written, all.data());
 }
 
 int run::infer(const Options &o) {

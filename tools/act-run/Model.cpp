@@ -67,6 +67,7 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
       static_cast<int64_t>(std::min<uint64_t>(step->vocabulary, INT64_MAX));
   m->maxPositions = step->maxPositions;
   m->predictsNext = step->predictsNext;
+  m->lossAverage = step->lossAverage;
   for (size_t i = 0; i < m->parameters.size(); ++i)
     m->parameters[i].tied = step->parameters[i].tied;
   return m;

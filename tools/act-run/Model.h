@@ -74,6 +74,7 @@ public:
   uint64_t maxPositions = 0;
   int64_t vocabulary = 0;   // tokens are below this; 0: unknown
   bool predictsNext = true; // labels are the tokens shifted by one
+  artifact::LossAverage lossAverage = artifact::LossAverage::Labels;
   bool onHost = true; // what it obtains is not a simulator's or a driver's
 
   const Entity *parameter(const std::string &name) const;

@@ -12,6 +12,7 @@ Result<std::unique_ptr<Model>> run::openModel(const Options &o,
   c.wants = wants;
   c.optimizer = o.optimizer;
   c.microBatches = o.microBatches;
+  c.lossAverage = o.lossAverage;
   c.threads = o.threads;
   auto source = openStepSource(o.file, c);
   if (!source)

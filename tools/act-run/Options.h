@@ -22,6 +22,7 @@ struct Options {
   uint64_t steps = 0, evalEvery = 0, saveEvery = 0;
   int64_t packLength = 0;
   unsigned microBatches = 0; // 0: as the module says, else one
+  std::string lossAverage;   // labels, micro-batches; empty: likewise
   double learningRate = 0;
   bool logTimes = false;
   // infer

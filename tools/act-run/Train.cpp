@@ -71,6 +71,14 @@ Status Training::load() {
                      " contradicts the step, which was compiled with " +
                      std::to_string(model->microBatches),
                  o.file};
+  const char *average = model->lossAverage == artifact::LossAverage::Labels
+                            ? "labels"
+                            : "micro-batches";
+  if (!o.lossAverage.empty() && o.lossAverage != average)
+    return Error{"--loss-average=" + o.lossAverage +
+                     " contradicts the step, which was compiled with " +
+                     average,
+                 o.file};
   auto p = model->bindPorts("step");
   if (!p)
     return p.error();
@@ -124,7 +132,8 @@ Status Training::openData() {
       !o.data.empty() ? openText(o.data, shape, position.seed, vocabulary)
       : !o.pack.empty()
           ? openPack(o.pack, shape, vocabulary)
-          : openTokenFiles(o.tokens, o.labels, o.segments, *ports, vocabulary);
+          : openTokenFiles({o.tokens, o.labels, o.segments, o.attentionMask},
+                           *ports, vocabulary);
   if (!r)
     return r.error();
   source = std::move(*r);
@@ -189,18 +198,23 @@ Result<std::optional<double>> Training::evaluate(uint64_t step) {
                  o.file};
   if (!evaluation->output("loss"))
     return Error{"the function 'eval' has no output 'loss'", o.file};
-  double sum = 0;
+  double sum = 0, counted = 0;
   for (uint64_t i = 0; i < batches; ++i) {
     Batch whole = source->evaluationBatch(i);
     for (uint64_t k = 0; k < parts; ++k) {
-      if (auto s = feed(*evaluation, *evalShape, part(whole, k, parts)); !s)
+      Batch one = part(whole, k, parts);
+      if (auto s = feed(*evaluation, *evalShape, one); !s)
         return s.error();
       if (auto s = model->run("eval"); !s)
         return s.error();
-      sum += evaluation->value("loss");
+      double weight = model->lossAverage == artifact::LossAverage::Labels
+                          ? static_cast<double>(labelCount(one))
+                          : 1;
+      sum += weight * evaluation->value("loss");
+      counted += weight;
     }
   }
-  return std::optional<double>(sum / static_cast<double>(batches * parts));
+  return std::optional<double>(counted > 0 ? sum / counted : 0);
 }
 
 Status Training::save() {
