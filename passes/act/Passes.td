@@ -111,10 +111,9 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     that of one batch of all: a mean over labels is the sum of all tokens' losses
     over the number of labels of the step, which are counted before the first
     micro-batch runs (4 bytes of the arena, alive until the last), and a sum is
-    that over all tokens. Of a loss that is neither, each micro-batch counts alike.
-    `loss-average=micro-batches` takes the mean of the micro-batches' losses,
-    whatever they are of: one without labels counts as 0. A step without any
-    label has the loss 0 and no gradient.
+    that over all tokens. Any other loss is averaged over the micro-batches, as
+    `loss-average=micro-batches` averages every loss; a micro-batch without labels
+    then counts as 0. A step without any label has the loss 0 and no gradient.
 
     Defaults are those of torch.optim.AdamW. The master copy is f32 where a
     parameter has 16 bits (`master=none` leaves it out); gradients have the

@@ -9,12 +9,11 @@
 //   loss     (sum of the losses of tokens) / 15, in each micro-batch
 //            not / 4 and / 11, whose mean weighs a token of the first by 11/4
 //
-// So a mean is divided by the labels of the step, which are counted before the
-// first micro-batch runs, and parts are added up as they are: nothing is larger
-// than in one batch. A sum of tokens' losses adds up anyhow. Of any other loss
-// nothing is known but what it is for a micro-batch, and the step's is the mean
-// of those: the same as of one batch where it is a mean over as many elements
-// in each.
+// So a mean becomes a sum over the labels of the step, which are counted before
+// the first micro-batch runs, and the parts are added up as they are: no value
+// is larger than in one batch. A sum of tokens' losses adds up already. Any
+// other loss is averaged over the micro-batches, which is the loss of one batch
+// if it is itself an average over as many elements in each.
 #ifndef ACT_PASSES_ACT_STEPLOSS_H
 #define ACT_PASSES_ACT_STEPLOSS_H
 #include "dialects/act/Dialect.h"

@@ -328,7 +328,21 @@ TEST_F(ActRun, InferWritesTheFirstOutput) {
       0);
   expectError("infer m.act --allow-native --init w --tokens t.npy "
               "--attention-mask t.npy --out o.npy",
-              "attention_mask");
+              "no input 'attention_mask'); act-import makes one that does with "
+              "--attention-mask, or with --packed");
+  // Padding in front of a row and behind it is a packed model's; inside it is
+  // no sequence's end.
+  ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {2, 8}, tokens.data()));
+  std::vector<int32_t> mask(16, 1);
+  mask[0] = mask[1] = mask[15] = 0;
+  ASSERT_TRUE(npy::write(folder + "m.npy", "i4", {2, 8}, mask.data()));
+  std::string packed = "infer p.act --allow-native --init w --tokens t.npy "
+                       "--attention-mask m.npy --out o.npy";
+  EXPECT_EQ(run(packed).code, 0) << content("err");
+  mask[4] = 0;
+  ASSERT_TRUE(npy::write(folder + "m.npy", "i4", {2, 8}, mask.data()));
+  expectError(packed, "m.npy: the mask hides tokens inside of a sequence (it "
+                      "goes on at place 5)");
 }
 
 TEST_F(ActRun, WeightsMustFit) {

@@ -55,9 +55,9 @@ static uint64_t product(const std::vector<int64_t> &shape, size_t from) {
       [](uint64_t n, int64_t size) { return n * static_cast<uint64_t>(size); });
 }
 
-// Where the batches of an array are, for the input of tokens. The last dimension
-// is a row; only a packed model lets it differ from its own, as its tokens are
-// one flat list for each micro-batch.
+// Where the batches of an array are, for the input of tokens. The last
+// dimension is a row; only a packed model lets it differ from its own, as its
+// tokens are one flat list for each micro-batch.
 static Status placeBatches(TokenBatches &source, const Ports &ports,
                            const std::vector<int64_t> &shape, bool mayBeAlone) {
   const Entity &port = *ports.input("tokens");

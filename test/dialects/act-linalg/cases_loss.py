@@ -49,6 +49,12 @@ def cases():
                "%r = act.embedding_grad %0, %1 : (tensor<600x2xbf16>, tensor<600xi32>) -> tensor<33x2xbf16>",
                [ones, same], ["tensor<600x2xbf16>", "tensor<600xi32>"], ["tensor<33x2xbf16>"], "%r",
                [want.astype(DTYPES["bf16"])], exact=True)
+    # Of all micro-batches of a step: more than one block of a kernel holds.
+    labels = np.where(rng.random((5, 3, 1201)) < 0.7, 2, -100).astype(np.int32)
+    yield Case("label_count_of_a_step",
+               f"%r = act.label_count %0 ignore -100 : {tensor(labels.shape, 'i32')} -> tensor<f32>",
+               [labels], [tensor(labels.shape, "i32")], ["tensor<f32>"], "%r",
+               [np.asarray(float((labels != -100).sum()))], exact=True)
     yield from losses((2, 3), 9)
 
 
