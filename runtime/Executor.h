@@ -15,6 +15,7 @@
 #ifndef ACT_RUNTIME_EXECUTOR_H
 #define ACT_RUNTIME_EXECUTOR_H
 #include "act/Result.h"
+#include "runtime/FreeMemory.h"
 #include "runtime/TensorMap.h"
 #include <cstddef>
 #include <cstdint>
@@ -185,6 +186,8 @@ public:
   virtual void writtenByOthers(void *, uint64_t) {}
   /// An error unless the range lies within one allocation.
   virtual Status checkRange(const void *address, uint64_t bytes) const = 0;
+  /// What could still be allocated: of a host and its simulators, the host's.
+  virtual FreeMemory freeMemory() const { return freeHostMemory(); }
   virtual MemoryStatistics statistics() const = 0;
   virtual void resetPeak() = 0;
   virtual Result<std::unique_ptr<Module>>

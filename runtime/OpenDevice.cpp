@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "act/Parallel/Parallel.h"
 #include "runtime/Executor.h"
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/host/HostExecutor.h"
 #include "runtime/sim/SimExecutor.h"
-#include <sched.h>
 
 using namespace act;
 using namespace act::runtime;
-
-// The cores this process may use, which a container or taskset limits.
-static unsigned availableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return n < 1 ? 1u : static_cast<unsigned>(n);
-}
 
 Result<std::shared_ptr<Executor>>
 runtime::openDevice(const std::string &name, const DeviceOptions &options) {

@@ -65,7 +65,7 @@ extern "C" {
 #endif
 
 #define ACTRT_VERSION_MAJOR 0
-#define ACTRT_VERSION_MINOR 2
+#define ACTRT_VERSION_MINOR 3
 /* major << 16 | minor */
 ACTRT_API uint32_t actrt_version(void);
 
@@ -109,6 +109,12 @@ typedef struct actrt_device_info {
   char target[16]; /* sm_90a; empty on the host */
   uint32_t multiprocessors;
   uint64_t shared_bytes_per_block; /* the most that a block may ask for */
+  /* Since 0.3: what could be allocated now, and what limits it. A card says so
+   * itself; the host and simulators have the least of what the machine has
+   * free, what control groups leave, and ulimit -v and -d. UINT64_MAX: not
+   * known. */
+  uint64_t free_bytes;
+  char free_limit[104];
 } actrt_device_info;
 
 /* "host", "cuda:0", "sim:sm_90a". `options` may be null. */
@@ -193,7 +199,10 @@ enum {
   /* Steps only: report the highest arena byte that a run writes. */
   ACTRT_MEASURE = 4,
   /* Steps only: report how long each launch of a run takes. */
-  ACTRT_TIME = 8
+  ACTRT_TIME = 8,
+  /* Steps only, since 0.3: load the step also where it needs more than the
+   * device has free, which is an error otherwise. */
+  ACTRT_ANY_MEMORY = 16
 };
 
 /* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text. cuda: PTX
@@ -344,7 +353,9 @@ typedef struct actrt_step_statistics {
   uint64_t host_arena_bytes, host_arena_high_water;
 } actrt_step_statistics;
 
-/* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE | ACTRT_TIME */
+/* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE | ACTRT_TIME |
+ * ACTRT_ANY_MEMORY. A step that needs more memory than free_bytes is refused,
+ * with both numbers in the message, before any of it is allocated. */
 ACTRT_API actrt_status actrt_step_load_file(actrt_device device,
                                             const char *path, uint32_t flags,
                                             actrt_step *step);
@@ -363,8 +374,15 @@ ACTRT_API actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
                                            actrt_entity_info *info);
 
 /* Parameters as the step says, from the seed; states to zero, master copies to
- * their parameters. The same on every device and with any number of threads. */
+ * their parameters. The same on every device and with any number of threads,
+ * and on all of the host's cores (the device's threads, where it has some). */
 ACTRT_API actrt_status actrt_step_initialise(actrt_step step, uint64_t seed);
+/* Since 0.3. The same of one parameter and its master copy: for who shows how
+ * far it is, or sets the others from a file. States of a step that has not run
+ * are zero already. */
+ACTRT_API actrt_status actrt_step_initialise_parameter(actrt_step step,
+                                                       const char *name,
+                                                       uint64_t seed);
 
 /* A parameter or state from or to host memory. The shape must be the entity's.
  * Types may differ among floats; a float given to an nf4 parameter is quantised

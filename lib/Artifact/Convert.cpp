@@ -111,6 +111,98 @@ void act::artifact::storeFloat(DType type, void *data, size_t i, double value) {
   }
 }
 
+// ---- Many at a time
+//
+// Loops over integers that a compiler turns into vectors; each gives the bits
+// of loadFloat and storeFloat, for all patterns (test/runtime/StepTest.cpp).
+
+static uint32_t bitsOf(float v) {
+  uint32_t bits;
+  std::memcpy(&bits, &v, 4);
+  return bits;
+}
+
+static float floatOf(uint32_t bits) {
+  float v;
+  std::memcpy(&v, &bits, 4);
+  return v;
+}
+
+// A NaN loses its payload.
+static uint32_t widenBf16(uint16_t v) {
+  uint32_t bits = uint32_t{v} << 16;
+  return (v & 0x7fff) > 0x7f80 ? (bits & 0x80000000) | 0x7fc00000 : bits;
+}
+
+static uint16_t narrowToBf16(uint32_t bits) {
+  uint32_t even = bits + 0x7fff + (bits >> 16 & 1);
+  uint32_t nan = (bits & 0x80000000) | 0x7fc00000;
+  return static_cast<uint16_t>(
+      ((bits & 0x7fffffff) > 0x7f800000 ? nan : even) >> 16);
+}
+
+static uint32_t widenF16(uint16_t v) {
+  uint32_t sign = uint32_t{v} << 16 & 0x80000000, rest = v & 0x7fff;
+  // Both exponents have their own bias; subnormals are numbers of 2^-24.
+  uint32_t normal = (rest << 13) + ((127u - 15u) << 23);
+  uint32_t small =
+      bitsOf(static_cast<float>(static_cast<int32_t>(rest)) * 0x1p-24f);
+  uint32_t special = rest > 0x7c00 ? 0x7fc00000u : 0x7f800000u;
+  return sign | (rest >= 0x7c00 ? special : rest < 0x400 ? small : normal);
+}
+
+static uint16_t narrowToF16(uint32_t bits) {
+  uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+  // Adding a number whose last place is 2^-24 rounds to that, ties to even.
+  uint32_t small = bitsOf(floatOf(rest) + 0.5f) - bitsOf(0.5f);
+  uint32_t normal =
+      (rest - ((127u - 15u) << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
+  uint32_t large = rest > 0x7f800000 ? 0x7e00u : 0x7c00u;
+  // From 65520 on it is infinity.
+  uint32_t out = rest >= 0x477ff000  ? large
+                 : rest < 0x38800000 ? small
+                                     : normal;
+  return static_cast<uint16_t>(sign | out);
+}
+
+// Elements of any alignment: files have them where they please.
+template <typename From, typename To, typename Convert>
+static void convertAll(const void *source, void *target, size_t n,
+                       Convert convert) {
+  auto *from = static_cast<const uint8_t *>(source);
+  auto *to = static_cast<uint8_t *>(target);
+  for (size_t i = 0; i < n; ++i) {
+    From in;
+    std::memcpy(&in, from + i * sizeof in, sizeof in);
+    To out = convert(in);
+    std::memcpy(to + i * sizeof out, &out, sizeof out);
+  }
+}
+
+// Whether there is a quick way.
+static bool convertQuickly(DType from, const void *source, DType to,
+                           void *target, size_t n) {
+  if (from == DType::BF16 && to == DType::F32)
+    convertAll<uint16_t, uint32_t>(source, target, n, widenBf16);
+  else if (from == DType::F32 && to == DType::BF16)
+    convertAll<uint32_t, uint16_t>(source, target, n, narrowToBf16);
+  else if (from == DType::F16 && to == DType::F32)
+    convertAll<uint16_t, uint32_t>(source, target, n, widenF16);
+  else if (from == DType::F32 && to == DType::F16)
+    convertAll<uint32_t, uint16_t>(source, target, n, narrowToF16);
+  else if (from == DType::F16 && to == DType::BF16)
+    convertAll<uint16_t, uint16_t>(source, target, n, [](uint16_t v) {
+      return narrowToBf16(widenF16(v));
+    });
+  else if (from == DType::BF16 && to == DType::F16)
+    convertAll<uint16_t, uint16_t>(source, target, n, [](uint16_t v) {
+      return narrowToF16(widenBf16(v));
+    });
+  else
+    return false;
+  return true;
+}
+
 void act::artifact::convertFloats(DType from, const void *source, DType to,
                                   void *target, size_t n) {
   if (from == to) {
@@ -118,6 +210,35 @@ void act::artifact::convertFloats(DType from, const void *source, DType to,
       std::memcpy(target, source, n * elementBytes(from));
     return;
   }
+  if (convertQuickly(from, source, to, target, n))
+    return;
   for (size_t i = 0; i < n; ++i)
     storeFloat(to, target, i, loadFloat(from, source, i));
+}
+
+bool act::artifact::allFinite(DType type, const void *data, size_t n) {
+  auto *bytes = static_cast<const uint8_t *>(data);
+  // The exponent's bits are all set in what is infinite or no number.
+  auto none = [&](auto word, auto exponent) {
+    bool found = false;
+    for (size_t i = 0; i < n; ++i) {
+      std::memcpy(&word, bytes + i * sizeof word, sizeof word);
+      found |= (word & exponent) == exponent;
+    }
+    return !found;
+  };
+  switch (type) {
+  case DType::F64:
+    return none(uint64_t{}, uint64_t{0x7ff0000000000000});
+  case DType::F32:
+    return none(uint32_t{}, uint32_t{0x7f800000});
+  case DType::BF16:
+    return none(uint16_t{}, uint16_t{0x7f80});
+  case DType::F16:
+    return none(uint16_t{}, uint16_t{0x7c00});
+  case DType::F8E4M3FN: // one pattern is a NaN
+    return none(uint8_t{}, uint8_t{0x7f});
+  default:
+    return true;
+  }
 }

@@ -2,6 +2,7 @@
 #include "act/Nf4/Nf4.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace act;
 
@@ -21,22 +22,45 @@ static uint8_t code(float x) {
   return c;
 }
 
+// Magnitudes are ordered as their bits are, and integers' maxima are vectors'.
+// A NaN is no magnitude.
+static float largestMagnitude(const float *values, size_t n) {
+  uint32_t most = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, 4);
+    bits &= 0x7fffffff;
+    bits = bits > 0x7f800000 ? 0 : bits;
+    most = bits > most ? bits : most;
+  }
+  float out;
+  std::memcpy(&out, &most, 4);
+  return out;
+}
+
+static void put(uint8_t *codes, size_t i, uint8_t c) {
+  if (i % 2 == 0)
+    codes[i / 2] = static_cast<uint8_t>(c << 4 | 7); // 7: the level 0
+  else
+    codes[i / 2] = static_cast<uint8_t>((codes[i / 2] & 0xf0) | c);
+}
+
 void nf4::quantize(const float *values, size_t n, size_t block, uint8_t *codes,
                    float *absmax) {
-  float scale = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (i % block == 0) {
-      float m = 0;
-      for (size_t j = i; j < n && j < i + block; ++j)
-        m = std::fmax(m, std::fabs(values[j]));
-      absmax[i / block] = m;
-      scale = m > 0 ? 1.0f / m : 0.0f;
+  constexpr size_t some = 64; // at a time, in a loop of vectors
+  uint8_t found[some];
+  for (size_t begin = 0; begin < n; begin += block) {
+    size_t end = std::min(n, begin + block);
+    float m = largestMagnitude(values + begin, end - begin);
+    absmax[begin / block] = m;
+    float scale = m > 0 ? 1.0f / m : 0.0f;
+    for (size_t i = begin; i < end; i += some) {
+      size_t count = std::min(some, end - i);
+      for (size_t k = 0; k < count; ++k)
+        found[k] = code(values[i + k] * scale);
+      for (size_t k = 0; k < count; ++k)
+        put(codes, i + k, found[k]);
     }
-    uint8_t c = code(values[i] * scale);
-    if (i % 2 == 0)
-      codes[i / 2] = static_cast<uint8_t>(c << 4 | 7); // 7: the level 0
-    else
-      codes[i / 2] = static_cast<uint8_t>((codes[i / 2] & 0xf0) | c);
   }
 }
 

@@ -56,6 +56,9 @@ actrt_status actrt_device_query(actrt_device device, actrt_device_info *info) {
     copyName(full.target, sizeof full.target, i.target);
     full.multiprocessors = i.multiprocessors;
     full.shared_bytes_per_block = i.sharedBytesPerBlock;
+    FreeMemory free = d->freeMemory();
+    full.free_bytes = free.bytes;
+    copyName(full.free_limit, sizeof full.free_limit, free.limit);
     return fillStruct(info, full);
   });
 }

@@ -27,6 +27,7 @@ static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
   o.debug = flags & ACTRT_DEBUG;
   o.measure = flags & ACTRT_MEASURE;
   o.time = flags & ACTRT_TIME;
+  o.anyMemory = flags & ACTRT_ANY_MEMORY;
   auto loaded = LoadedStep::load(d, std::move(*step), o);
   if (!loaded)
     return fail(ACTRT_FAILED, loaded.error().str());
@@ -195,6 +196,18 @@ actrt_status actrt_step_initialise(actrt_step step, uint64_t seed) {
   return guarded([&]() -> actrt_status {
     auto s = findStep(step);
     return s ? finish(s->initialise(seed)) : ACTRT_INVALID_HANDLE;
+  });
+}
+
+actrt_status actrt_step_initialise_parameter(actrt_step step, const char *name,
+                                             uint64_t seed) {
+  return guarded([&]() -> actrt_status {
+    auto s = findStep(step);
+    if (!s)
+      return ACTRT_INVALID_HANDLE;
+    auto i = indexOf(s->step().parameters, name);
+    return i ? finish(s->initialiseParameter(*i, seed))
+             : notFound("parameter", name);
   });
 }
 

@@ -108,6 +108,15 @@ Result<void *> CudaExecutor::remember(CUresult result, CUdeviceptr p,
   return reinterpret_cast<void *>(p);
 }
 
+FreeMemory CudaExecutor::freeMemory() const {
+  size_t free = 0, all = 0;
+  CurrentContext current(driver, context);
+  if (current.status() && driver.cuMemGetInfo &&
+      driver.cuMemGetInfo(&free, &all) == 0)
+    return {free, "of the card's " + std::to_string(all)};
+  return {};
+}
+
 Result<void *> CudaExecutor::allocate(uint64_t bytes) {
   CurrentContext current(driver, context);
   if (auto s = current.status(); !s)

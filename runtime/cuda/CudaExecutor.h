@@ -56,6 +56,7 @@ public:
   Status unregisterHost(void *address) override;
   bool isAllocation(const void *address) const override;
   Status checkRange(const void *address, uint64_t bytes) const override;
+  FreeMemory freeMemory() const override;
   MemoryStatistics statistics() const override;
   void resetPeak() override;
   Result<std::unique_ptr<Module>> loadModule(const void *data, size_t bytes,

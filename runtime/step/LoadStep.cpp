@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Artifact/Format.h"
+#include "act/Artifact/Memory.h"
 #include "act/Artifact/Types.h"
+#include "act/Parallel/Parallel.h"
 #include "runtime/step/LoadedStep.h"
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <sys/mman.h>
 
 using namespace act;
 using namespace act::runtime;
@@ -15,9 +16,10 @@ LoadedStep::LoadedStep(std::shared_ptr<Executor> executor, Step step,
     : executor(std::move(executor)), data(std::move(step)), options(options) {}
 
 LoadedStep::~LoadedStep() {
+  releaseStaging();
   if (hostArena) {
     (void)executor->unregisterHost(hostArena);
-    std::free(hostArena);
+    munmap(hostArena, hostArenaSize);
   }
   // Nothing can be done about a failure here; the device frees the rest itself.
   for (auto *list : {&parameters, &states})
@@ -47,9 +49,41 @@ LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
                  ""};
   std::unique_ptr<LoadedStep> loaded(
       new LoadedStep(std::move(executor), std::move(step), options));
+  if (!options.anyMemory)
+    if (auto s = loaded->checkMemory(); !s)
+      return s.error();
   if (auto s = loaded->prepare(); !s)
     return s.error();
   return loaded;
+}
+
+unsigned LoadedStep::threads() const {
+  DeviceInfo info = executor->info();
+  return info.kind == "cuda" ? availableCores() : info.threads;
+}
+
+// What does not fit is said here, before gigabytes of it are touched and the
+// system ends the process.
+Status LoadedStep::checkMemory() const {
+  DeviceInfo info = executor->info();
+  StepMemory need = memoryOf(data, info.kind == "host" ? info.threads : 0);
+  FreeMemory free = executor->freeMemory(), host = freeHostMemory();
+  auto lacks = [&](uint64_t bytes, const std::string &where,
+                   const FreeMemory &has) {
+    return Error{"the step needs " + need.text() + "; " +
+                     std::to_string(bytes) + " of them " + where +
+                     ", which has " + std::to_string(has.bytes) + " free (" +
+                     has.limit + ")",
+                 ""};
+  };
+  // A card has memory of its own; the arena on the host is not there.
+  const bool card = info.kind == "cuda";
+  uint64_t there = card ? need.onDevice() : need.total();
+  if (there > free.bytes)
+    return lacks(there, "on device " + info.name, free);
+  if (card && need.hostArena > host.bytes)
+    return lacks(need.hostArena, "on the host", host);
+  return ok();
 }
 
 // Memory of the CPU on every device; known to it, so that copies are quick.
@@ -59,18 +93,17 @@ Status LoadedStep::allocateHostArena() {
   hostArenaSize = (hostArenaSize + 4095) / 4096 * 4096;
   if (hostArenaSize == 0)
     return ok();
-  auto *memory =
-      static_cast<uint8_t *>(std::aligned_alloc(4096, hostArenaSize));
-  if (!memory)
+  void *memory = mmap(nullptr, hostArenaSize, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
     return Error{"cannot allocate " + std::to_string(hostArenaSize) +
                      " bytes for the arena on the host",
                  ""};
-  std::memset(memory, 0, hostArenaSize);
   if (auto s = executor->registerHost(memory, hostArenaSize); !s) {
-    std::free(memory);
+    munmap(memory, hostArenaSize);
     return s;
   }
-  hostArena = memory;
+  hostArena = static_cast<uint8_t *>(memory);
   return ok();
 }
 
@@ -91,22 +124,26 @@ Status LoadedStep::prepare() {
     return created.error();
   stream = std::move(*created);
   direct = executor->info().hostAddressable;
-  auto allocate = [&](const TensorType &type, std::vector<void *> &list,
-                      uint64_t &sum) -> Status {
+  auto allocate = [&](const std::string &name, const TensorType &type,
+                      std::vector<void *> &list, uint64_t &sum) -> Status {
     uint64_t bytes = *byteSize(type);
     auto p = executor->allocate(bytes);
     if (!p)
-      return p.error();
+      return Error{
+          p.error().message + " for '" + name + "'; the step needs " +
+              memoryOf(data, direct ? executor->info().threads : 0).text(),
+          ""};
     list.push_back(*p);
     sum += bytes;
     return ok();
   };
   for (const Parameter &p : data.parameters)
-    if (auto s = allocate(p.type, parameters, allocated.parameterBytes); !s)
+    if (auto s = allocate(p.name, p.type, parameters, allocated.parameterBytes);
+        !s)
       return s;
   for (const State &s : data.states)
     if (auto status =
-            allocate(s.type, states,
+            allocate(s.name, s.type, states,
                      s.role == Role::Gradient ? allocated.gradientBytes
                                               : allocated.optimizerBytes);
         !status)

@@ -5,7 +5,7 @@
 #include "runtime/step/InitialValues.h"
 #include "runtime/step/Poison.h"
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 using namespace act;
@@ -16,42 +16,110 @@ HostView LoadedStep::view(void *address, const TensorType &type) {
   return HostView(direct, *stream, address, *byteSize(type));
 }
 
-Status LoadedStep::copyToMasters(size_t parameter) {
-  const TensorType &from = data.parameters[parameter].type;
-  for (size_t i = 0; i < states.size(); ++i) {
-    const State &state = data.states[i];
-    if (state.role != Role::Master || state.parameter != parameter)
-      continue;
-    HostView source = view(parameters[parameter], from);
-    HostView target = view(states[i], state.type);
-    if (auto s = source.fetch(); !s)
-      return s;
-    convertFloats(from.dtype, source.data(), state.type.dtype, target.data(),
-                  *elementCount(from)); // loading checked the shape
-    if (auto s = target.store(); !s)
-      return s;
+// On the device two halves take turns: one is filled while the other is copied.
+constexpr uint64_t stagingBytes = 32 << 20;
+
+Status LoadedStep::reserveStaging() {
+  if (staging)
+    return ok();
+  void *memory = std::aligned_alloc(4096, 2 * stagingBytes);
+  if (!memory)
+    return Error{"cannot allocate " + std::to_string(2 * stagingBytes) +
+                     " bytes to copy values to the device",
+                 ""};
+  if (auto s = executor->registerHost(memory, 2 * stagingBytes); !s) {
+    std::free(memory);
+    return s;
   }
+  staging = static_cast<uint8_t *>(memory);
   return ok();
 }
 
-Status LoadedStep::initialise(uint64_t seed) {
+void LoadedStep::releaseStaging() {
+  if (!staging)
+    return;
+  (void)executor->unregisterHost(staging);
+  std::free(staging);
+  staging = nullptr;
+}
+
+Status LoadedStep::write(void *address, const TensorType &type,
+                         const Elements &elements) {
+  if (direct)
+    return writeTensor(type, elements, address, threads());
+  uint64_t width = elementBytes(type.dtype);
+  if (width == 0 || *byteSize(type) <= stagingBytes) {
+    HostView values = view(address, type);
+    auto s = writeTensor(type, elements, values.data(), threads());
+    return s ? values.store() : s;
+  }
+  if (auto s = reserveStaging(); !s)
+    return s;
+  uint64_t n = *elementCount(type), slice = stagingBytes / width;
+  for (uint64_t first = 0, half = 0; first < n; first += slice, half ^= 1) {
+    uint64_t count = std::min(slice, n - first);
+    uint8_t *memory = staging + half * stagingBytes;
+    TensorType part;
+    part.dtype = type.dtype;
+    part.shape = {static_cast<int64_t>(count)};
+    auto filled = writeTensor(
+        part,
+        [&](uint64_t at, uint64_t some, DType to, void *target) {
+          elements(first + at, some, to, target);
+        },
+        memory, threads());
+    if (!filled)
+      return filled;
+    // The copy of the half before this one.
+    if (auto s = stream->synchronize(); !s)
+      return s;
+    if (auto s = stream->copy(static_cast<uint8_t *>(address) + first * width,
+                              memory, count * width, Direction::HostToDevice);
+        !s)
+      return s;
+  }
+  return stream->synchronize();
+}
+
+Status LoadedStep::writeParameter(size_t i, const Elements &elements) {
+  const TensorType &type = data.parameters[i].type;
+  if (auto s = write(parameters[i], type, elements); !s)
+    return s;
+  for (size_t k = 0; k < states.size(); ++k)
+    if (const State &state = data.states[k];
+        state.role == Role::Master && state.parameter == i)
+      if (auto s = write(states[k], state.type, rounded(elements, type.dtype));
+          !s)
+        return s;
+  return ok();
+}
+
+Status LoadedStep::initialiseParameter(size_t i, uint64_t seed) {
   std::lock_guard lock(mutex);
+  return writeParameter(i, initialElements(data.parameters[i], seed));
+}
+
+// Memory is zeroed when it is allocated, so states that nobody has written yet
+// are left alone: of the host's pages none is touched.
+Status LoadedStep::resetStates() {
+  if (!statesWritten)
+    return ok();
   for (size_t i = 0; i < states.size(); ++i)
     if (uint64_t bytes = *byteSize(data.states[i].type))
       if (auto s = stream->fill(states[i], 0, bytes); !s)
         return s;
-  if (auto s = stream->synchronize(); !s)
+  statesWritten = false;
+  return stream->synchronize();
+}
+
+Status LoadedStep::initialise(uint64_t seed) {
+  std::lock_guard lock(mutex);
+  if (auto s = resetStates(); !s)
     return s;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    HostView values = view(parameters[i], data.parameters[i].type);
-    auto s = runtime::initialise(data.parameters[i], seed, values.data());
-    if (s)
-      s = values.store();
-    if (s)
-      s = copyToMasters(i);
-    if (!s)
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (auto s = writeParameter(i, initialElements(data.parameters[i], seed));
+        !s)
       return s;
-  }
   return ok();
 }
 
@@ -69,59 +137,64 @@ static Status checkConvertible(const std::string &name, const TensorType &have,
                                ""});
 }
 
-static Status storeTensor(const std::string &name, const TensorType &type,
-                          DType given, const void *source, void *target) {
+Status LoadedStep::setTensor(const std::string &name, const TensorType &type,
+                             DType given, const void *source, void *address) {
   if (auto s = checkConvertible(name, type, given); !s)
     return s;
-  if (given != type.dtype)
-    return storeValues(type, given, source, target);
-  std::memcpy(target, source, *byteSize(type));
-  return ok();
+  if (given != type.dtype || !isNf4(given))
+    return write(address, type, elementsAt(given, source));
+  HostView values = view(address, type);
+  std::memcpy(values.data(), source, *byteSize(type));
+  return values.store();
 }
 
-static Status loadTensor(const std::string &name, const TensorType &type,
-                         const void *source, DType wanted, void *target) {
+Status LoadedStep::getTensor(const std::string &name, const TensorType &type,
+                             void *address, DType wanted, void *target) {
   if (auto s = checkConvertible(name, type, wanted); !s)
     return s;
-  if (wanted != type.dtype)
-    return loadValues(type, source, wanted, target);
-  std::memcpy(target, source, *byteSize(type));
+  bool same = wanted == type.dtype;
+  if (!direct && same) {
+    uint64_t bytes = *byteSize(type);
+    auto s = bytes
+                 ? stream->copy(target, address, bytes, Direction::DeviceToHost)
+                 : ok();
+    return s ? stream->synchronize() : s;
+  }
+  HostView values = view(address, type);
+  if (auto s = values.fetch(); !s)
+    return s;
+  if (!same || !isNf4(wanted))
+    return readTensor(type, values.data(), wanted, target, threads());
+  std::memcpy(target, values.data(), *byteSize(type));
   return ok();
 }
 
 Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
   const Parameter &p = data.parameters[i];
-  HostView values = view(parameters[i], p.type);
-  auto s = storeTensor(p.name, p.type, type, source, values.data());
-  if (s)
-    s = values.store();
-  return s ? copyToMasters(i) : s;
+  if (isNf4(type)) // frozen: no state follows it
+    return setTensor(p.name, p.type, type, source, parameters[i]);
+  auto s = checkConvertible(p.name, p.type, type);
+  return s ? writeParameter(i, elementsAt(type, source)) : s;
 }
 
 Status LoadedStep::getParameter(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
   const Parameter &p = data.parameters[i];
-  HostView values = view(parameters[i], p.type);
-  auto s = values.fetch();
-  return s ? loadTensor(p.name, p.type, values.data(), type, target) : s;
+  return getTensor(p.name, p.type, parameters[i], type, target);
 }
 
 Status LoadedStep::setState(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
+  statesWritten = true;
   const State &state = data.states[i];
-  HostView values = view(states[i], state.type);
-  auto s = storeTensor(state.name, state.type, type, source, values.data());
-  return s ? values.store() : s;
+  return setTensor(state.name, state.type, type, source, states[i]);
 }
 
 Status LoadedStep::getState(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
   const State &state = data.states[i];
-  HostView values = view(states[i], state.type);
-  auto s = values.fetch();
-  return s ? loadTensor(state.name, state.type, values.data(), type, target)
-           : s;
+  return getTensor(state.name, state.type, states[i], type, target);
 }
 
 Result<Scalar *> LoadedStep::scalar(const std::string &name) {
@@ -250,7 +323,8 @@ Status LoadedStep::poison() {
 }
 
 Status LoadedStep::copyBetweenArenas(const Launch &l, const Prepared &p) {
-  void *from = p.arguments[l.firstArgument], *to = p.arguments[l.firstArgument + 1];
+  void *from = p.arguments[l.firstArgument],
+       *to = p.arguments[l.firstArgument + 1];
   auto *at = static_cast<uint8_t *>(to);
   bool away = at >= hostArena && at < hostArena + hostArenaSize;
   return stream->copy(to, from, l.bytes,
@@ -325,6 +399,8 @@ Status LoadedStep::run(size_t function) {
   Prepared &p = functions[function];
   if (auto s = checkRunnable(f, p); !s)
     return s;
+  releaseStaging();
+  statesWritten = true;
   if (auto s = poison(); !s)
     return s;
   if (!direct)
@@ -357,8 +433,8 @@ static bool endsIn(const std::string &text, std::string_view end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Where the last of the workspaces ends that kernels of other devices need, and
-/// none of these launches touches.
+/// Where the last of the workspaces ends that kernels of other devices need,
+/// and none of these launches touches.
 static uint64_t endOfOthersWorkspaces(const Function &f) {
   uint64_t end = 0;
   for (const Buffer &b : f.plan) {

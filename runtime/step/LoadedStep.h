@@ -6,8 +6,8 @@
 // arena as large as the largest function's, scratch for each thread, and the
 // argument list of every launch with all addresses filled in but those of
 // inputs and outputs. A second arena, memory of the host whatever the device,
-// holds what copies take away and bring back. Binding fills those in. A run walks the list and
-// allocates nothing.
+// holds what copies take away and bring back. Binding fills those in. A run
+// walks the list and allocates nothing.
 //
 // On a device whose memory the CPU may not touch, every argument is an address
 // all the same: scalars and constants have a slot of 8 bytes each in the
@@ -22,7 +22,8 @@
 //   its lifetime, or before it was written, turns the results into NaN.
 // - measure: the arena is filled with a pattern before a run, and afterwards
 //   the highest byte that differs from it is reported, or that of a workspace
-//   that only kernels of other devices need; the scratch of each thread likewise.
+//   that only kernels of other devices need; the scratch of each thread
+//   likewise.
 // - time: an event is recorded before each launch and after the last. There is
 //   no graph then, in which the time of one kernel could not be told.
 #ifndef ACT_RUNTIME_STEP_LOADEDSTEP_H
@@ -30,12 +31,15 @@
 #include "act/Artifact/Step.h"
 #include "runtime/Executor.h"
 #include "runtime/step/HostView.h"
+#include "runtime/step/TensorBytes.h"
 #include <mutex>
 
 namespace act::runtime {
 
 struct StepOptions {
   bool allowNative = false, debug = false, measure = false, time = false;
+  /// Load also where the device seems to have too little memory.
+  bool anyMemory = false;
 };
 
 struct StepStatistics {
@@ -58,7 +62,10 @@ public:
   ~LoadedStep();
   const artifact::Step &step() const { return data; }
 
+  /// Every parameter from the seed, masters after them, other states to zero.
   Status initialise(uint64_t seed);
+  /// One of them, and its masters.
+  Status initialiseParameter(size_t index, uint64_t seed);
   /// Any float type is converted to the parameter's; nf4 is quantised. Master
   /// states of the parameter follow.
   Status setParameter(size_t index, artifact::DType type, const void *source);
@@ -102,6 +109,7 @@ private:
 
   LoadedStep(std::shared_ptr<Executor> executor, artifact::Step step,
              const StepOptions &options);
+  Status checkMemory() const;
   Status prepare();
   Status allocateHostArena();
   Status prepare(const artifact::Function &function, Prepared &prepared);
@@ -116,7 +124,17 @@ private:
   Status readEvents(Prepared &p);
   Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
   Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
-  Status copyToMasters(size_t parameter);
+  unsigned threads() const;
+  Status reserveStaging();
+  void releaseStaging();
+  Status write(void *address, const artifact::TensorType &type,
+               const Elements &elements);
+  Status writeParameter(size_t index, const Elements &elements);
+  Status resetStates();
+  Status setTensor(const std::string &name, const artifact::TensorType &type,
+                   artifact::DType given, const void *source, void *address);
+  Status getTensor(const std::string &name, const artifact::TensorType &type,
+                   void *address, artifact::DType wanted, void *target);
   Result<artifact::Scalar *> scalar(const std::string &name);
 
   mutable std::mutex mutex;
@@ -126,6 +144,8 @@ private:
   std::unique_ptr<Module> module;
   std::unique_ptr<Stream> stream;
   std::vector<void *> parameters, states;
+  bool statesWritten = false;     // else they are as they were allocated: zero
+  uint8_t *staging = nullptr;     // while values are set, unless `direct`
   bool direct = true;             // the CPU may touch the device's memory
   std::vector<uint64_t> slots;    // scalars, then constants; addresses stay put
   size_t constants = 0;           // slots of constants in use

@@ -113,6 +113,11 @@ API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   *bytes = (size_t)80 << 30;
   return device == 7 ? 0 : INVALID_VALUE;
 }
+API int cuMemGetInfo_v2(size_t *free, size_t *all) {
+  *free = (size_t)79 << 30;
+  *all = (size_t)80 << 30;
+  return depth > 0 ? 0 : INVALID_CONTEXT;
+}
 API int cuDevicePrimaryCtxRetain(void **context, int device) {
   alive(CONTEXT, 1);
   *context = &the_context;

@@ -7,12 +7,20 @@
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Types.h"
 #include "act/Nf4/Nf4.h"
+#include "act/Random/Philox.h"
+#include "runtime/FreeMemory.h"
 #include "runtime/measure/Measure.h"
+#include "runtime/step/Normals.h"
 #include "test/runtime/HandMadeSteps.h"
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace act;
 
@@ -21,11 +29,11 @@ namespace {
 class Loaded {
 public:
   explicit Loaded(const artifact::Step &step, uint32_t flags = 0,
-                  uint32_t threads = 2) {
+                  uint32_t threads = 2, const char *name = "host") {
     actrt_device_options o{};
     o.struct_size = sizeof o;
     o.threads = threads;
-    EXPECT_EQ(actrt_device_open("host", &o, &device), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_device_open(name, &o, &device), ACTRT_SUCCESS);
     auto bytes = artifact::write(step);
     EXPECT_TRUE(bytes) << bytes.error().str();
     EXPECT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
@@ -274,6 +282,272 @@ TEST(Step, InitialValuesDependOnSeedAndNameOnly) {
   EXPECT_NEAR(std::sqrt(squares / 256), 0.02, 0.002);
 }
 
+// A step of one parameter, and what it holds at first.
+static std::vector<float> initialValues(const std::string &name, int64_t n,
+                                        uint32_t threads, artifact::DType dtype,
+                                        const char *device = "host") {
+  artifact::Step step;
+  artifact::Parameter p;
+  p.name = name;
+  p.type.dtype = dtype;
+  p.type.shape = {n};
+  p.initStd = 1;
+  step.parameters = {p};
+  step.device = std::string(device) == "host" ? "host" : "cuda";
+  step.target = "sm_80";
+  Loaded l(step, 0, threads, device);
+  EXPECT_EQ(actrt_step_initialise(l.handle, 3), ACTRT_SUCCESS)
+      << actrt_last_error();
+  std::vector<float> w(static_cast<size_t>(n));
+  actrt_type f32 = makeType(ACTRT_DTYPE_F32, {n});
+  EXPECT_EQ(
+      actrt_step_get(l.handle, ACTRT_PARAMETER, name.c_str(), w.data(), &f32),
+      ACTRT_SUCCESS);
+  return w;
+}
+
+// Several pieces of a thread's work, and a last one that is odd.
+TEST(Step, InitialValuesAreTheSameOnEveryDeviceAndNumberOfThreads) {
+  constexpr int64_t n = (3 << 18) + 4099;
+  for (auto dtype : {artifact::DType::F32, artifact::DType::BF16}) {
+    auto w = initialValues("w", n, 1, dtype);
+    EXPECT_EQ(w, initialValues("w", n, 3, dtype));
+    EXPECT_EQ(w, initialValues("w", n, 2, dtype, "sim:sm_80"));
+    // A shorter tensor of that name is its beginning.
+    auto beginning = initialValues("w", 1001, 1, dtype);
+    EXPECT_TRUE(std::equal(beginning.begin(), beginning.end(), w.begin()));
+  }
+}
+
+// Element by element, in double; as the header says.
+TEST(Step, InitialValuesAreBoxMullersOfPhilox) {
+  auto w = initialValues("w", 1 << 16, 1, artifact::DType::F32);
+  auto key = philoxKey(3, "w");
+  for (uint32_t c = 0; c < w.size() / 4; ++c) {
+    auto word = philox({c, 0, 0, 0}, key);
+    for (size_t pair = 0; pair < 2; ++pair) {
+      double radius =
+          std::sqrt(-2 * std::log((word[2 * pair] + 0.5) * 0x1p-32));
+      double angle = 2 * M_PI * (word[2 * pair + 1] * 0x1p-32);
+      double allowed = std::min(5e-7 + 4e-8 / radius, 3e-4);
+      ASSERT_NEAR(w[4 * c + 2 * pair], radius * std::cos(angle), allowed) << c;
+      ASSERT_NEAR(w[4 * c + 2 * pair + 1], radius * std::sin(angle), allowed);
+    }
+  }
+}
+
+TEST(Step, InitialValuesAreTheSameWithVectorsOfAnyWidth) {
+  auto key = philoxKey(5, "w");
+  std::vector<float> one(4 * 1003), other(one.size());
+  std::vector<uint16_t> narrow(one.size()), rounded(one.size());
+  // Counters whose upper half changes on the way.
+  const uint64_t counter = (uint64_t{7} << 32) - 500;
+  auto widths = runtime::normalsByWidth();
+  widths[0].f32(key, counter, 1003, 0.02f, one.data());
+  artifact::convertFloats(artifact::DType::F32, one.data(),
+                          artifact::DType::BF16, rounded.data(), one.size());
+  for (const runtime::FillNormals &fill : widths) {
+    fill.f32(key, counter, 1003, 0.02f, other.data());
+    EXPECT_EQ(one, other);
+    fill.bf16(key, counter, 1003, 0.02f, narrow.data());
+    EXPECT_EQ(rounded, narrow);
+  }
+}
+
+// Of 2^21 numbers: moments, tails and what lies between, within five standard
+// deviations of what chance does; no tie to neighbours or to another tensor's.
+TEST(Step, InitialValuesAreNormal) {
+  constexpr int64_t n = 1 << 21;
+  auto a = initialValues("layers.0.weight", n, 2, artifact::DType::F32);
+  auto b = initialValues("layers.1.weight", n, 2, artifact::DType::F32);
+  const double bound = 5 / std::sqrt(double(n));
+  double mean = 0, square = 0, cube = 0, fourth = 0;
+  for (double v : a) {
+    mean += v / n;
+    square += v * v / n;
+    cube += v * v * v / n;
+    fourth += v * v * v * v / n;
+  }
+  EXPECT_NEAR(mean, 0, bound);
+  EXPECT_NEAR(square, 1, bound * std::sqrt(2.0));
+  EXPECT_NEAR(cube, 0, bound * std::sqrt(15.0));
+  EXPECT_NEAR(fourth, 3, bound * std::sqrt(96.0));
+  for (double border :
+       {-4.0, -3.0, -2.0, -1.0, -0.1, 0.0, 0.1, 1.0, 2.0, 3.0, 4.0, 4.5}) {
+    double p = 0.5 * std::erfc(-border / std::sqrt(2.0));
+    auto below = static_cast<double>(
+        std::count_if(a.begin(), a.end(), [&](float v) { return v < border; }));
+    EXPECT_NEAR(below, p * n, 5 * std::sqrt(n * p * (1 - p)) + 1) << border;
+  }
+  EXPECT_LT(*std::max_element(a.begin(), a.end()), 6.77f);
+  auto correlation = [&](const std::vector<float> &x,
+                         const std::vector<float> &y, size_t lag) {
+    double sum = 0;
+    for (size_t i = 0; i + lag < x.size(); ++i)
+      sum += double{x[i]} * y[i + lag] / n;
+    return sum;
+  };
+  for (size_t lag : {1, 2, 3, 4, 8, 2048, 8192})
+    EXPECT_NEAR(correlation(a, a, lag), 0, bound) << lag;
+  for (size_t lag : {0, 1, 4})
+    EXPECT_NEAR(correlation(a, b, lag), 0, bound) << lag;
+  // The two of a pair share a radius: their squares must not be tied either.
+  double tied = 0;
+  for (size_t i = 0; i < a.size(); i += 2)
+    tied += (double{a[i]} * a[i] - 1) * (double{a[i + 1]} * a[i + 1] - 1) / n;
+  EXPECT_NEAR(tied, 0, 2 * bound);
+}
+
+// As a container with limits sees it, in both versions of control groups.
+TEST(FreeMemory, IsTheLeastOfWhatLimitsIt) {
+  namespace fs = std::filesystem;
+  const std::string root =
+      testing::TempDir() + "/act-free-" + std::to_string(getpid());
+  auto put = [&](const std::string &name, const std::string &text) {
+    fs::create_directories(fs::path(root + name).parent_path());
+    std::ofstream(root + name) << text;
+  };
+  auto found = [&] { return runtime::freeHostMemory(root); };
+  put("/proc/self/status", "Name:\tx\nVmSize:\t 100 kB\nVmData:\t 50 kB\n");
+  put("/proc/meminfo", "MemTotal:  9 kB\nMemAvailable:  4000 kB\n"
+                       "SwapFree:  0 kB\n");
+  EXPECT_EQ(found().bytes, 4000u * 1024);
+  EXPECT_EQ(found().limit, "MemAvailable of the machine");
+  put("/proc/meminfo", "MemAvailable:  4000 kB\nSwapFree:  96 kB\n");
+  EXPECT_EQ(found().bytes, 4096u * 1024);
+  // A group inside of one that has the limit; files' pages can be taken back.
+  put("/proc/self/cgroup", "0::/outer/inner\n");
+  put("/sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  put("/sys/fs/cgroup/outer/inner/memory.current", "7\n");
+  EXPECT_EQ(found().bytes, 4096u * 1024);
+  put("/sys/fs/cgroup/outer/memory.max", "3000000\n");
+  put("/sys/fs/cgroup/outer/memory.current", "1000000\n");
+  EXPECT_EQ(found().bytes, 2000000u);
+  EXPECT_EQ(found().limit, "the control group's memory.max is 3000000");
+  put("/sys/fs/cgroup/outer/memory.stat",
+      "anon 600000\ninactive_file 300000\nactive_file 100000\n");
+  EXPECT_EQ(found().bytes, 2400000u);
+  put("/sys/fs/cgroup/outer/memory.current", "9000000\n");
+  EXPECT_EQ(found().bytes, 0u);
+  put("/proc/self/cgroup", "5:cpu,memory:/a\n1:name=systemd:/b\n");
+  put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "500\n");
+  put("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "200\n");
+  EXPECT_EQ(found().bytes, 300u);
+  // This process' own limits, of what it has besides.
+  put("/proc/self/cgroup", "");
+  fs::remove(root + "/proc/meminfo");
+  rlimit before, less;
+  for (auto [resource, name, used] :
+       {std::tuple(RLIMIT_AS, "address space (ulimit -v)", 100u),
+        {RLIMIT_DATA, "data (ulimit -d)", 50u}}) {
+    ASSERT_EQ(getrlimit(resource, &before), 0);
+    less = before;
+    less.rlim_cur = rlim_t{1} << 46; // room for a sanitizer
+    ASSERT_EQ(setrlimit(resource, &less), 0);
+    auto f = found();
+    ASSERT_EQ(setrlimit(resource, &before), 0);
+    EXPECT_EQ(f.bytes, (uint64_t{1} << 46) - used * 1024);
+    EXPECT_EQ(f.limit,
+              std::string("the limit of ") + name + " is 70368744177664");
+  }
+  fs::remove_all(root);
+  EXPECT_EQ(found().bytes, UINT64_MAX);
+}
+
+static uint64_t residentBytes() {
+  uint64_t pages = 0, unused = 0;
+  if (FILE *f = fopen("/proc/self/statm", "r")) {
+    if (fscanf(f, "%lu %lu", &unused, &pages) != 2)
+      pages = 0;
+    fclose(f);
+  }
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// 256 MiB of states beside a parameter of 64 KiB.
+TEST(Step, StatesThatAreZeroTakeNoMemory) {
+  artifact::Step step = test::bigramStep();
+  for (artifact::State &s : step.states)
+    s.type.shape = {32 << 20};
+  step.functions.clear();
+  for (artifact::Parameter &p : step.parameters)
+    p.type.shape = {32 << 20};
+  Loaded l(step);
+  uint64_t before = residentBytes();
+  const char *name = "model.embed_tokens.weight";
+  EXPECT_EQ(actrt_step_initialise_parameter(l.handle, "none", 1),
+            ACTRT_NOT_FOUND);
+  ASSERT_EQ(actrt_step_initialise_parameter(l.handle, name, 1), ACTRT_SUCCESS);
+  uint64_t one = residentBytes() - before;
+  EXPECT_GE(one + (8 << 20), uint64_t{128} << 20);
+  EXPECT_LE(one, (uint64_t{128} << 20) + (32 << 20));
+  ASSERT_EQ(actrt_step_initialise(l.handle, 1), ACTRT_SUCCESS);
+  EXPECT_LE(residentBytes() - before, one + (32 << 20));
+  // One that was written is zero again.
+  actrt_type t = makeType(ACTRT_DTYPE_F32, {32 << 20});
+  std::vector<float> values(32 << 20, 1.0f);
+  const char *state = "model.embed_tokens.weight.momentum";
+  ASSERT_EQ(actrt_step_set(l.handle, ACTRT_STATE, state, values.data(), &t),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_initialise(l.handle, 1), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_get(l.handle, ACTRT_STATE, state, values.data(), &t),
+            ACTRT_SUCCESS);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), 32 << 20);
+}
+
+// More than a machine has, to the byte, and before any of it is allocated.
+TEST(Step, WhatDoesNotFitIsRefusedBeforeItIsAllocated) {
+  for (const char *name : {"host", "sim:sm_80"}) {
+    bool host = std::string(name) == "host";
+    artifact::Step step;
+    if (!host) {
+      step.device = "cuda";
+      step.target = "sm_80";
+    }
+    artifact::Parameter p;
+    p.name = "w";
+    p.type.shape = {int64_t{1} << 42};
+    step.parameters = {p};
+    artifact::Function f;
+    f.name = "step";
+    f.inputs = {{"x", {artifact::DType::I32, {3}, 0}}};
+    f.arenaBytes = 4097;
+    step.functions = {f};
+    auto bytes = artifact::write(step);
+    ASSERT_TRUE(bytes);
+    actrt_device device;
+    ASSERT_EQ(actrt_device_open(name, nullptr, &device), ACTRT_SUCCESS);
+    actrt_device_info info{};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(actrt_device_query(device, &info), ACTRT_SUCCESS);
+    EXPECT_GT(info.free_bytes, 1u << 20);
+    EXPECT_LT(info.free_bytes, uint64_t{1} << 44);
+    EXPECT_NE(std::string(info.free_limit), "");
+    actrt_step handle;
+    EXPECT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(), 0,
+                                     &handle),
+              ACTRT_FAILED);
+    std::string message = actrt_last_error();
+    uint64_t total = (uint64_t{4} << 42) + 8192 + 12;
+    EXPECT_NE(message.find("the step needs " + std::to_string(total) +
+                           " bytes: parameters 17592186044416, arena 8192, "
+                           "inputs and outputs 12"),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("on device " + std::string(name) + ", which has "),
+              std::string::npos)
+        << message;
+    // Who insists is told which allocation failed.
+    EXPECT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
+                                     ACTRT_ANY_MEMORY, &handle),
+              ACTRT_FAILED);
+    message = actrt_last_error();
+    EXPECT_NE(message.find("for 'w'; the step needs "), std::string::npos)
+        << message;
+    actrt_device_release(device);
+  }
+}
+
 TEST(Step, MasterCopiesFollowTheirParameter) {
   artifact::Step step = test::bigramStep();
   step.parameters[0].type.dtype = artifact::DType::BF16;
@@ -405,4 +679,46 @@ TEST(Convert, RoundsToNearestEven) {
       if (!std::isnan(v))
         ASSERT_EQ(in, out);
     }
+}
+
+// Every pattern of 16 bits, and f32 around every place where rounding, range or
+// kind changes, against the way through double.
+TEST(Convert, ManyAtATimeAreAsOneByOne) {
+  using artifact::DType;
+  auto check = [](DType from, const std::vector<uint8_t> &source, DType to) {
+    uint64_t width = artifact::elementBytes(to);
+    size_t n = source.size() / artifact::elementBytes(from);
+    // Off any alignment.
+    std::vector<uint8_t> one(width * n), shifted(source.size() + 1),
+        many(width * n + 1);
+    std::memcpy(shifted.data() + 1, source.data(), source.size());
+    for (size_t i = 0; i < n; ++i)
+      artifact::storeFloat(to, one.data(), i,
+                           artifact::loadFloat(from, source.data(), i));
+    artifact::convertFloats(from, shifted.data() + 1, to, many.data() + 1, n);
+    EXPECT_EQ(std::memcmp(one.data(), many.data() + 1, one.size()), 0)
+        << artifact::dtypeName(from) << " to " << artifact::dtypeName(to);
+    // An infinity or NaN anywhere, and nothing else, is noticed.
+    for (size_t i = 0; i < n; i += 97)
+      ASSERT_EQ(artifact::allFinite(to, one.data() + i * width, 1),
+                std::isfinite(artifact::loadFloat(to, one.data(), i)));
+  };
+  std::vector<uint8_t> halves(2 << 16), floats;
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    auto half = static_cast<uint16_t>(bits);
+    std::memcpy(&halves[2 * bits], &half, 2);
+    for (uint32_t low : {0x0u, 0x1u, 0xfffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u,
+                         0x3001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      uint32_t word = bits << 16 | low;
+      floats.insert(floats.end(), reinterpret_cast<uint8_t *>(&word),
+                    reinterpret_cast<uint8_t *>(&word) + 4);
+    }
+  }
+  for (DType from : {DType::BF16, DType::F16})
+    for (DType to :
+         {DType::F64, DType::F32, DType::BF16, DType::F16, DType::F8E4M3FN})
+      if (from != to)
+        check(from, halves, to);
+  for (DType to : {DType::F64, DType::BF16, DType::F16, DType::F8E4M3FN})
+    check(DType::F32, floats, to);
 }

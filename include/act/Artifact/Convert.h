@@ -14,9 +14,14 @@ namespace act::artifact {
 double loadFloat(DType type, const void *data, size_t i);
 void storeFloat(DType type, void *data, size_t i, double value);
 
-/// Converts `n` elements between float types; equal types are copied.
+/// Converts `n` elements between float types; equal types, of integers too, are
+/// copied. Neither side need be aligned.
 void convertFloats(DType from, const void *source, DType to, void *target,
                    size_t n);
+
+/// Whether none of `n` elements is infinite or NaN; true of types that are no
+/// floats.
+bool allFinite(DType type, const void *data, size_t n);
 
 } // namespace act::artifact
 #endif
