@@ -37,6 +37,14 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
   return f;
 }
 
+void MappedFile::forget(size_t first, size_t size) const {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t begin = (first + page - 1) / page * page;
+  size_t end = (first + size) / page * page;
+  if (bytes && begin < end && end <= length + page)
+    madvise(const_cast<uint8_t *>(bytes) + begin, end - begin, MADV_DONTNEED);
+}
+
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : bytes(other.bytes), length(other.length) {
   other.bytes = nullptr;

@@ -7,7 +7,7 @@
 using namespace act;
 using namespace act::safetensors;
 
-static Result<uint64_t> bytesOf(const Source &t) {
+Result<uint64_t> safetensors::byteSize(const Source &t) {
   uint64_t bytes = elementBytes(t.dtype);
   if (bytes == 0)
     return Error{
@@ -17,6 +17,21 @@ static Result<uint64_t> bytesOf(const Source &t) {
         __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes))
       return Error{"tensor '" + t.name + "' has an impossible shape", ""};
   return bytes;
+}
+
+static Status writeTensor(file::AtomicFile &f, const Source &t,
+                          uint64_t bytes) {
+  if (!t.fetch)
+    return f.write(t.data, bytes);
+  auto fetched = t.fetch();
+  if (!fetched)
+    return fetched.error();
+  if (fetched->size() != bytes)
+    return Error{"tensor '" + t.name + "' came with " +
+                     std::to_string(fetched->size()) + " bytes, expected " +
+                     std::to_string(bytes),
+                 ""};
+  return f.write(fetched->data(), bytes);
 }
 
 Status safetensors::write(const std::string &path, std::vector<Source> tensors,
@@ -32,7 +47,7 @@ Status safetensors::write(const std::string &path, std::vector<Source> tensors,
   std::vector<uint64_t> sizes;
   uint64_t at = 0;
   for (const Source &t : tensors) {
-    auto bytes = bytesOf(t);
+    auto bytes = byteSize(t);
     if (!bytes)
       return Error{bytes.error().message, path};
     nlohmann::ordered_json entry;
@@ -61,7 +76,7 @@ Status safetensors::write(const std::string &path, std::vector<Source> tensors,
   if (auto s = f->write(text); !s)
     return s;
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (auto s = f->write(tensors[i].data, sizes[i]); !s)
+    if (auto s = writeTensor(*f, tensors[i], sizes[i]); !s)
       return s;
   return f->commit();
 }

@@ -5,10 +5,13 @@
 #include "act/File/AtomicFile.h"
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
-#include "act/Safetensors/Safetensors.h"
+#include "act/Safetensors/Set.h"
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <set>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +155,175 @@ TEST(Safetensors, NoDamagedByteCrashes) {
       std::vector<uint8_t> cut(b.begin(), b.begin() + ptrdiff_t(i));
       EXPECT_FALSE(safetensors::parse(cut.data(), cut.size()));
     }
+}
+
+namespace {
+
+// A folder of its own, with sets of three tensors of 16, 40 and 8 bytes.
+class SafetensorsSet : public testing::Test {
+protected:
+  std::string folder = path("set/");
+  std::vector<float> values = std::vector<float>(16);
+  void SetUp() override { std::filesystem::create_directories(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::vector<safetensors::Source> tensors(float first) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = first + static_cast<float>(i);
+    // The second one is made when it is written.
+    auto made = [this]() -> Result<std::vector<uint8_t>> {
+      auto *bytes = reinterpret_cast<uint8_t *>(&values[4]);
+      return std::vector<uint8_t>(bytes, bytes + 40);
+    };
+    return {{"a", "F32", {4}, &values[0], {}},
+            {"b", "F32", {5, 2}, nullptr, made},
+            {"c", "F32", {2}, &values[14], {}}};
+  }
+  Status write(const std::string &name, float first, uint64_t most) {
+    return safetensors::writeSet(folder + name, tensors(first), {{"k", "v"}},
+                                 most);
+  }
+  void expectSet(const std::string &name, float first, size_t files) {
+    auto set = safetensors::Set::open(folder + name);
+    ASSERT_TRUE(set) << set.error().str();
+    EXPECT_EQ(set->files(), files);
+    EXPECT_EQ(set->metadata().at("k"), "v");
+    ASSERT_EQ(set->tensors().size(), 3u);
+    std::map<std::string, float> at{{"a", 0}, {"b", 4}, {"c", 14}};
+    for (const auto &e : set->tensors()) {
+      float v;
+      std::memcpy(&v, e.data(), 4);
+      EXPECT_EQ(v, first + at.at(e.tensor->name)) << e.tensor->name;
+    }
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> out;
+    for (auto &e : std::filesystem::directory_iterator(folder))
+      out.push_back(e.path().filename());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  std::string refused(const std::string &name) {
+    auto set = safetensors::Set::open(folder + name);
+    return set ? "" : set.error().str();
+  }
+};
+
+} // namespace
+
+TEST_F(SafetensorsSet, IsOneFileOrShardsWithAnIndex) {
+  using Names = std::vector<std::string>;
+  ASSERT_TRUE(write("model.safetensors", 1, 64));
+  EXPECT_EQ(names(), (Names{"model.safetensors"}));
+  expectSet("model.safetensors", 1, 1);
+  expectSet("", 1, 1);
+  ASSERT_TRUE(write("model.safetensors", 2, 48));
+  EXPECT_EQ(names(), (Names{"model-00001-of-00002.safetensors",
+                            "model-00002-of-00002.safetensors",
+                            "model.safetensors.index.json"}));
+  EXPECT_EQ(
+      file::MappedFile::open(folder + "model.safetensors.index.json")->text(),
+      R"({
+  "metadata": {
+    "k": "v",
+    "total_size": 64
+  },
+  "weight_map": {
+    "a": "model-00001-of-00002.safetensors",
+    "b": "model-00002-of-00002.safetensors",
+    "c": "model-00002-of-00002.safetensors"
+  }
+}
+)");
+  expectSet("model.safetensors", 2, 2);
+  expectSet("model.safetensors.index.json", 2, 2);
+  expectSet("", 2, 2);
+  // While a set is there its shards are left alone, and go when it goes.
+  ASSERT_TRUE(write("model.safetensors", 3, 48));
+  EXPECT_EQ(names(), (Names{"model-b-00001-of-00002.safetensors",
+                            "model-b-00002-of-00002.safetensors",
+                            "model.safetensors.index.json"}));
+  expectSet("", 3, 2);
+  // A tensor larger than a shard has one of its own.
+  ASSERT_TRUE(write("model.safetensors", 4, 8));
+  EXPECT_EQ(names().size(), 4u);
+  expectSet("", 4, 3);
+  ASSERT_TRUE(write("model.safetensors", 5, 1000));
+  EXPECT_EQ(names(), (Names{"model.safetensors"}));
+  expectSet("", 5, 1);
+  EXPECT_TRUE(safetensors::writeSet("/dev/null", tensors(1), {}, 1));
+}
+
+TEST_F(SafetensorsSet, LiesAreErrors) {
+  auto index = [&](const std::string &text) {
+    ASSERT_TRUE(file::writeFile(folder + "i.index.json", text));
+  };
+  EXPECT_NE(refused("").find("holds no .safetensors file"), std::string::npos);
+  ASSERT_TRUE(write("one.safetensors", 1, 1000));
+  expectSet("", 1, 1);
+  ASSERT_TRUE(write("two.safetensors", 1, 1000));
+  EXPECT_NE(refused("").find("holds 2 .safetensors files and 0 indexes"),
+            std::string::npos);
+  for (auto [text, message] :
+       {std::pair("[]", "expected the index of a sharded model"),
+        {"{\"weight_map\":1}", "expected the index of a sharded model"},
+        {"{\"weight_map\":{\"a\":1}}", "names no file for 'a'"},
+        {"{\"weight_map\":{\"a\":\"../x\"}}", "beside the index"},
+        {"{\"weight_map\":{\"a\":\"/x\"}}", "beside the index"},
+        {"{\"weight_map\":{\"a\":\"none\"}}", "shard none, which is not there"},
+        {"{\"weight_map\":{\"d\":\"one.safetensors\"}}",
+         "puts 'd' in one.safetensors, which does not hold it"}}) {
+    index(text);
+    EXPECT_NE(refused("i.index.json").find(message), std::string::npos)
+        << refused("i.index.json");
+  }
+  // Of two files with one name the index says which.
+  index("{\"weight_map\":{\"a\":\"two.safetensors\"}}");
+  auto set = safetensors::Set::open(folder + "i.index.json");
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->tensors().size(), 1u);
+  // Nothing is left of a set that could not be written.
+  auto before = names();
+  auto failing = tensors(1);
+  failing[2].data = nullptr;
+  failing[2].fetch = []() -> Result<std::vector<uint8_t>> {
+    return Error{"gone", ""};
+  };
+  auto s = safetensors::writeSet(folder + "w.safetensors", failing, {}, 16);
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().message, "gone");
+  EXPECT_EQ(names(), before);
+}
+
+// Whoever dies while a set replaces another leaves one of them, whole.
+TEST_F(SafetensorsSet, SurvivesAKillAtAnyInstant) {
+  ASSERT_TRUE(write("model.safetensors", 0, 48));
+  for (int round = 0; round < 20; ++round) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (float v = 1;; v += 1)
+        // Shards, and now and then one file.
+        if (!write("model.safetensors", v, int(v) % 5 ? 48 : 1000))
+          _exit(1);
+    }
+    usleep(static_cast<useconds_t>(2000 + 1900 * round));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    auto set = safetensors::Set::open(folder);
+    ASSERT_TRUE(set) << round << " " << set.error().str();
+    ASSERT_EQ(set->tensors().size(), 3u);
+    std::map<std::string, float> at{{"a", 0}, {"b", 4}, {"c", 14}};
+    std::set<float> sets;
+    for (const auto &e : set->tensors()) {
+      float v;
+      std::memcpy(&v, e.data(), 4);
+      sets.insert(v - at.at(e.tensor->name));
+    }
+    EXPECT_EQ(sets.size(), 1u) << round;
+  }
 }
 
 TEST(Npy, RoundTrips) {

@@ -20,6 +20,9 @@ public:
   ~MappedFile();
   const uint8_t *data() const { return bytes; }
   size_t size() const { return length; }
+  /// Takes the pages that lie within a range out of this process; they are read
+  /// again when they are touched.
+  void forget(size_t first, size_t bytes) const;
   std::string_view text() const {
     return {reinterpret_cast<const char *>(bytes), length};
   }

@@ -17,7 +17,9 @@
 #include "act/File/MappedFile.h"
 #include "act/Result.h"
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,11 @@ public:
   const uint8_t *data(const Tensor &t) const {
     return mapped.data() + header.dataStart + t.begin;
   }
+  /// Takes the tensor's pages out of this process; reading them again brings
+  /// them back. So a file larger than memory can be read from end to end.
+  void forget(const Tensor &t) const {
+    mapped.forget(header.dataStart + t.begin, t.end - t.begin);
+  }
 
 private:
   File(file::MappedFile mapped, Header header)
@@ -63,12 +70,17 @@ private:
   Header header;
 };
 
-/// A tensor to write; `data` has as many bytes as dtype and shape say.
+/// A tensor to write. Its bytes, as many as dtype and shape say, are at `data`,
+/// or are what `fetch` returns, which is called when they are written and whose
+/// result is dropped at once: so no more than one tensor is there twice.
 struct Source {
   std::string name, dtype;
   std::vector<int64_t> shape;
   const void *data = nullptr;
+  std::function<Result<std::vector<uint8_t>>()> fetch = {};
 };
+/// An error for an unknown dtype or a shape that is none.
+Result<uint64_t> byteSize(const Source &tensor);
 Status write(const std::string &path, std::vector<Source> tensors,
              const Metadata &metadata = {});
 
