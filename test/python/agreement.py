@@ -94,7 +94,7 @@ class Act:
         for old in (saved, log, gradients):
             old.unlink(missing_ok=True)
         output = self.call("act-run", "train", model, *arguments, "--steps", steps or len(tokens),
-                           "--optimizer", optimizer, "--lr", lr, "--save", saved, "--log", log,
+                           "--optimizer", optimizer, "--lr", lr, "--save", saved, "--save-whole", "--log", log,
                            "--dump-gradients", gradients, *options)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         assert [l["step"] for l in lines] == list(range(1, 1 + (steps or len(tokens)))), lines

@@ -6,7 +6,7 @@
 #include "act/File/AtomicFile.h"
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
-#include "act/Safetensors/Safetensors.h"
+#include "act/Safetensors/Set.h"
 #include "test/runtime/HandMadeSteps.h"
 #include "tools/act-run/Batches.h"
 #include "tools/act-run/Checkpoint.h"
@@ -205,9 +205,11 @@ TEST_F(ActRun, KilledWhileSavingLeavesAUsablePair) {
     options.allowNative = true;
     auto model = Model::load(**source, options);
     ASSERT_TRUE(model) << model.error().str();
-    auto position = loadCheckpoint(**model, folder + "k");
-    ASSERT_TRUE(position) << round << " " << position.error().str();
-    EXPECT_GT(position->step, 0u);
+    auto checkpoint = Checkpoint::open(folder + "k");
+    ASSERT_TRUE(checkpoint) << round << " " << checkpoint.error().str();
+    EXPECT_GT(checkpoint->position.step, 0u);
+    auto fits = checkpoint->check(**model);
+    EXPECT_TRUE(fits) << fits.error().str();
   }
 }
 
@@ -223,7 +225,13 @@ TEST_F(ActRun, InterruptEndsTheStepAndSaves) {
 TEST_F(ActRun, SavesToWhatIsNoFile) {
   EXPECT_EQ(run(train + "--data text --steps 1 --save /dev/null").code, 0);
   EXPECT_NE(access("/dev/null.state", F_OK), 0);
-  expectError(train + "--data text --steps 1 --save .", "folder");
+  // A folder is where a model's file goes.
+  ASSERT_TRUE(std::filesystem::create_directory(folder + "sub"));
+  EXPECT_EQ(run(train + "--data text --steps 1 --save sub").code, 0);
+  EXPECT_TRUE(exists("sub/model.safetensors"));
+  EXPECT_TRUE(exists("sub/model.safetensors.state"));
+  EXPECT_EQ(run(train + "--data text --steps 2 --resume sub --save sub/").code,
+            0);
   expectError(train + "--data text --steps 1 --save no/such/w", "no/such/w");
 }
 
@@ -378,6 +386,178 @@ TEST_F(ActRun, WeightsMustFit) {
   expectError(command, "unknown to the model");
 }
 
+namespace {
+
+/// A model that is trained in part, as one with LoRA is: its table stands in
+/// for an adapter's matrix, beside two frozen tensors of its base.
+artifact::Step adaptedStep() {
+  artifact::Step step = test::bigramStep({2, 8, 30, false});
+  step.parameters[0].name = "model.layers.0.q_proj.lora_A.weight";
+  step.parameters[0].tied = {};
+  for (const char *name :
+       {"model.layers.0.q_proj.weight", "model.norm.weight"}) {
+    artifact::Parameter p;
+    p.name = name;
+    p.type.shape = {20, 20};
+    p.frozen = true;
+    step.parameters.push_back(p);
+  }
+  return step;
+}
+
+std::vector<std::string> namesIn(const std::string &path) {
+  auto set = safetensors::Set::open(path);
+  std::vector<std::string> names;
+  if (set)
+    for (const auto &e : set->tensors())
+      names.push_back(e.tensor->name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+// What was trained, under PEFT's names; the whole when it is asked for.
+TEST_F(ActRun, SavesWhatWasTrained) {
+  ASSERT_TRUE(artifact::writeFile(folder + "a.act", adaptedStep()));
+  const std::string adapt = "train a.act --allow-native --lr 5 --data text ";
+  ASSERT_EQ(run(adapt + "--seed 4 --steps 9 --log log --save adapters").code,
+            0);
+  EXPECT_EQ(namesIn(folder + "adapters"),
+            (std::vector<std::string>{
+                "base_model.model.model.layers.0.q_proj.lora_A.weight"}));
+  ASSERT_EQ(run(adapt + "--seed 4 --steps 9 --save whole --save-whole "
+                        "--max-shard-size 2KB")
+                .code,
+            0);
+  EXPECT_EQ(namesIn(folder + "whole.index.json"),
+            (std::vector<std::string>{"model.layers.0.q_proj.lora_A.weight",
+                                      "model.layers.0.q_proj.weight",
+                                      "model.norm.weight"}));
+  EXPECT_TRUE(exists("whole-00003-of-00003.safetensors"));
+  EXPECT_FALSE(exists("whole"));
+  // A run of the adapters goes on as one of the whole does, and as neither.
+  ASSERT_EQ(run(adapt + "--seed 4 --steps 12 --log all").code, 0);
+  std::string expected = content("all");
+  for (const char *from : {"adapters", "whole"}) {
+    ASSERT_TRUE(file::writeFile(folder + "again", content("log")));
+    Outcome o = run(adapt + "--steps 12 --log again --resume " + from);
+    ASSERT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(content("again"), expected) << from;
+  }
+}
+
+// A base and adapters are one set of names.
+TEST_F(ActRun, SeveralFilesAreOneSetOfNames) {
+  ASSERT_TRUE(artifact::writeFile(folder + "a.act", adaptedStep()));
+  std::vector<float> w(900, 0.5f);
+  auto put = [&](const std::string &name,
+                 std::vector<safetensors::Source> tensors, uint64_t most) {
+    std::filesystem::create_directories(
+        std::filesystem::path(folder + name).parent_path());
+    ASSERT_TRUE(
+        safetensors::writeSet(folder + name, std::move(tensors), {}, most));
+  };
+  safetensors::Source q{
+      "model.layers.0.q_proj.weight", "F32", {20, 20}, w.data(), {}},
+      norm{"model.norm.weight", "F32", {20, 20}, w.data(), {}},
+      lora{"base_model.model.model.layers.0.q_proj.lora_A.weight",
+           "F32",
+           {30, 30},
+           w.data(),
+           {}};
+  put("base/model.safetensors", {q, norm}, 1000); // two shards
+  put("lora/adapter_model.safetensors", {lora}, 10000);
+  ASSERT_TRUE(exists("base/model.safetensors.index.json"));
+  const std::string adapt =
+      "train a.act --allow-native --lr 0 --data text --steps 1 --save w "
+      "--save-whole ";
+  auto saved = [&](const std::string &name) {
+    auto file = safetensors::File::open(folder + "w");
+    float v = -1;
+    if (const safetensors::Tensor *t = file ? file->find(name) : nullptr)
+      std::memcpy(&v, file->data(*t), 4);
+    return v;
+  };
+  Outcome o = run(adapt + "--init base --init lora");
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (const char *name : {"model.layers.0.q_proj.lora_A.weight",
+                           "model.layers.0.q_proj.weight", "model.norm.weight"})
+    EXPECT_EQ(saved(name), 0.5f) << name;
+  o = run(adapt + "--init base/model.safetensors.index.json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.err.find("1 LoRA matrices are not in base/model"),
+            std::string::npos)
+      << o.err;
+  EXPECT_NE(saved("model.layers.0.q_proj.lora_A.weight"), 0.5f);
+  expectError(adapt + "--init lora",
+              "missing in the file:\n    model.layers.0.q_proj.weight\n    "
+              "model.norm.weight\n  adapters come beside their base");
+  expectError(adapt +
+                  "--init base --init base/model-00002-of-00002.safetensors",
+              "base, base/model-00002-of-00002.safetensors: the weights do not "
+              "fit the model\n  given twice:\n    model.norm.weight, in base "
+              "and in base/model-00002-of-00002.safetensors");
+  put("odd", {q, norm, {"x", "F32", {1}, w.data(), {}}}, 10000);
+  expectError(adapt + "--init odd --init lora", "unknown to the model:\n    x");
+  std::filesystem::remove(folder + "base/model-00001-of-00002.safetensors");
+  expectError(adapt + "--init base",
+              "the index names the shard model-00001-of-00002.safetensors, "
+              "which is not there");
+  expectError(adapt + "--init .", "the folder holds no .safetensors file");
+  // What was trained beside files goes on beside them.
+  put("base/model.safetensors", {q, norm}, 10000);
+  const std::string tune = "train a.act --allow-native --lr 5 --data text ";
+  ASSERT_EQ(run(tune + "--steps 3 --init base --save t").code, 0);
+  expectError(tune + "--steps 5 --resume t", "missing in the file");
+  EXPECT_EQ(run(tune + "--steps 5 --resume t --init base").code, 0);
+}
+
+// Nothing is loaded, compiled or drawn for a file that is not there: a step
+// from elsewhere, which nobody allows to run, is not looked into yet.
+TEST_F(ActRun, InputsAreCheckedFirst) {
+  const std::string shut = "train m.act --lr 1 --steps 1 ";
+  expectError(shut + "--tokens nosuch.npy", "nosuch.npy: cannot read");
+  ASSERT_TRUE(file::writeFile(folder + "no.npy", "no array"));
+  expectError(shut + "--tokens no.npy", "no.npy: ");
+  expectError(shut + "--data nosuch", "nosuch: cannot read");
+  expectError(shut + "--pack nosuch", "nosuch: cannot read");
+  expectError(shut + "--data text --init nosuch", "nosuch: cannot read");
+  expectError(shut + "--data text --resume nosuch", "nosuch: cannot read");
+  expectError(shut + "--data text --log no/such/log", "no/such/log: cannot");
+  expectError("infer m.act --seed 1 --tokens nosuch.npy --out o",
+              "nosuch.npy: cannot read");
+  expectError(shut + "--data text", "--allow-native");
+}
+
+TEST_F(ActRun, SaysWhatDoesNotFit) {
+  artifact::Step step = test::bigramStep({2, 8, 30, false});
+  artifact::Parameter large;
+  large.name = "large.weight";
+  large.type.shape = {int64_t{1} << 42};
+  step.parameters.push_back(large);
+  ASSERT_TRUE(artifact::writeFile(folder + "l.act", step));
+  Outcome o = run("train l.act --allow-native --lr 1 --data text --steps 1");
+  EXPECT_EQ(o.code, 1);
+  for (const char *part :
+       {"the step needs 17592186", " bytes: parameters 17592186048016, ",
+        "device host has ", " GiB) free (", "--remat=budget=fit:",
+        "--emit=l.act", "--any-memory runs it all the same"})
+    EXPECT_NE(o.err.find(part), std::string::npos) << part << "\n" << o.err;
+  expectError("train l.act --allow-native --lr 1 --data text --steps 1 "
+              "--any-memory",
+              "for 'large.weight'; the step needs");
+}
+
+TEST_F(ActRun, TimesInitialisation) {
+  Outcome o = run(train + "--data text --steps 2 --times");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_NE(o.out.find("initialising 3600 bytes of parameters took "),
+            std::string::npos)
+      << o.out;
+  EXPECT_NE(o.out.find(" ms; writing as many takes "), std::string::npos);
+}
+
 TEST_F(ActRun, BadCommandsAreErrors) {
   expectError("train m.act --lr 1 --data text --steps 1", "--allow-native");
   expectError("train none.act --lr 1 --data text --steps 1", "none.act");
@@ -507,9 +687,50 @@ TEST_F(ActRun, PacksSamples) {
   expectError(command, "s:2: there are 1 labels for 2 tokens");
   ASSERT_TRUE(file::writeFile(folder + "s", "{\"tokens\":[1,2"));
   expectError(command, "s:1: expected a JSON object");
+  expectError("train p.act --allow-native --lr 1 --pack s --pack-length 8 "
+              "--steps 1",
+              "with 'tokens' or 'input_ids'");
   ASSERT_TRUE(
       file::writeFile(folder + "s", "{\"tokens\":[1,1,1,1,1,1,1,1,1]}"));
   expectError(command, "a row holds 1 to 8");
+}
+
+// As tokenizers write samples: other names, and padding that a mask shows.
+TEST_F(ActRun, PacksWhatTokenizersWrite) {
+  const std::string command = "train p.act --allow-native --lr 1 --pack s "
+                              "--pack-length 8 --steps 2 --log log";
+  auto logOf = [&](const std::string &samples) {
+    EXPECT_TRUE(file::writeFile(folder + "s", samples));
+    Outcome o = run(command);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return content("log");
+  };
+  std::string own = logOf("{\"tokens\":[3,1,4,1,5]}\n"
+                          "{\"tokens\":[2,7,1,8],\"labels\":[-100,7,1,8]}\n");
+  EXPECT_EQ(logOf("{\"input_ids\":[3,1,4,1,5],\"attention_mask\":[1,1,1,1,1]}\n"
+                  "{\"input_ids\":[2,7,1,8],\"labels\":[-100,7,1,8]}\n"),
+            own);
+  // Padding on either side, of tokens and labels that the model does not have.
+  EXPECT_EQ(logOf("{\"input_ids\":[3,1,4,1,5,99,99,99,99],"
+                  "\"attention_mask\":[1,1,1,1,1,0,0,0,0]}\n"
+                  "{\"input_ids\":[-1,2,7,1,8,0],\"attention_mask\":"
+                  "[0,1,1,1,1,0],\"labels\":[77,-100,7,1,8,77]}\n"),
+            own);
+  auto refused = [&](const std::string &sample, const std::string &message) {
+    ASSERT_TRUE(file::writeFile(folder + "s", sample + "\n"));
+    expectError(command, "s:1: " + message);
+  };
+  refused("{\"input_ids\":[1,2,3],\"attention_mask\":[1,0,1]}",
+          "the attention_mask hides the token at place 1, between others");
+  refused("{\"input_ids\":[1,2,3],\"attention_mask\":[1,1]}",
+          "the attention_mask has 2 numbers for 3 tokens");
+  refused("{\"input_ids\":[1,2],\"attention_mask\":[1,2]}",
+          "the attention_mask holds 2 at place 1, expected 0 or 1");
+  refused("{\"input_ids\":[1,2],\"attention_mask\":[0,0]}",
+          "the sample has 0 tokens");
+  refused("{\"input_ids\":[1],\"tokens\":[1]}",
+          "the sample has 'tokens' and 'input_ids'");
+  refused("{\"input_ids\":[1,99],\"attention_mask\":[1,1]}", "token 99");
 }
 
 TEST_F(ActRun, HiddenAllocationFailsTheMeasurement) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Checkpoint.h"
 #include "act/Artifact/Convert.h"
-#include "tools/act-run/Weights.h"
+#include "act/Artifact/Types.h"
+#include "act/Parallel/Parallel.h"
+#include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
@@ -16,20 +17,18 @@ using namespace act::run;
 namespace {
 
 /// FNV-1a over 8-byte words: the identifier need not resist an adversary, only
-/// tell two checkpoints apart.
+/// tell two checkpoints apart. What is large is hashed in pieces, on all cores.
 class Hash {
 public:
   void add(const void *data, size_t n) {
-    auto *p = static_cast<const uint8_t *>(data);
-    for (; n >= 8; n -= 8, p += 8) {
-      uint64_t w;
-      std::memcpy(&w, p, 8);
-      mix(w);
-    }
-    uint64_t last = n;
-    for (size_t i = 0; i < n; ++i)
-      last = last << 8 | p[i];
-    mix(last);
+    constexpr size_t piece = 1 << 20;
+    auto *bytes = static_cast<const uint8_t *>(data);
+    std::vector<uint64_t> hashes(n / piece + 1);
+    parallelPieces(0, n, piece, [&](uint64_t first, uint64_t count) {
+      hashes[first / piece] = ofPiece(bytes + first, count);
+    });
+    for (uint64_t hash : hashes)
+      h = mix(h, hash);
   }
   std::string hex() const {
     char text[17];
@@ -38,10 +37,23 @@ public:
   }
 
 private:
-  uint64_t h = 0xcbf29ce484222325ull;
-  void mix(uint64_t w) {
+  static constexpr uint64_t start = 0xcbf29ce484222325ull;
+  uint64_t h = start;
+  static uint64_t mix(uint64_t h, uint64_t w) {
     h = (h ^ w) * 0x100000001b3ull;
-    h ^= h >> 29;
+    return h ^ h >> 29;
+  }
+  static uint64_t ofPiece(const uint8_t *p, size_t n) {
+    uint64_t hash = start;
+    for (; n >= 8; n -= 8, p += 8) {
+      uint64_t w;
+      std::memcpy(&w, p, 8);
+      hash = mix(hash, w);
+    }
+    uint64_t last = n;
+    for (size_t i = 0; i < n; ++i)
+      last = last << 8 | p[i];
+    return mix(hash, last);
   }
 };
 
@@ -61,16 +73,20 @@ Result<uint64_t> number(const safetensors::Metadata &m, const char *key) {
 }
 
 bool isFinite(const Entity &p, const std::vector<uint8_t> &bytes) {
-  if (p.type.dtype >= ACTRT_DTYPE_NF4) // frozen
-    return true;
+  std::atomic<bool> finite{true};
   auto type = static_cast<artifact::DType>(p.type.dtype);
-  for (uint64_t i = 0; i < p.elements(); ++i)
-    if (!std::isfinite(artifact::loadFloat(type, bytes.data(), i)))
-      return false;
-  return true;
+  uint64_t width = artifact::elementBytes(type);
+  parallelPieces(
+      0, width ? p.elements() : 0, 1 << 18,
+      [&](uint64_t first, uint64_t count) {
+        if (!artifact::allFinite(type, bytes.data() + first * width, count))
+          finite = false;
+      });
+  return finite;
 }
 
-std::string metadataOf(const safetensors::File &f, const char *key) {
+template <typename File>
+std::string metadataOf(const File &f, const char *key) {
   auto it = f.metadata().find(key);
   return it == f.metadata().end() ? "" : it->second;
 }
@@ -81,7 +97,7 @@ std::string metadataOf(const safetensors::File &f, const char *key) {
 // weights that are there is in FILE.state.next, which this save is about to
 // replace.
 static void finishInterruptedSave(const std::string &path) {
-  auto weights = safetensors::File::open(path);
+  auto weights = safetensors::Set::open(path);
   auto next = safetensors::File::open(path + ".state.next");
   if (weights && next &&
       metadataOf(*weights, "checkpoint") == metadataOf(*next, "checkpoint"))
@@ -89,28 +105,34 @@ static void finishInterruptedSave(const std::string &path) {
                       (path + ".state").c_str());
 }
 
-Status run::saveCheckpoint(Model &model, const std::string &path,
-                           const TrainingPosition &position,
-                           const std::string &vocabulary) {
-  // /dev/null and pipes take the weights; there is no file beside them.
-  struct stat info;
-  bool alone = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
-               !S_ISDIR(info.st_mode);
+static Status writeState(Model &model, const std::string &path,
+                         const safetensors::Metadata &place) {
+  std::vector<safetensors::Source> tensors;
+  for (const Entity &s : model.states)
+    if (isSaved(s))
+      tensors.push_back(
+          {s.name, safetensorsName(s.type.dtype), s.shape(), nullptr,
+           [&model, &s] { return model.get(ACTRT_STATE, s, s.type.dtype); }});
+  return safetensors::write(path, std::move(tensors), place);
+}
+
+// Of everything that changes: what is frozen is not looked at again.
+static Result<std::string> identify(Model &model, const std::string &path,
+                                    const TrainingPosition &position) {
   Hash hash;
   hash.add(&position, sizeof position);
-  for (const Entity &p : model.parameters) {
-    auto bytes = model.get(ACTRT_PARAMETER, p, p.type.dtype);
+  for (const Entity *p : savedParameters(model, {})) {
+    auto bytes = model.get(ACTRT_PARAMETER, *p, p->type.dtype);
     if (!bytes)
       return bytes.error();
     // The last step's loss was computed before its update.
-    if (!isFinite(p, *bytes))
-      return Error{"parameter '" + describe(p) + "' is not finite after step " +
+    if (!isFinite(*p, *bytes))
+      return Error{"parameter '" + describe(*p) +
+                       "' is not finite after step " +
                        std::to_string(position.step) + "; nothing was saved",
                    path};
     hash.add(bytes->data(), bytes->size());
   }
-  std::vector<std::vector<uint8_t>> data;
-  std::vector<safetensors::Source> tensors;
   for (const Entity &s : model.states) {
     if (!isSaved(s))
       continue;
@@ -118,24 +140,36 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
     if (!bytes)
       return bytes.error();
     hash.add(bytes->data(), bytes->size());
-    data.push_back(std::move(*bytes));
-    tensors.push_back(
-        {s.name, safetensorsName(s.type.dtype), s.shape(), data.back().data()});
   }
-  std::string id = hash.hex();
+  return hash.hex();
+}
+
+Status run::saveCheckpoint(Model &model, const std::string &path,
+                           const TrainingPosition &position, Base base,
+                           const std::string &vocabulary,
+                           const SaveOptions &options) {
+  // /dev/null and pipes take the weights; there is no file beside them.
+  struct stat info;
+  bool alone = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+               !S_ISDIR(info.st_mode);
+  auto id = identify(model, path, position);
+  if (!id)
+    return id.error();
   finishInterruptedSave(path);
   std::string next = path + ".state.next", state = path + ".state";
-  safetensors::Metadata place{{"checkpoint", id},
-                              {"step", std::to_string(position.step)},
-                              {"seed", std::to_string(position.seed)},
-                              {"optimizer", model.optimizer}};
   if (!alone)
-    if (auto s = safetensors::write(next, std::move(tensors), place); !s)
+    if (auto s = writeState(model, next,
+                            {{"checkpoint", *id},
+                             {"step", std::to_string(position.step)},
+                             {"seed", std::to_string(position.seed)},
+                             {"base", base == Base::Files ? "files" : "seed"},
+                             {"optimizer", model.optimizer}});
+        !s)
       return s;
-  safetensors::Metadata metadata{{"format", "pt"}, {"checkpoint", id}};
+  safetensors::Metadata metadata{{"format", "pt"}, {"checkpoint", *id}};
   if (!vocabulary.empty())
     metadata["vocab"] = vocabulary;
-  if (auto s = saveWeights(model, path, metadata); !s)
+  if (auto s = saveWeights(model, path, metadata, options); !s)
     return s;
   if (!alone && std::rename(next.c_str(), state.c_str()) != 0)
     return Error{std::string("cannot write: ") + std::strerror(errno), state};
@@ -158,53 +192,62 @@ static Result<safetensors::File> openState(const std::string &path,
   return Error{problem, ""};
 }
 
-Result<TrainingPosition> run::loadCheckpoint(Model &model,
-                                             const std::string &path) {
-  auto weights = safetensors::File::open(path);
+Result<Checkpoint> Checkpoint::open(const std::string &named) {
+  auto weights = safetensors::Set::open(named);
   if (!weights)
     return weights.error();
   std::string id = metadataOf(*weights, "checkpoint");
   if (id.empty())
     return Error{"the file holds weights but is no checkpoint of a training "
                  "run (--init reads weights)",
-                 path};
+                 named};
+  const std::string path = safetensors::writtenAs(weights->path());
   auto state = openState(path, id);
   if (!state)
     return state.error();
-  auto fail = [&](const std::string &m) -> Error {
-    return {m, path + ".state"};
-  };
-  if (metadataOf(*state, "optimizer") != model.optimizer)
-    return fail("the checkpoint was made with optimizer '" +
-                metadataOf(*state, "optimizer") + "', the step has '" +
-                model.optimizer + "'");
-  auto step = number(state->metadata(), "step");
-  auto seed = number(state->metadata(), "seed");
+  Checkpoint c(path, std::move(*state));
+  auto step = number(c.state.metadata(), "step");
+  auto seed = number(c.state.metadata(), "seed");
   if (!step || !seed)
-    return fail((step ? seed : step).error().message);
-  // Everything is checked before anything is set.
+    return Error{(step ? seed : step).error().message, path + ".state"};
+  c.position = {*step, *seed};
+  if (metadataOf(c.state, "base") == "files")
+    c.base = Base::Files;
+  return c;
+}
+
+Status Checkpoint::check(const Model &model) const {
+  auto fail = [&](const std::string &m) -> Status {
+    return Error{m, path + ".state"};
+  };
+  if (metadataOf(state, "optimizer") != model.optimizer)
+    return fail("the checkpoint was made with optimizer '" +
+                metadataOf(state, "optimizer") + "', the step has '" +
+                model.optimizer + "'");
   size_t wanted = 0;
   for (const Entity &s : model.states) {
     if (!isSaved(s))
       continue;
     ++wanted;
-    const safetensors::Tensor *t = state->find(s.name);
+    const safetensors::Tensor *t = state.find(s.name);
     if (!t || t->shape != s.shape() ||
         t->dtype != safetensorsName(s.type.dtype))
       return fail("there is no state '" + describe(s) + "'");
   }
-  if (wanted != state->tensors().size())
-    return fail("there are " + std::to_string(state->tensors().size()) +
+  if (wanted != state.tensors().size())
+    return fail("there are " + std::to_string(state.tensors().size()) +
                 " states, the step has " + std::to_string(wanted));
-  std::vector<std::string> notes;
-  if (auto s = loadWeights(model, *weights, path, notes); !s)
-    return s.error();
-  // After the weights, whose setting also resets the master copies.
-  for (const Entity &s : model.states)
-    if (isSaved(s))
-      if (auto r = model.set(ACTRT_STATE, s.name,
-                             state->data(*state->find(s.name)), s.type);
-          !r)
-        return fail(r.error().message);
-  return TrainingPosition{*step, *seed};
+  return ok();
+}
+
+Status Checkpoint::setStates(Model &model) const {
+  for (const Entity &s : model.states) {
+    if (!isSaved(s))
+      continue;
+    const safetensors::Tensor *t = state.find(s.name);
+    if (auto r = model.set(ACTRT_STATE, s.name, state.data(*t), s.type); !r)
+      return Error{r.error().message, path + ".state"};
+    state.forget(*t);
+  }
+  return ok();
 }

@@ -21,11 +21,16 @@ static void addShared(CLI::App &c, Options &o) {
   c.add_option("--threads", o.threads, "threads of the host device (0: all)")
       ->transform(whole(0, 1024));
   c.add_option("--init", o.init,
-               "weights under Hugging Face names (.safetensors)");
+               "weights under Hugging Face names: a .safetensors file, the "
+               ".index.json of a sharded one, or a folder with either; once "
+               "for each file of a base and its adapters")
+      ->allow_extra_args(false);
   c.add_option("--seed", o.seed, "of initial weights, data order, dropout")
       ->transform(whole(0));
   c.add_flag("--allow-native", o.allowNative,
              "run native code of an artifact made elsewhere");
+  c.add_flag("--any-memory", o.anyMemory,
+             "run also what needs more memory than is free");
   c.add_flag("--debug", o.debug, "fill memory with NaN when a buffer dies");
 }
 
@@ -49,10 +54,12 @@ static void addTrain(CLI::App &c, Options &o) {
   auto *data = c.add_option("--data", o.data, "a text, by characters");
   auto *tokens =
       c.add_option("--tokens", o.tokens, "int32 [steps, b, s] (.npy)");
-  auto *pack = c.add_option("--pack", o.pack,
-                            "samples to pack: JSON lines of {tokens, labels}; "
-                            "labels stand at their own tokens, as in Hugging "
-                            "Face's data sets, and are shifted here");
+  auto *pack = c.add_option(
+      "--pack", o.pack,
+      "samples to pack: JSON lines of {tokens, labels}, or "
+      "{input_ids, attention_mask, labels} as tokenizers "
+      "write them; labels stand at their own tokens, as in Hugging "
+      "Face's data sets, and are shifted here");
   data->excludes(tokens)->excludes(pack);
   tokens->excludes(pack);
   c.add_option("--labels", o.labels,
@@ -86,13 +93,23 @@ static void addTrain(CLI::App &c, Options &o) {
   c.add_option("--eval-every", o.evalEvery,
                "steps between held-out losses (always after the last)")
       ->transform(whole(0, many));
-  c.add_option("--save", o.save, "checkpoint: FILE and FILE.state");
+  c.add_option("--save", o.save,
+               "checkpoint: FILE (or FOLDER/model.safetensors) with what is "
+               "trained, of LoRA the adapters, and FILE.state");
+  c.add_flag("--save-whole", o.saveWhole, "save frozen parameters, too")
+      ->needs("--save");
+  c.add_option("--max-shard-size", o.maxShardBytes,
+               "weights above this are saved in shards with an index: 5GB, "
+               "500MB, 2GiB")
+      ->needs("--save")
+      ->transform(CLI::AsSizeValue(true))
+      ->default_str("5GB");
   c.add_option("--save-every", o.saveEvery,
                "steps between checkpoints (always after the last)")
       ->transform(whole(0, many));
-  auto *resume =
-      c.add_option("--resume", o.resume, "a checkpoint to go on from");
-  resume->excludes("--init");
+  c.add_option("--resume", o.resume,
+               "a checkpoint to go on from; one of adapters goes on beside the "
+               "base that --init names");
   c.add_option("--dump-gradients", o.dumpGradients,
                "the last step's gradients (.safetensors)");
   c.add_flag("--measure", o.measure, "predicted beside measured memory");

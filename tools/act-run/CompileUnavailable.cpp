@@ -11,6 +11,11 @@ Result<artifact::Step> run::compileModule(const std::string &path,
                path};
 }
 
+std::string run::whatWouldFit(const std::string &, const CompileOptions &,
+                              uint64_t, uint64_t) {
+  return "";
+}
+
 Result<run::Kernel> run::compileKernel(const std::string &path,
                                        const KernelOptions &) {
   return Error{"this act-run was built without the compiler and cannot make a "

@@ -6,10 +6,16 @@ using namespace act;
 using namespace act::run;
 
 Result<Forward> run::openForward(const Options &o) {
+  if (auto s = checkInputs(o); !s)
+    return s.error();
+  Forward f;
+  auto files = WeightFiles::open(o.init);
+  if (!files)
+    return files.error();
+  f.files = std::move(*files);
   auto model = openModel(o, "infer");
   if (!model)
     return model.error();
-  Forward f;
   f.model = std::move(*model);
   if (!f.model->hasFunction("forward"))
     return Error{"the file has no function 'forward'", o.file};
@@ -17,10 +23,12 @@ Result<Forward> run::openForward(const Options &o) {
     return Error{"expected weights (--init FILE.safetensors), or --seed N for "
                  "random ones",
                  o.file};
-  auto metadata = initialise(*f.model, o, o.seed.value_or(0));
-  if (!metadata)
-    return metadata.error();
-  f.metadata = std::move(*metadata);
+  if (!o.init.empty()) {
+    auto assignment = findWeights(*f.model, f.files);
+    if (!assignment)
+      return assignment.error();
+    f.assignment = std::move(*assignment);
+  }
   // A forward pass may read them where training dropout would be.
   for (const char *scalar : {"step", "seed"})
     if (auto s = f.model->setScalar(scalar, int64_t{0}); !s)
@@ -36,4 +44,8 @@ Result<Forward> run::openForward(const Options &o) {
     return shape.error();
   f.shape = *shape;
   return f;
+}
+
+Status run::setWeights(Forward &f, const Options &o) {
+  return setFirstValues(*f.model, o, f.assignment, o.seed.value_or(0));
 }

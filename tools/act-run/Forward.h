@@ -4,9 +4,8 @@
 // function, ready to run.
 #ifndef ACT_TOOLS_ACTRUN_FORWARD_H
 #define ACT_TOOLS_ACTRUN_FORWARD_H
-#include "act/Safetensors/Safetensors.h"
 #include "tools/act-run/Batches.h"
-#include "tools/act-run/Options.h"
+#include "tools/act-run/OpenModel.h"
 
 namespace act::run {
 
@@ -14,10 +13,13 @@ struct Forward {
   std::unique_ptr<Model> model;
   std::unique_ptr<Ports> ports;
   BatchShape shape;
-  safetensors::Metadata metadata; // of the weights' file
+  WeightFiles files;
+  Assignment assignment;
 };
-/// Loads options.file, sets the weights from options.init (or the seed).
+/// Loads options.file, and finds its weights in options.init.
 Result<Forward> openForward(const Options &options);
+/// Sets them, or what the seed makes of those that are not there.
+Status setWeights(Forward &forward, const Options &options);
 
 } // namespace act::run
 #endif

@@ -44,14 +44,15 @@ static Status generateAll(const Options &o) {
   auto f = openForward(o);
   if (!f)
     return f.error();
-  auto entry = f->metadata.find("vocab");
-  if (entry == f->metadata.end())
+  const std::string weights = f->files.names();
+  std::string entry = f->files.metadata("vocab");
+  if (entry.empty())
     return Error{"the weights carry no vocabulary (act-run train --data stores "
                  "one)",
-                 o.init};
-  auto vocabulary = Vocabulary::fromJson(entry->second);
+                 weights};
+  auto vocabulary = Vocabulary::fromJson(entry);
   if (!vocabulary)
-    return Error{vocabulary.error().message, o.init};
+    return Error{vocabulary.error().message, weights};
   const Entity *logits = f->ports->output("logits");
   if (!logits || logits->type.rank < 2 || logits->elements() == 0)
     return Error{"the function 'forward' has no output 'logits'", o.file};
@@ -69,6 +70,8 @@ static Status generateAll(const Options &o) {
   if (text->empty())
     return Error{"the prompt is empty, expected at least one character", ""};
 
+  if (auto s = setWeights(*f, o); !s)
+    return s;
   fputs(o.prompt.c_str(), stdout);
   auto window = static_cast<size_t>(f->shape.length);
   auto type = static_cast<artifact::DType>(logits->type.dtype);
@@ -92,7 +95,7 @@ static Status generateAll(const Options &o) {
       if (!std::isfinite(v))
         return Error{"the logits are not finite after " +
                          std::to_string(text->size()) + " characters",
-                     o.init};
+                     weights};
     text->push_back(sample(row, o, i));
     fputs(vocabulary->character(text->back()).c_str(), stdout);
     fflush(stdout);

@@ -53,6 +53,8 @@ static Status inferAll(const Options &o) {
   auto shape = batchShape(*f->ports, (*source)->rowLength());
   if (!shape)
     return shape.error();
+  if (auto s = setWeights(*f, o); !s)
+    return s;
   const Entity &output = f->ports->outputs[0];
   uint64_t count = (*source)->steps();
   std::vector<uint8_t> all;

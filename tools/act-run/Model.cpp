@@ -2,6 +2,7 @@
 #include "tools/act-run/Model.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Format.h"
+#include "act/Artifact/Memory.h"
 #include "act/Artifact/Types.h"
 #include <algorithm>
 #include <cstdlib>
@@ -28,6 +29,35 @@ std::string run::describe(const Entity &e) {
   return e.name + ": " + artifact::typeName(t);
 }
 
+static std::string inGiB(uint64_t bytes) {
+  char text[64];
+  snprintf(text, sizeof text, " bytes (%.2f GiB)",
+           static_cast<double>(bytes) / (1u << 30));
+  return std::to_string(bytes) + text;
+}
+
+// The runtime refuses such a step as well; here it is known what would help.
+static Status checkFits(const artifact::Step &step, actrt_device device,
+                        StepSource &source) {
+  actrt_device_info info{};
+  info.struct_size = sizeof info;
+  if (auto s = check(actrt_device_query(device, &info)); !s)
+    return s;
+  artifact::StepMemory need = artifact::memoryOf(
+      step, std::string(info.kind) == "host" ? info.threads : 0);
+  uint64_t there =
+      std::string(info.kind) == "cuda" ? need.onDevice() : need.total();
+  if (there <= info.free_bytes)
+    return ok();
+  return Error{"the step needs " + need.text() + "\n  device " + info.name +
+                   " has " + inGiB(info.free_bytes) + " free (" +
+                   info.free_limit + "), the step takes " +
+                   inGiB(there) + " there\n  " +
+                   source.advice(there, info.free_bytes) +
+                   "\n  --any-memory runs it all the same",
+               ""};
+}
+
 Result<std::unique_ptr<Model>> Model::load(StepSource &source,
                                            const ModelOptions &options) {
   auto step = source.load();
@@ -49,6 +79,10 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   flags |= options.debug ? ACTRT_DEBUG : 0;
   flags |= options.measure ? ACTRT_MEASURE : 0;
   flags |= options.time ? ACTRT_TIME : 0;
+  flags |= options.anyMemory ? ACTRT_ANY_MEMORY : 0;
+  if (!options.anyMemory)
+    if (auto s = checkFits(*step, m->device, source); !s)
+      return s.error();
   if (auto s = check(actrt_step_load_memory(m->device, bytes->data(),
                                             bytes->size(), flags, &m->step));
       !s) {
@@ -147,8 +181,9 @@ bool Model::hasScalar(const std::string &s) const {
   return std::find(scalars.begin(), scalars.end(), s) != scalars.end();
 }
 
-Status Model::initialise(uint64_t seed) {
-  return check(actrt_step_initialise(step, seed));
+Status Model::initialise(const Entity &parameter, uint64_t seed) {
+  return check(
+      actrt_step_initialise_parameter(step, parameter.name.c_str(), seed));
 }
 
 Status Model::set(actrt_entity kind, const std::string &n, const void *data,

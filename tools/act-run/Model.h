@@ -16,6 +16,7 @@ struct ModelOptions {
   std::string device = "host";
   unsigned threads = 0;
   bool allowNative = false, debug = false, measure = false, time = false;
+  bool anyMemory = false; // load also what does not seem to fit
 };
 
 /// A parameter, state, input or output.
@@ -81,7 +82,8 @@ public:
   bool hasFunction(const std::string &name) const;
   bool hasScalar(const std::string &name) const;
 
-  Status initialise(uint64_t seed);
+  /// One parameter, and its master copy; states are zero from the start.
+  Status initialise(const Entity &parameter, uint64_t seed);
   Status set(actrt_entity kind, const std::string &name, const void *data,
              const actrt_type &type);
   Result<std::vector<uint8_t>> get(actrt_entity kind, const Entity &entity,

@@ -3,9 +3,8 @@
 // What every command starts with: the step on its device, and its first values.
 #ifndef ACT_TOOLS_ACTRUN_OPENMODEL_H
 #define ACT_TOOLS_ACTRUN_OPENMODEL_H
-#include "act/Safetensors/Safetensors.h"
-#include "tools/act-run/Model.h"
 #include "tools/act-run/Options.h"
+#include "tools/act-run/Weights.h"
 
 namespace act::run {
 
@@ -14,10 +13,18 @@ namespace act::run {
 Result<std::unique_ptr<Model>> openModel(const Options &options,
                                          const char *wants);
 
-/// Values from the seed, then those that options.init has. Returns that file's
-/// metadata.
-Result<safetensors::Metadata> initialise(Model &model, const Options &options,
-                                         uint64_t seed);
+/// Every file that the options name can be read, and those with a header have a
+/// right one; before anything that takes long.
+Status checkInputs(const Options &options);
+
+/// assign, and says what was noticed.
+Result<Assignment> findWeights(const Model &model, const WeightFiles &files,
+                               Missing missing = Missing::Adapters);
+
+/// Initial values of the parameters that have no tensor, and the tensors of the
+/// others; with --times says how long the former took.
+Status setFirstValues(Model &model, const Options &options,
+                      const Assignment &assignment, uint64_t seed);
 
 } // namespace act::run
 #endif

@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace act::run {
 
 /// What the command line says. Options that a command does not have keep their
 /// defaults.
 struct Options {
-  std::string file, device = "host", init;
+  std::string file, device = "host";
+  std::vector<std::string> init; // files, folders, indexes
   unsigned threads = 0;
-  bool allowNative = false, debug = false, measure = false, times = false;
+  bool allowNative = false, debug = false, measure = false, times = false,
+       anyMemory = false;
   std::string measureJson, timesJson;
   std::optional<uint64_t> seed;
   // train
@@ -24,7 +27,8 @@ struct Options {
   unsigned microBatches = 0; // 0: as the module says, else one
   std::string lossAverage;   // labels, micro-batches; empty: likewise
   double learningRate = 0;
-  bool logTimes = false;
+  bool logTimes = false, saveWhole = false;
+  uint64_t maxShardBytes = 5'000'000'000;
   // infer
   std::string attentionMask, out;
   // generate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/act-run/Outputs.h"
 #include "act/File/AtomicFile.h"
+#include "act/Safetensors/Set.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -54,8 +55,9 @@ void addCheckpoint(std::vector<Named> &list, const char *option,
                    const std::string &path) {
   if (path.empty() || isSpecial(path))
     return;
-  for (const char *end : {"", ".state", ".state.next"})
-    add(list, {option, path + end, Role::Weights});
+  const std::string file = safetensors::fileToWrite(path);
+  for (const char *end : {"", ".index.json", ".state", ".state.next"})
+    add(list, {option, file + end, Role::Weights});
 }
 
 Status checkWritable(const Named &f) {
@@ -92,7 +94,9 @@ std::vector<Named> inputsOf(const Options &o) {
   add(list, {"--segments", o.segments});
   add(list, {"--pack", o.pack});
   add(list, {"--attention-mask", o.attentionMask});
-  add(list, {"--init", o.init, Role::Weights});
+  for (const std::string &path : o.init)
+    if (auto file = safetensors::locate(path))
+      add(list, {"--init", *file, Role::Weights});
   addCheckpoint(list, "--resume", o.resume);
   return list;
 }

@@ -65,17 +65,69 @@ static Result<std::vector<int64_t>> integers(const nlohmann::json &json,
   return out;
 }
 
+// The list under one of two names: act's own, and the one that tokenizers use.
+static Result<std::vector<int64_t>> readTokens(const nlohmann::json &json) {
+  bool own = json.contains("tokens"), theirs = json.contains("input_ids");
+  if (own && theirs)
+    return Error{
+        "the sample has 'tokens' and 'input_ids', expected one of them", ""};
+  return integers(json, own ? "tokens" : "input_ids");
+}
+
+// What a mask leaves of a sample: padding is at an end, and nowhere else.
+struct Kept {
+  size_t first, end;
+};
+
+static Result<Kept> readMask(const nlohmann::json &json, size_t n) {
+  if (!json.contains("attention_mask"))
+    return Kept{0, n};
+  auto mask = integers(json, "attention_mask");
+  if (!mask)
+    return mask.error();
+  if (mask->size() != n)
+    return Error{"the attention_mask has " + std::to_string(mask->size()) +
+                     " numbers for " + std::to_string(n) + " tokens",
+                 ""};
+  for (size_t i = 0; i < n; ++i)
+    if ((*mask)[i] != 0 && (*mask)[i] != 1)
+      return Error{"the attention_mask holds " + std::to_string((*mask)[i]) +
+                       " at place " + std::to_string(i) + ", expected 0 or 1",
+                   ""};
+  Kept kept{0, n};
+  while (kept.first < n && (*mask)[kept.first] == 0)
+    ++kept.first;
+  while (kept.end > kept.first && (*mask)[kept.end - 1] == 0)
+    --kept.end;
+  for (size_t i = kept.first; i < kept.end; ++i)
+    if ((*mask)[i] == 0)
+      return Error{"the attention_mask hides the token at place " +
+                       std::to_string(i) +
+                       ", between others; a packed sample has padding at its "
+                       "ends only (a label of -100 takes a token out of the "
+                       "loss)",
+                   ""};
+  return kept;
+}
+
+static void keep(std::vector<int64_t> &list, const Kept &kept) {
+  list.erase(list.begin() + static_cast<ptrdiff_t>(kept.end), list.end());
+  list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(kept.first));
+}
+
 static Result<Sample> readSample(std::string_view line, int64_t vocabulary) {
   auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object() || !json.contains("tokens"))
-    return Error{"expected a JSON object with 'tokens'", ""};
+  if (!json.is_object() ||
+      !(json.contains("tokens") || json.contains("input_ids")))
+    return Error{"expected a JSON object with 'tokens' or 'input_ids'", ""};
   Sample s;
-  auto tokens = integers(json, "tokens");
+  auto tokens = readTokens(json);
   if (!tokens)
     return tokens.error();
   s.tokens = std::move(*tokens);
-  if (auto c = checkTokens(s.tokens, vocabulary, false); !c)
-    return c.error();
+  auto kept = readMask(json, s.tokens.size());
+  if (!kept)
+    return kept.error();
   std::vector<int64_t> own = s.tokens;
   if (json.contains("labels")) {
     auto labels = integers(json, "labels");
@@ -86,9 +138,14 @@ static Result<Sample> readSample(std::string_view line, int64_t vocabulary) {
       return Error{"there are " + std::to_string(own.size()) + " labels for " +
                        std::to_string(s.tokens.size()) + " tokens",
                    ""};
-    if (auto c = checkTokens(own, vocabulary, true); !c)
-      return c.error();
   }
+  // Padding may be of any token and have any label.
+  keep(s.tokens, *kept);
+  keep(own, *kept);
+  if (auto c = checkTokens(s.tokens, vocabulary, false); !c)
+    return c.error();
+  if (auto c = checkTokens(own, vocabulary, true); !c)
+    return c.error();
   s.labels.assign(own.size(), ignoredLabel);
   for (size_t i = 0; i + 1 < own.size(); ++i)
     s.labels[i] = own[i + 1];

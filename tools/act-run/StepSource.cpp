@@ -2,6 +2,7 @@
 #include "tools/act-run/StepSource.h"
 #include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"
+#include "tools/act-run/Stage.h"
 #include "tools/act-run/Target.h"
 #include "tools/arguments/FileKind.h"
 
@@ -14,6 +15,13 @@ public:
   explicit ArtifactFile(std::string path) : path(std::move(path)) {}
   Result<artifact::Step> load() override { return artifact::readFile(path); }
   bool compiledHere() const override { return false; }
+  std::string advice(uint64_t, uint64_t free) override {
+    return "compile its module to need less: act-opt MODEL.mlir "
+           "--fuse-attention --remat=budget=fit:" +
+           std::to_string(free) + " --emit=" + path +
+           " (--memory-report=what-if=" + std::to_string(free) +
+           " shows what fits)";
+  }
 
 private:
   std::string path;
@@ -28,9 +36,14 @@ public:
     if (!target)
       return target.error();
     options.target = *target;
+    Stage stage("compiling " + path);
     return compileModule(path, options);
   }
   bool compiledHere() const override { return true; }
+  std::string advice(uint64_t needed, uint64_t free) override {
+    Stage stage("looking for what would fit");
+    return whatWouldFit(path, options, needed, free);
+  }
 
 private:
   std::string path;

@@ -14,6 +14,9 @@ public:
   virtual Result<artifact::Step> load() = 0;
   /// Code made by this process may run; code from a file needs permission.
   virtual bool compiledHere() const = 0;
+  /// What to do about a step that needs `needed` bytes of a device that has
+  /// `free`; lines of text.
+  virtual std::string advice(uint64_t needed, uint64_t free) = 0;
 };
 
 /// Tells an artifact from a module by the file's first bytes, not by its name.

@@ -36,13 +36,19 @@ private:
   BatchShape shape;
   std::unique_ptr<BatchSource> source;
   TrainingPosition position;
+  WeightFiles files; // of --resume and --init
+  std::optional<Checkpoint> checkpoint;
+  Assignment assignment;
+  Base base = Base::Seed;
   measure::Obtained obtained;
   LaunchTimes times;
   uint64_t saved = 0; // the step of this run's last checkpoint
 
+  Status openWeights();
   Status load();
-  Status initialise();
+  Status assignWeights();
   Status openData();
+  Status setValues();
   Status loop();
   Status oneStep(uint64_t step);
   Error notFinite(const char *what, uint64_t step) const;
@@ -94,27 +100,64 @@ Status Training::load() {
   return ok();
 }
 
-Status Training::initialise() {
+// Whatever can be wrong with them that does not need the model.
+Status Training::openWeights() {
   position.seed = o.seed.value_or(0);
+  std::vector<std::string> paths = o.init;
   if (!o.resume.empty()) {
-    auto p = loadCheckpoint(*model, o.resume);
-    if (!p)
-      return p.error();
-    if (o.seed && *o.seed != p->seed)
+    auto opened = Checkpoint::open(o.resume);
+    if (!opened)
+      return opened.error();
+    checkpoint = std::move(*opened);
+    const TrainingPosition &p = checkpoint->position;
+    if (o.seed && *o.seed != p.seed)
       return Error{"--seed " + std::to_string(*o.seed) +
                        " contradicts the checkpoint's seed " +
-                       std::to_string(p->seed),
+                       std::to_string(p.seed),
                    o.resume};
-    if (p->step >= o.steps)
-      return Error{"the checkpoint has done " + std::to_string(p->step) +
+    if (p.step >= o.steps)
+      return Error{"the checkpoint has done " + std::to_string(p.step) +
                        " steps, --steps " + std::to_string(o.steps) +
                        " asks for no more (it counts from the first)",
                    o.resume};
-    position = *p;
-    return ok();
+    position = p;
+    paths.insert(paths.begin(), o.resume);
   }
-  auto metadata = run::initialise(*model, o, position.seed);
-  return metadata ? ok() : Status(metadata.error());
+  base = o.init.empty() && (!checkpoint || checkpoint->base == Base::Seed)
+             ? Base::Seed
+             : Base::Files;
+  auto opened = WeightFiles::open(paths);
+  if (!opened)
+    return opened.error();
+  files = std::move(*opened);
+  return ok();
+}
+
+Status Training::assignWeights() {
+  if (files.sets.empty())
+    return ok();
+  if (checkpoint)
+    if (auto s = checkpoint->check(*model); !s)
+      return s;
+  // A base that the seed made is made again.
+  bool remade = checkpoint && base == Base::Seed;
+  auto found =
+      findWeights(*model, files, remade ? Missing::Frozen : Missing::Adapters);
+  if (!found)
+    return found.error();
+  assignment = std::move(*found);
+  return ok();
+}
+
+Status Training::setValues() {
+  auto s = setFirstValues(*model, o, assignment, position.seed);
+  if (s && checkpoint)
+    s = checkpoint->setStates(*model);
+  // Mapped files that this run may replace are let go.
+  assignment = {};
+  files = {};
+  checkpoint.reset();
+  return s;
 }
 
 Status Training::openData() {
@@ -221,7 +264,9 @@ Status Training::save() {
   if (o.save.empty())
     return ok();
   const Vocabulary *v = source->vocabulary();
-  return saveCheckpoint(*model, o.save, position, v ? v->toJson() : "");
+  return saveCheckpoint(*model, safetensors::fileToWrite(o.save), position,
+                        base, v ? v->toJson() : "",
+                        {o.saveWhole, o.maxShardBytes});
 }
 
 Error Training::notFinite(const char *what, uint64_t step) const {
@@ -282,29 +327,30 @@ Status Training::loop() {
 }
 
 Status Training::dumpGradients() {
-  std::vector<std::vector<uint8_t>> data;
   std::vector<safetensors::Source> tensors;
-  for (const Entity &s : model->states) {
-    if (s.role != ACTRT_ROLE_GRADIENT)
-      continue;
-    auto bytes = model->get(ACTRT_STATE, s, s.type.dtype);
-    if (!bytes)
-      return bytes.error();
-    data.push_back(std::move(*bytes));
-    tensors.push_back({s.parameter, safetensorsName(s.type.dtype), s.shape(),
-                       data.back().data()});
-  }
+  for (const Entity &s : model->states)
+    if (s.role == ACTRT_ROLE_GRADIENT)
+      tensors.push_back(
+          {s.parameter, safetensorsName(s.type.dtype), s.shape(), nullptr,
+           [this, &s] { return model->get(ACTRT_STATE, s, s.type.dtype); }});
   return safetensors::write(o.dumpGradients, std::move(tensors));
 }
 
 Status Training::run() {
+  // What can be wrong is looked at before what takes long.
   if (auto s = checkOutputs(o); !s)
+    return s;
+  if (auto s = checkInputs(o); !s)
+    return s;
+  if (auto s = openWeights(); !s)
     return s;
   if (auto s = load(); !s)
     return s;
-  if (auto s = initialise(); !s)
+  if (auto s = assignWeights(); !s)
     return s;
   if (auto s = openData(); !s)
+    return s;
+  if (auto s = setValues(); !s)
     return s;
   if (auto s = loop(); !s)
     return s;

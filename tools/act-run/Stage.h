@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run does before its first step, on standard error, if it takes long
+// enough that somebody wonders: after a second a line that says so, and one
+// every ten seconds; on a terminal a line that redraws itself and goes away.
+//
+//   initialising parameters: 2.31 of 4.94 GB
+#ifndef ACT_TOOLS_ACTRUN_STAGE_H
+#define ACT_TOOLS_ACTRUN_STAGE_H
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace act::run {
+
+class Stage {
+public:
+  /// `bytes` is how much there is to do; 0: nobody knows.
+  explicit Stage(std::string what, uint64_t bytes = 0);
+  ~Stage();
+  Stage(const Stage &) = delete;
+  void advance(uint64_t bytes) { done += bytes; }
+  double seconds() const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void watch();
+  void say(bool terminal) const;
+
+  const std::string what;
+  const uint64_t bytes;
+  const Clock::time_point start = Clock::now();
+  std::atomic<uint64_t> done{0};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+  std::thread watcher;
+};
+
+} // namespace act::run
+#endif
