@@ -206,6 +206,9 @@ public:
   }
   virtual Findings findings() const { return {}; }
   virtual void clearFindings() {}
+  /// Waits for all streams, those that are gone, too. The first failure that no
+  /// call has returned.
+  virtual Status synchronize() { return ok(); }
 
 private:
   mutable std::mutex lending;

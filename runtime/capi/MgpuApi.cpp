@@ -70,20 +70,28 @@ MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   });
 }
 
-// A failed launch's error names the first finding. The program cannot ask for
-// the others, so they are printed with it, ten at most: a finding is a line and
-// indented lines behind it.
+// A failure names the first finding. The program cannot ask for the others, so
+// they are printed with it, ten at most: a finding is a line and indented lines
+// behind it.
 static Error withFindings(Executor &device, const Error &error) {
   Findings found = device.findings();
+  device.clearFindings();
   size_t end = 0;
   uint64_t shown = 0;
   for (; shown < 10 && end < found.text.size(); ++shown)
     do
       end = found.text.find('\n', end) + 1;
     while (end < found.text.size() && found.text[end] == ' ');
-  if (shown < 2)
+  size_t first = 0;
+  do
+    first = found.text.find('\n', first) + 1;
+  while (first && first < found.text.size() && found.text[first] == ' ');
+  bool isFirst = first && error.message.compare(0, first - 1, found.text, 0,
+                                                first - 1) == 0;
+  if (shown < 2 && (isFirst || !shown))
     return error;
-  std::string text = found.text.substr(0, end - 1);
+  std::string text = (isFirst ? "" : error.str() + "\n") +
+                     found.text.substr(0, end - 1);
   if (found.count > shown)
     text += "\n(and " + std::to_string(found.count - shown) + " more findings)";
   return Error{text, ""};
@@ -120,7 +128,6 @@ static Status launch(void *function, const intptr_t *cluster,
   Arguments arguments;
   arguments.addresses = params;
   arguments.asDeclared = true;
-  device.clearFindings();
   auto status = (*s)->launch(*(*f)->kernel, shape, arguments);
   Devices::get().launched(device);
   return status ? status : withFindings(device, status.error());
@@ -191,7 +198,13 @@ MGPU void mgpuStreamDestroy(void *stream) {
   attempt(__func__, [&] { return Devices::get().destroyStream(stream); });
 }
 MGPU void mgpuStreamSynchronize(void *stream) {
-  onStream(__func__, stream, [](Stream &s) { return s.synchronize(); });
+  attempt(__func__, [&] {
+    return Devices::get().onEach(stream, [](Executor &device, Stream &s) {
+      auto status = s.synchronize();
+      Devices::get().launched(device);
+      return status ? status : withFindings(device, status.error());
+    });
+  });
 }
 MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
   onStream(__func__, stream, [&](Stream &s) -> Status {
@@ -208,7 +221,10 @@ MGPU void mgpuEventDestroy(void *event) {
 MGPU void mgpuEventSynchronize(void *event) {
   attempt(__func__, [&]() -> Status {
     auto e = Devices::get().event(event);
-    return e ? (*e)->event->synchronize() : e.error();
+    if (!e)
+      return e.error();
+    auto status = (*e)->event->synchronize();
+    return status ? status : withFindings(*(*e)->device, status.error());
   });
 }
 MGPU void mgpuEventRecord(void *event, void *stream) {

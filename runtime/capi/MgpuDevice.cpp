@@ -2,6 +2,7 @@
 #include "runtime/capi/MgpuDevice.h"
 #include "runtime/PtxTarget.h"
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -28,9 +29,13 @@ void mgpu::report(const char *function, const Error &error) {
     dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD);
 }
 
+static std::atomic<bool> inUse{false};
+
 // Runs when the library is finalised: behind all handlers that the program
 // registered with atexit, so its output is complete.
 __attribute__((destructor)) static void exitAsFailure() {
+  if (inUse)
+    Devices::get().finish();
   if (!failed)
     return;
   std::cout.flush();
@@ -45,6 +50,46 @@ Devices &Devices::get() {
   return *devices;
 }
 
+// "sim:sm_80,seed=3": a device, and what else is not the default. A program of
+// these entry points has no other way to say it.
+static Result<std::shared_ptr<Executor>>
+openWithOptions(const std::string &text) {
+  DeviceOptions options;
+  options.maximumInstructions = 1000000000; // as actrt-sim's
+  size_t end = text.find(',');
+  const std::string name = text.substr(0, end);
+  while (end != std::string::npos) {
+    size_t begin = end + 1;
+    end = text.find(',', begin);
+    std::string word = text.substr(begin, end - begin);
+    size_t equals = word.find('=');
+    std::string key = word.substr(0, equals),
+                value = equals == std::string::npos ? ""
+                                                    : word.substr(equals + 1);
+    uint64_t number = 0;
+    auto [stop, error] =
+        std::from_chars(value.data(), value.data() + value.size(), number);
+    bool isNumber = !value.empty() && error == std::errc() &&
+                    stop == value.data() + value.size();
+    if (key == "max-instructions" && isNumber)
+      options.maximumInstructions = number;
+    else if (key == "seed" && isNumber)
+      options.seed = number;
+    else if (key == "checks" && (value == "all" || value == "none"))
+      options.checks = value == "all";
+    else
+      return Error{"ACT_DEVICE has '" + word +
+                       "', expected max-instructions=N, seed=N or "
+                       "checks=all|none behind the device",
+                   ""};
+  }
+  if (text != name && name.compare(0, 4, "sim:") != 0)
+    return Error{"ACT_DEVICE has options behind '" + name +
+                     "', which only a simulator takes",
+                 ""};
+  return openDevice(name, options);
+}
+
 Result<std::shared_ptr<Executor>> Devices::open(const std::string &name) {
   // Looking for a driver costs a search of the file system.
   if (auto it = unavailable.find(name); it != unavailable.end())
@@ -52,7 +97,8 @@ Result<std::shared_ptr<Executor>> Devices::open(const std::string &name) {
   auto &slot = devices[name];
   if (slot)
     return slot;
-  auto opened = openDevice(name, {});
+  auto opened = openWithOptions(name);
+  inUse = inUse || opened;
   if (opened && (*opened)->info().kind == "host")
     opened = Error{"ACT_DEVICE is host, which runs no GPU modules", ""};
   if (!opened) {
@@ -226,9 +272,21 @@ Result<ModuleHandle *> Devices::load(const std::string &text) {
 
 Status Devices::unload(void *module) {
   std::lock_guard lock(mutex);
+  auto m = lookUp(modules, module, "module");
+  if (!m)
+    return m.error();
+  Status ended = (*m)->device->synchronize(); // its kernels may be under way
   for (auto it = functions.begin(); it != functions.end();)
     it = it->second->module == module ? functions.erase(it) : std::next(it);
-  return drop(modules, module, "module");
+  auto dropped = drop(modules, module, "module");
+  return ended ? dropped : ended;
+}
+
+void Devices::finish() {
+  std::lock_guard lock(mutex);
+  for (auto &[name, device] : devices)
+    if (auto s = device->synchronize(); !s)
+      report("exit", s.error());
 }
 
 // Programs look a function up before every launch and never give it back.
@@ -275,6 +333,10 @@ Result<Stream *> Devices::stream(void *handle, Executor &device) {
   auto s = lookUp(streams, handle, "stream");
   if (!s)
     return s.error();
+  for (auto &[other, stream] : (*s)->streams)
+    if (other != &device)
+      if (auto ended = stream->synchronize(); !ended)
+        return ended.error();
   auto &slot = (*s)->streams[&device];
   if (!slot) {
     auto created = device.createStream();
@@ -283,6 +345,30 @@ Result<Stream *> Devices::stream(void *handle, Executor &device) {
     slot = std::move(*created);
   }
   return slot.get();
+}
+
+Status Devices::onEach(
+    void *handle, const std::function<Status(Executor &, Stream &)> &of) {
+  std::vector<std::pair<Executor *, Stream *>> parts;
+  {
+    std::lock_guard lock(mutex);
+    auto device = home();
+    if (!device)
+      return device.error();
+    if (!handle)
+      if (auto s = stream(handle, **device); !s)
+        return s.error();
+    auto s = lookUp(streams, handle, "stream");
+    if (!s)
+      return s.error();
+    for (auto &[executor, part] : (*s)->streams)
+      parts.push_back({executor, part.get()});
+  }
+  Status all = ok();
+  for (auto &[executor, part] : parts)
+    if (auto s = of(*executor, *part); !s && all)
+      all = s;
+  return all;
 }
 
 Result<void *> Devices::createEvent() {

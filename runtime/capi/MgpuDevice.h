@@ -2,7 +2,8 @@
 //
 // The device behind the mgpu* entry points, and what a failure of theirs means.
 //
-// Which device. ACT_DEVICE names it: "cuda:0", "sim:sm_90a". Without it, the
+// Which device. ACT_DEVICE names it: "cuda:0", "sim:sm_90a", a simulator with
+// options behind it: "sim:sm_80,seed=3,max-instructions=0". Without it, the
 // card of mgpuSetDefaultDevice where a driver is there; else each module runs
 // on the lowest simulated architecture that its `.target` is compatible with.
 // Then there may be several simulators in one program: memory that one of them
@@ -17,6 +18,7 @@
 #ifndef ACT_RUNTIME_CAPI_MGPUDEVICE_H
 #define ACT_RUNTIME_CAPI_MGPUDEVICE_H
 #include "runtime/Executor.h"
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -66,14 +68,22 @@ public:
   Result<FunctionHandle *> function(void *module, const char *name);
   Result<void *> createStream();
   Status destroyStream(void *stream);
-  /// Null is a stream too, shared by all who give it.
+  /// Null is a stream too, shared by all who give it. What it has under way on
+  /// other simulators is ended first.
   Result<Stream *> stream(void *handle, Executor &device);
+  /// Calls `of` for each simulator's part of the stream, at least the home
+  /// device's. The first failure.
+  Status onEach(void *stream,
+                const std::function<Status(Executor &, Stream &)> &of);
   Result<void *> createEvent();
   Status destroyEvent(void *event);
   Result<EventHandle *> event(void *handle);
   Result<FunctionHandle *> checkedFunction(void *handle);
 
   static thread_local int32_t ordinal; // mgpuSetDefaultDevice
+
+  /// Waits for all that is under way; reports what nobody was told.
+  void finish();
 
 private:
   Result<std::shared_ptr<Executor>> open(const std::string &name);

@@ -46,7 +46,8 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
       return own[OwnWgmma][lane] >= e.tick;
     }
   }
-  return knows(needsProxy ? proxied[lane] : seen[lane], e, reach);
+  return knows(needsProxy ? proxied[lane] : seen[lane], e, reach) ||
+         cta->grid->isPast(e.cta);
 }
 
 void Warp::learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p) {
@@ -121,6 +122,9 @@ void Context::reportAt(FindingKind kind, const Instruction &at, unsigned lane,
 }
 
 ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
+  if (!has(linear))
+    return underway->gridOf(linear).threadId(linear, agent);
+  linear -= firstCta;
   ThreadId t;
   t.cta[0] = linear % gridDim[0];
   t.cta[1] = linear / gridDim[0] % gridDim[1];
@@ -148,6 +152,8 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
 }
 
 ThreadId Grid::threadId(Epoch epoch) const {
+  if (!has(epoch.cta))
+    return underway->gridOf(epoch.cta).threadId(epoch);
   ThreadId t = threadId(epoch.cta, epoch.agent);
   if (auto by = issuers.of(epoch)) {
     std::string agent = t.agent;
@@ -383,6 +389,8 @@ struct LanesObserver : WarpObserver {
     }
   }
   uint32_t knownTick(Epoch first) override {
+    if (warp.cta->grid->isPast(first.cta))
+      return ~uint32_t(0);
     if (!uniform || !warp.certain.of)
       return 0;
     first.tick = 0;
@@ -418,7 +426,12 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
         : writes ? "writes what another reads, with nothing to order them"
                  : "reads what another writes, with nothing to order them");
     f.hasOther = true;
-    f.otherSite = c.grid.program->site(conflict.otherSite);
+    const Grid &other = c.grid.has(conflict.other.cta)
+                            ? c.grid
+                            : c.grid.underway->gridOf(conflict.other.cta);
+    if (&other != &c.grid)
+      f.otherKernel = other.kernel->name;
+    f.otherSite = other.program->site(conflict.otherSite);
     f.otherThread = c.grid.threadId(conflict.other);
   }
   if (by.manner.deferred)

@@ -99,7 +99,8 @@ Cluster::Outcome Cluster::run(bool patient) {
   unsigned idle = 0;
   uint64_t idleSteps = 0; // since somebody did something else than look
   uint64_t seenLocal = events;
-  seenEvents = grid->events.load(std::memory_order_relaxed);
+  seenEvents = grid->underway->events.load(std::memory_order_relaxed);
+  moved = false;
   while (!live.empty()) {
     if (grid->stop.load(std::memory_order_relaxed))
       return Outcome::Stopped;
@@ -138,12 +139,17 @@ Cluster::Outcome Cluster::run(bool patient) {
       grid->stop = true;
       return Outcome::Stopped;
     }
+    if (total > grid->pauseAt.load(std::memory_order_relaxed)) {
+      moved |= ran || events != seenLocal;
+      return Outcome::Paused;
+    }
     idleSteps += steps;
     if (ran || events != seenLocal) {
       idle = 0;
       idleSteps = 0;
+      moved = true;
       seenLocal = events;
-      seenEvents = grid->events.load(std::memory_order_relaxed);
+      seenEvents = grid->underway->events.load(std::memory_order_relaxed);
       continue;
     }
     // Nobody did anything but look. What is under way may help.
@@ -163,13 +169,13 @@ Cluster::Outcome Cluster::run(bool patient) {
   return Outcome::Finished;
 }
 
-void Cluster::reportWaiting(FindingKind kind) const {
-  unsigned told = 0;
+std::vector<Finding> Cluster::waits(FindingKind kind) const {
+  std::vector<Finding> found;
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
       for (Fragment &f : warp->fragments) {
-        if (++told > 16)
-          return;
+        if (found.size() == 16)
+          return found;
         const Instruction &i = f.frame->function->code[f.pc];
         Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
         bool polls = f.isLooking();
@@ -195,14 +201,15 @@ void Cluster::reportWaiting(FindingKind kind) const {
         uint64_t address = f.waitingFor ? f.waitingAddress
                            : polls      ? f.polledAddress
                                         : 0;
-        if (apart)
-          c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(f.mask),
-                   what);
-        else if (address)
-          c.reportAt(kind, i, __builtin_ctz(f.mask), address, what);
-        else
-          c.report(kind, i, __builtin_ctz(f.mask), what);
+        found.push_back(c.finding(apart ? FindingKind::DivergentBarrier : kind,
+                                  i, unsigned(__builtin_ctz(f.mask)), what));
+        if (address && !apart) {
+          found.back().hasAddress = true;
+          found.back().address = address;
+          found.back().where = grid->describe(*cta, address);
+        }
       }
+  return found;
 }
 
 void Cta::checkRegisterChanges() const {

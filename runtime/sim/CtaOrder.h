@@ -45,8 +45,12 @@ private:
 };
 
 /// Of a word of global memory: who wrote it, and what was there before each.
+/// It is of one launch: another one's write begins a new history, since nothing
+/// says in which order launches begin.
 class WordHistory {
 public:
+  /// Whose history it is, by its first CTA.
+  uint32_t launch = ~uint32_t(0);
   /// Of a read-modify-write, which leaves what it read in what it writes, or of
   /// a store.
   void write(uint32_t cluster, const Begun &heard, const std::byte *before,

@@ -59,7 +59,8 @@ std::string Finding::str() const {
          (where.empty() ? "" : ": " + where);
   }
   if (hasOther)
-    s += "\n    other side: " + place(otherSite) + ", " + who(otherThread);
+    s += "\n    other side: " + place(otherSite) + ", " + who(otherThread) +
+         (otherKernel.empty() ? "" : " of kernel " + otherKernel);
   if (count > 1)
     s += "\n    " + std::to_string(count) + " times";
   return s;

@@ -48,6 +48,7 @@ struct Finding {
   bool hasOther = false; // races: the other side
   Site otherSite;
   ThreadId otherThread;
+  std::string otherKernel; // empty: the same launch's
   uint64_t count = 1; // times that the same pair of places was found
   /// One or a few lines for a person.
   std::string str() const;

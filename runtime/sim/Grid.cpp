@@ -4,14 +4,13 @@
 //
 // A cluster that can only wait is put aside. It is taken up again when global
 // memory has changed. When all that have begun wait and some have not begun,
-// the kernel relies on CTAs running at the same time that need not: that is a
-// finding (unless the launch is cooperative), and another one begins. When none
-// is left to begin, it is a deadlock.
+// another one begins; if that one helps, the kernel relies on CTAs running at
+// the same time that need not: that is a finding (unless the launch is
+// cooperative). When none is left to begin, the launch waits for another one,
+// and if there is none, that is a deadlock (Simulator::advance()).
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <numeric>
 #include <thread>
 #include <tuple>
@@ -24,17 +23,25 @@ bool Grid::inScope(uint32_t cta, uint32_t other, Scope scope) const {
   if (scope == Scope::Cta)
     return false;
   if (scope == Scope::Cluster)
-    return clusterOf(cta) == clusterOf(other);
+    return has(cta) && has(other) && clusterOf(cta) == clusterOf(other);
   return true;
 }
 
+bool Grid::isPast(uint32_t cta) const {
+  return cta < firstCta &&
+         std::none_of(beside.begin(), beside.end(), [&](const auto &range) {
+           return cta >= range.first && cta < range.second;
+         });
+}
+
 Scope Grid::distance(uint32_t cta, uint32_t other) const {
-  return cta == other                         ? Scope::Cta
-         : clusterOf(cta) == clusterOf(other) ? Scope::Cluster
-                                              : Scope::Gpu;
+  return cta == other                          ? Scope::Cta
+         : inScope(cta, other, Scope::Cluster) ? Scope::Cluster
+                                               : Scope::Gpu;
 }
 
 uint32_t Grid::clusterOf(uint32_t cta) const {
+  cta -= firstCta;
   uint32_t x = cta % gridDim[0], y = cta / gridDim[0] % gridDim[1],
            z = cta / gridDim[0] / gridDim[1];
   uint32_t nx = gridDim[0] / clusterDim[0], ny = gridDim[1] / clusterDim[1];
@@ -96,9 +103,10 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
     cta->cluster = cluster.get();
     cta->grid = &grid;
     cta->rank = rank;
-    cta->linear =
+    uint32_t index =
         (cta->id[2] * grid.gridDim[1] + cta->id[1]) * grid.gridDim[0] +
         cta->id[0];
+    cta->linear = grid.firstCta + index;
     cta->threads = threads;
     cta->sharedStorage.assign(grid.sharedBytes + 1024, std::byte(0));
     auto base = reinterpret_cast<uintptr_t>(cta->sharedStorage.data());
@@ -118,7 +126,7 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
       warp->liveLanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
       warp->counters = &cluster->counters;
       warp->random =
-          Random(grid.options->seed, uint64_t(cta->linear) << 16 | w,
+          Random(grid.options->seed, uint64_t(index) << 16 | w,
                  grid.options->drawsRounding ? grid.options->seed : 0);
       warp->fragments.reserve(33);
       Fragment f;
@@ -138,119 +146,156 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
 
 } // namespace
 
-Result<LaunchReport> Grid::run() {
-  uint64_t clusters = 1;
+void Grid::prepare() {
   for (unsigned i = 0; i < 3; ++i)
     clusters *= gridDim[i] / clusterDim[i];
   watchesOrder =
-      checks && !request->cooperative && clusters > 1 &&
+      checks && !request.cooperative && clusters > 1 &&
       std::any_of(program->functions.begin(), program->functions.end(),
                   [](const FunctionCode &f) {
                     return std::any_of(
                         f.code.begin(), f.code.end(),
                         [](auto &i) { return i.flags & flagLooks; });
                   });
-  LaunchReport result;
-  std::mutex lockable;
-  std::condition_variable changed;
-  uint64_t next = 0;
-  unsigned active = 0;
-  bool outOfMemory = false, deadlocked = false, toldOrder = false;
-  struct Aside {
-    std::unique_ptr<Cluster> cluster;
-    unsigned tries = 0; // without a change of global memory
-  };
-  std::deque<Aside> aside;
-  Random order(options->seed, 0);
   // The k-th to begin: for a seed, a walk through all with a stride that has no
   // factor in common with their number.
-  uint64_t stride = 1, start = 0;
-  if (!order.isQuiet() && clusters > 1) {
-    start = order.next() % clusters;
-    do
-      stride = 1 + order.next() % clusters;
-    while (std::gcd(stride, clusters) != 1);
+  Random order(options->seed, 0);
+  if (order.isQuiet() || clusters == 1) {
+    stride = 1;
+    return;
   }
+  start = order.next() % clusters;
+  do
+    stride = 1 + order.next() % clusters;
+  while (std::gcd(stride, clusters) != 1);
+}
 
-  auto work = [&] {
-    std::unique_lock lock(lockable);
-    for (;;) {
-      if (stop || outOfMemory || deadlocked)
-        return;
-      std::unique_ptr<Cluster> cluster;
-      unsigned tries = 0;
-      uint64_t now = events.load();
-      auto ready = std::find_if(aside.begin(), aside.end(), [&](Aside &a) {
-        return a.cluster->seenEvents != now;
-      });
-      if (ready != aside.end()) {
-        cluster = std::move(ready->cluster);
-        aside.erase(ready);
-      } else if (next < clusters && (aside.empty() || active == 0)) {
-        if (!aside.empty() && !request->cooperative && !toldOrder) {
-          toldOrder = true;
-          aside.front().cluster->reportWaiting(FindingKind::ReliesOnCtaOrder);
-        }
-        cluster =
-            makeCluster(*this, uint32_t((start + next++ * stride) % clusters));
-        if (!cluster) {
-          outOfMemory = true;
-          changed.notify_all();
-          return;
-        }
-      } else if (aside.empty() && next == clusters && active == 0) {
-        return;
-      } else if (active == 0) {
-        // All have begun and wait. Each is looked at once more, since a change
-        // may have come while the last of them was put aside.
-        auto fresh = std::find_if(aside.begin(), aside.end(),
-                                  [](Aside &a) { return a.tries == 0; });
-        if (fresh == aside.end()) {
-          deadlocked = true;
-          for (Aside &a : aside)
-            a.cluster->reportWaiting(FindingKind::Deadlock);
-          changed.notify_all();
-          return;
-        }
-        cluster = std::move(fresh->cluster);
-        tries = fresh->tries + 1;
-        aside.erase(fresh);
-      } else {
-        changed.wait(lock);
-        continue;
-      }
-      ++active;
-      lock.unlock();
-      Cluster::Outcome outcome = cluster->run(/*patient=*/tries > 0);
-      lock.lock();
-      --active;
-      result.counters.add(cluster->counters);
-      cluster->counters = Counters();
-      if (outcome == Cluster::Outcome::Waiting)
-        aside.push_back({std::move(cluster), tries});
-      else
-        for (Aside &a : aside)
-          a.tries = 0;
-      changed.notify_all();
-    }
+// What waits may wait for another launch, too: only if the one that begins now
+// lets it go on, it was that one.
+void Grid::suspectOrder() {
+  if (aside.empty() || request.cooperative || toldOrder || suspect)
+    return;
+  suspect = aside.front().cluster.get();
+  suspicion = suspect->waits(FindingKind::ReliesOnCtaOrder);
+}
+
+/// The next to run, or null: with `waiting` when all wait, else when there is
+/// nothing to do any more.
+std::unique_ptr<Cluster> Grid::pick(std::unique_lock<std::mutex> &lock,
+                                    unsigned &tries) {
+  auto take = [&](std::deque<Aside>::iterator it) {
+    std::unique_ptr<Cluster> cluster = std::move(it->cluster);
+    aside.erase(it);
+    return cluster;
   };
+  for (;; changed.wait(lock)) {
+    if (stop || outOfMemory || waiting || instructions > pauseAt)
+      return nullptr;
+    tries = 0;
+    uint64_t now = underway->events.load();
+    auto ready = std::find_if(aside.begin(), aside.end(), [&](Aside &a) {
+      return a.cluster->seenEvents != now;
+    });
+    if (ready != aside.end())
+      return take(ready);
+    if (next < clusters && (aside.empty() || active == 0)) {
+      suspectOrder();
+      auto cluster =
+          makeCluster(*this, uint32_t((start + next++ * stride) % clusters));
+      outOfMemory = !cluster;
+      return cluster;
+    }
+    if (active)
+      continue;
+    if (aside.empty())
+      return nullptr;
+    // All have begun and wait. Each is looked at once more, since a change may
+    // have come while the last of them was put aside.
+    auto fresh = std::find_if(aside.begin(), aside.end(),
+                              [](Aside &a) { return a.tries == 0; });
+    if (fresh != aside.end()) {
+      tries = fresh->tries + 1;
+      return take(fresh);
+    }
+    waiting = true;
+    return nullptr;
+  }
+}
+
+void Grid::work() {
+  std::unique_lock lock(turns);
+  unsigned tries = 0;
+  while (std::unique_ptr<Cluster> cluster = pick(lock, tries)) {
+    ++active;
+    lock.unlock();
+    Cluster::Outcome outcome = cluster->run(/*patient=*/tries > 0);
+    lock.lock();
+    --active;
+    counters.add(cluster->counters);
+    cluster->counters = Counters();
+    bool finished = outcome == Cluster::Outcome::Finished;
+    moved |= finished || cluster->moved;
+    if (cluster.get() == suspect && (finished || cluster->moved)) {
+      suspect = nullptr;
+      toldOrder = true;
+      for (Finding &f : suspicion)
+        report(std::move(f));
+    }
+    if (outcome == Cluster::Outcome::Paused)
+      cluster->seenEvents = ~uint64_t(0); // goes on at once
+    if (outcome == Cluster::Outcome::Waiting ||
+        outcome == Cluster::Outcome::Paused)
+      aside.push_back({std::move(cluster), tries});
+    else
+      for (Aside &a : aside)
+        a.tries = 0;
+    changed.notify_all();
+  }
+  changed.notify_all();
+}
+
+Grid::Outcome Grid::resume(uint64_t steps) {
+  pauseAt = steps ? instructions + steps : ~uint64_t(0);
+  moved = waiting = false;
+  if (!underway->isAlone())
+    suspect = nullptr; // somebody else may have helped meanwhile
+  for (Aside &a : aside)
+    a.tries = 0;
   unsigned threads =
       options->threads ? options->threads : std::thread::hardware_concurrency();
   threads = unsigned(std::min<uint64_t>(std::max(threads, 1u), clusters));
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back(work);
+    workers.emplace_back([this] { work(); });
   work();
   for (std::thread &t : workers)
     t.join();
+  if (stop || outOfMemory || (aside.empty() && next == clusters))
+    return Outcome::Finished;
+  if (waiting)
+    suspect = nullptr;
+  return waiting ? Outcome::Waiting : Outcome::Paused;
+}
+
+void Grid::giveUp() {
+  for (Aside &a : aside)
+    for (Finding &f : a.cluster->waits(FindingKind::Deadlock))
+      report(std::move(f));
+}
+
+Result<LaunchReport> Grid::finish() {
+  aside.clear();
   for (auto &[address, leak] : heap) {
     report(std::move(leak));
     (void)memory->free(address);
   }
+  heap.clear();
   if (outOfMemory)
     return Error{"kernel '" + kernel->name +
                      "' needs more local memory than a thread has",
                  ""};
+  LaunchReport result;
+  result.counters = counters;
   if (stop)
     result.stoppedAfter = instructions.load();
   std::sort(

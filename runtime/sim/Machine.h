@@ -33,8 +33,10 @@
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Random.h"
 #include "runtime/sim/Simulator.h"
+#include "runtime/sim/Underway.h"
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -198,9 +200,7 @@ public:
   /// What a fence leaves to later relaxed writes, and takes from earlier
   /// relaxed reads; by how far the other thread is at most (Scope: its CTA, its
   /// cluster, its GPU). A fence of a narrow scope means nothing farther away.
-  struct Told {
-    KnowledgeRef seen, proxied;
-  };
+  using Told = sim::Told;
   static constexpr unsigned distances = 3;
   std::array<std::array<Told, 32>, distances> fenced, pendingAcquire;
   /// Its own mbarrier.init.
@@ -297,7 +297,9 @@ public:
   Cluster *cluster = nullptr;
   Grid *grid = nullptr;
   uint32_t id[3] = {0, 0, 0};    // %ctaid
-  uint32_t linear = 0, rank = 0; // in the grid; in the cluster
+  /// Among the CTAs of all launches that are under way (Grid::firstCta); in
+  /// the cluster.
+  uint32_t linear = 0, rank = 0;
   Region shared;                 // static and dynamic
   std::vector<std::byte> sharedStorage;
   std::vector<std::unique_ptr<Warp>> warps;
@@ -380,47 +382,43 @@ public:
   Begun heard;
   Looks looks;
 
-  enum class Outcome : uint8_t { Finished, Waiting, Stopped };
-  /// Runs until it is finished, or can only wait for another cluster.
-  /// `patient`: looks for longer before it says that it waits.
+  enum class Outcome : uint8_t { Finished, Waiting, Paused, Stopped };
+  /// Runs until it is finished, can only wait for another cluster, or its grid
+  /// is to pause. `patient`: looks for longer before it says that it waits.
   Outcome run(bool patient);
-  uint64_t seenEvents = 0; // Grid::events when it began to wait
+  uint64_t seenEvents = 0; // Underway::events when it began to wait
+  bool moved = false;      // in the last run: it did more than look
   /// A finding for each warp that waits (deadlock).
-  void reportWaiting(FindingKind kind) const;
-};
-
-/// A word of memory through which threads synchronise: what was released to it,
-/// by threads of which CTA, for whom.
-struct Release {
-  struct Part {
-    uint32_t cta;
-    Scope scope; // Cta, Cluster or Gpu
-    Warp::Told told;
-  };
-  std::vector<Part> parts; // of all that tell the GPU, one with the last's CTA
+  std::vector<Finding> waits(FindingKind kind) const;
 };
 
 class Grid {
 public:
-  const Program *program = nullptr;
+  std::shared_ptr<const Program> program;
   const FunctionCode *kernel = nullptr;
-  const LaunchRequest *request = nullptr;
+  LaunchRequest request;
   const Options *options = nullptr;
+  Underway *underway = nullptr;
   Memory *memory = nullptr;
   const Target *target = nullptr;
   uint32_t gridDim[3], blockDim[3], clusterDim[3];
   uint32_t warpsPerCta = 0, ctasPerCluster = 1;
+  /// The launches that are under way number their CTAs one behind the other.
+  uint32_t firstCta = 0, ctaCount = 0;
   uint64_t sharedBytes = 0, dynamicSharedOffset = 0;
   uint64_t workspace = 0; // of a cooperative launch; %envreg1 and 2
   Region parameters;      // the kernel's parameter block
   std::atomic<uint64_t> instructions{0};
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> events{
-      0}; // changes of global memory by atomics, strong stores
   bool checks = true, explicitCluster = false;
   /// CTAs need not run at the same time, and some have loops that wait for
   /// others.
   bool watchesOrder = false;
+
+  /// Whether a CTA is of this launch, and not of another one under way.
+  bool has(uint32_t cta) const { return cta - firstCta < ctaCount; }
+  /// Whether it is of a launch that had ended when this one began.
+  bool isPast(uint32_t cta) const;
 
   ThreadId threadId(uint32_t cta, uint32_t agent) const;
   /// The same; of a copy that an mbarrier counts, the thread that issued it.
@@ -448,30 +446,58 @@ public:
   /// Thread-safe; findings of the same kind and places are counted together.
   void report(Finding finding);
 
-  /// Releases by address of a 4-byte word: the message a strong read takes.
-  /// Lock `mutex` of the table around an atomic operation and its message.
-  struct ReleaseTable {
-    std::mutex mutex;
-    std::unordered_map<uint64_t, Release> words;
-    std::unordered_map<uint64_t, WordHistory> histories; // by address
-  };
-  ReleaseTable &releasesAt(uint64_t address) {
-    return releases[mix(address >> 2) % releases.size()];
-  }
-
   /// Memory that the kernel's malloc gave out, with what to say if it stays.
   void addHeap(void *address, Finding leak);
   bool dropHeap(void *address); // and frees it
 
-  Result<LaunchReport> run();
+  /// What must be known before it runs.
+  void prepare();
+  /// Waiting: each of its clusters waits for another launch, or for nobody.
+  enum class Outcome : uint8_t { Finished, Waiting, Paused };
+  /// Runs until it is finished, all of it waits, or about so many warp
+  /// instructions (0: no end).
+  Outcome resume(uint64_t instructions);
+  bool moved = false; // in the last resume(): anybody did more than look
+  /// Nobody does what it waits for: a deadlock.
+  void giveUp();
+  /// What became of it, once it is finished or given up.
+  Result<LaunchReport> finish();
 
 private:
   friend class Simulator;
+  friend class Underway;
+  struct Aside {
+    std::unique_ptr<Cluster> cluster;
+    unsigned tries = 0; // without a change of global memory
+  };
+  void work();
+  std::unique_ptr<Cluster> pick(std::unique_lock<std::mutex> &lock,
+                                unsigned &tries);
+  void suspectOrder();
+
   std::map<void *, Finding> heap;
   std::mutex mutex;
   std::vector<Finding> findings;
   std::unordered_map<uint64_t, size_t> findingIndex;
-  std::array<ReleaseTable, 64> releases;
+  std::vector<std::byte> parameterBlock;
+  std::vector<std::pair<uint32_t, uint32_t>> beside; // CTAs of launches that
+                                                     // were under way before
+
+  // Clusters and who runs them, guarded by `turns`.
+  std::mutex turns;
+  std::condition_variable changed;
+  std::deque<Aside> aside;
+  uint64_t clusters = 1, next = 0, stride = 1, start = 0;
+  unsigned active = 0;
+  bool outOfMemory = false, waiting = false;
+  Counters counters;
+  std::atomic<uint64_t> pauseAt{~uint64_t(0)}; // of `instructions`
+  friend class Cluster;
+  /// A cluster that waited when one began which need not have; what it waits
+  /// for is a finding if that one helps.
+  const Cluster *suspect = nullptr;
+  std::vector<Finding> suspicion;
+  bool toldOrder = false;
 };
 
 /// What a handler works on: a fragment of a warp at an instruction.
@@ -585,7 +611,7 @@ struct Context {
   }
   void eventGlobal() const {
     event();
-    grid.events.fetch_add(1, std::memory_order_relaxed);
+    grid.underway->events.fetch_add(1, std::memory_order_relaxed);
   }
   void poll(uint64_t address, const char *what) const {
     ++fragment.looks;

@@ -76,7 +76,7 @@ void add(Context &c, Release &to, Release &&more) {
 // What the word held before clusters wrote it that need not have begun, if this
 // look gets that (CtaOrder.h).
 const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
-                              Grid::ReleaseTable &table,
+                              Underway::ReleaseTable &table,
                               const Context::Target &where, uint64_t address,
                               unsigned bytes) {
   if (!c.grid.watchesOrder || !(at.flags & flagLooks) || !where.region ||
@@ -85,7 +85,7 @@ const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
   Cluster &cluster = *c.cta.cluster;
   auto it = table.histories.find(address);
   const std::byte *before =
-      it == table.histories.end()
+      it == table.histories.end() || it->second.launch != c.grid.firstCta
           ? nullptr
           : it->second.before(cluster.linear, cluster.heard, bytes);
   if (!before || std::memcmp(before, where.data, bytes) == 0)
@@ -104,21 +104,31 @@ const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
   return nullptr;
 }
 
-void hear(Context &c, Grid::ReleaseTable &table, uint64_t address) {
+void hear(Context &c, Underway::ReleaseTable &table, uint64_t address) {
   if (!c.grid.watchesOrder)
     return;
   auto it = table.histories.find(address);
-  if (it != table.histories.end())
+  if (it != table.histories.end() && it->second.launch == c.grid.firstCta)
     c.cta.cluster->heard.add(it->second.proof());
 }
 
 // Before the bytes change.
-void remember(Context &c, Grid::ReleaseTable &table,
+void remember(Context &c, Underway::ReleaseTable &table,
               const Context::Target &where, uint64_t address,
               const std::byte *before, unsigned bytes, bool modifies) {
-  if (c.grid.watchesOrder && where.region && !where.region->isShared)
-    table.histories[address].write(c.cta.cluster->linear, c.cta.cluster->heard,
-                                   before, bytes, modifies);
+  if (!where.region || where.region->isShared)
+    return;
+  if (!c.grid.watchesOrder) {
+    table.histories.erase(address); // another launch's
+    return;
+  }
+  WordHistory &history = table.histories[address];
+  if (history.launch != c.grid.firstCta) {
+    history = WordHistory();
+    history.launch = c.grid.firstCta;
+  }
+  history.write(c.cta.cluster->linear, c.cta.cluster->heard, before, bytes,
+                modifies);
 }
 
 } // namespace
@@ -126,7 +136,7 @@ void remember(Context &c, Grid::ReleaseTable &table,
 void loadOrdered(Context &c, const Instruction &at, unsigned lane,
                  const Context::Target &from, uint64_t address, void *out,
                  unsigned bytes, Order order, Scope scope) {
-  auto &table = c.grid.releasesAt(keyOf(c, from, address));
+  auto &table = c.grid.underway->releasesAt(keyOf(c, from, address));
   std::lock_guard lock(table.mutex);
   const std::byte *before =
       beforeOthers(c, at, lane, table, from, address, bytes);
@@ -145,7 +155,7 @@ void loadOrdered(Context &c, const Instruction &at, unsigned lane,
 void storeOrdered(Context &c, const Instruction &at, unsigned lane,
                   const Context::Target &to, uint64_t address,
                   const void *value, unsigned bytes, Order order, Scope scope) {
-  auto &table = c.grid.releasesAt(keyOf(c, to, address));
+  auto &table = c.grid.underway->releasesAt(keyOf(c, to, address));
   std::lock_guard lock(table.mutex);
   if (c.checks) {
     c.judge(at, lane, to, address, bytes, {true, false, true, scope});
@@ -164,7 +174,7 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
                    const std::function<bool(std::byte *)> &change) {
-  auto &table = c.grid.releasesAt(keyOf(c, where, address));
+  auto &table = c.grid.underway->releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
   // It does not look (CtaOrder.h): who updates in a loop tries again with what
   // it found, or takes a lock.

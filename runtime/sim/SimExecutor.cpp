@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/SimExecutor.h"
-#include "runtime/LaunchRules.h"
-#include "runtime/host/ImmediateEvent.h"
+#include "runtime/sim/SimModule.h"
+#include "runtime/sim/SimStream.h"
 #include <cstring>
 #include <unistd.h>
 
@@ -10,129 +10,6 @@ using namespace act::runtime;
 
 // Findings are counted without end and kept up to here.
 static constexpr size_t maximumText = 1 << 20;
-
-namespace {
-
-class SimKernel : public Kernel {
-public:
-  SimKernel(const sim::LoadedModule &module, sim::KernelInfo info)
-      : module(module), name(info.name) {
-    facts.maxThreadsPerBlock = info.maxThreads;
-    facts.registers = info.registers;
-    facts.sharedBytes = info.sharedBytes;
-    facts.localBytes = info.localBytes;
-    std::copy(info.requiredBlock, info.requiredBlock + 3, facts.requiredBlock);
-    std::copy(info.requiredCluster, info.requiredCluster + 3,
-              facts.requiredCluster);
-    for (const auto &p : info.parameters) {
-      layout.offsets.push_back(static_cast<uint32_t>(p.offset));
-      layout.bytes.push_back(static_cast<uint32_t>(p.bytes));
-    }
-  }
-  KernelAttributes attributes() const override { return facts; }
-
-  const sim::LoadedModule &module;
-  const std::string name;
-  KernelAttributes facts;
-  ParameterLayout layout;
-};
-
-class SimModule : public Module {
-public:
-  explicit SimModule(std::unique_ptr<sim::LoadedModule> module)
-      : module(std::move(module)) {}
-  Result<Kernel *> kernel(const std::string &symbol) override {
-    std::lock_guard lock(mutex);
-    auto &slot = kernels[symbol];
-    if (!slot) {
-      auto info = module->kernel(symbol);
-      if (!info) {
-        kernels.erase(symbol);
-        return info.error();
-      }
-      info->name = symbol;
-      slot = std::make_unique<SimKernel>(*module, std::move(*info));
-    }
-    return slot.get();
-  }
-  Result<Variable> variable(const std::string &symbol) override {
-    auto s = module->symbol(symbol);
-    if (!s)
-      return s.error();
-    return Variable{s->address, s->bytes};
-  }
-
-private:
-  std::unique_ptr<sim::LoadedModule> module;
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<SimKernel>> kernels;
-};
-
-} // namespace
-
-namespace act::runtime {
-class SimStream : public Stream {
-public:
-  explicit SimStream(SimExecutor &device) : device(device) {}
-  Status copy(void *to, const void *from, uint64_t bytes,
-              Direction direction) override {
-    std::memmove(to, from, bytes);
-    if (direction == Direction::HostToDevice)
-      device.simulator.markInitialised(to, bytes);
-    if (direction == Direction::DeviceToDevice || direction == Direction::Any)
-      device.copyInitialised(to, from, bytes);
-    return ok();
-  }
-  Status fill(void *to, uint8_t value, uint64_t bytes) override {
-    std::memset(to, value, bytes);
-    device.simulator.markInitialised(to, bytes);
-    return ok();
-  }
-  Status fillWords(void *to, uint32_t value, unsigned width,
-                   uint64_t count) override {
-    storeWords(to, value, width, count);
-    device.simulator.markInitialised(to, width * count);
-    return ok();
-  }
-  Status launch(Kernel &kernel, const LaunchShape &shape,
-                const Arguments &arguments) override {
-    auto &k = static_cast<SimKernel &>(kernel);
-    if (auto s = checkLaunch(device.facts, k.facts, shape); !s)
-      return s;
-    auto parameters = packArguments(k.layout, arguments);
-    if (!parameters)
-      return parameters.error();
-    sim::LaunchRequest request;
-    for (int i = 0; i < 3; ++i) {
-      request.grid[i] = static_cast<uint32_t>(shape.grid[i]);
-      request.block[i] = shape.block[i];
-      request.cluster[i] = shape.cluster[i];
-    }
-    request.dynamicSharedBytes = shape.sharedBytes;
-    request.cooperative = shape.cooperative;
-    request.parameters = std::move(*parameters);
-    auto report = device.simulator.launch(k.module, k.name, request);
-    if (!report)
-      return report.error();
-    auto s = device.keep(report->findings);
-    if (s && report->stoppedAfter)
-      return sim::stopped(k.name, report->stoppedAfter);
-    return s;
-  }
-  Status record(Event &event) override {
-    return static_cast<ImmediateEvent &>(event).record();
-  }
-  Status wait(Event &) override { return ok(); }
-  Status synchronize() override { return ok(); }
-  Status callback(std::function<void()> function) override {
-    function();
-    return ok();
-  }
-
-private:
-  SimExecutor &device;
-};
-} // namespace act::runtime
 
 static sim::Options optionsOf(const DeviceOptions &o) {
   sim::Options out;
@@ -201,6 +78,8 @@ Result<void *> SimExecutor::allocateShared(uint64_t bytes) {
 }
 
 Status SimExecutor::free(void *address) {
+  // What is under way may use it.
+  finishAll();
   std::function<void()> release;
   {
     std::lock_guard lock(mutex);
@@ -301,7 +180,7 @@ Result<std::unique_ptr<Module>> SimExecutor::loadModule(const void *data,
   auto module = simulator.load(text, "<ptx>");
   if (!module)
     return module.error();
-  return std::unique_ptr<Module>(new SimModule(std::move(*module)));
+  return std::unique_ptr<Module>(new SimModule(*this, std::move(*module)));
 }
 
 Result<std::unique_ptr<Stream>> SimExecutor::createStream() {
@@ -309,7 +188,7 @@ Result<std::unique_ptr<Stream>> SimExecutor::createStream() {
 }
 
 Result<std::unique_ptr<Event>> SimExecutor::createEvent() {
-  return std::unique_ptr<Event>(std::make_unique<ImmediateEvent>());
+  return std::unique_ptr<Event>(std::make_unique<SimEvent>(*this));
 }
 
 Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {

@@ -2,21 +2,26 @@
 //
 // The simulator as a device: "sim:sm_90a".
 //
-// Streams run each operation before they return. Memory is the host's, at the
-// same address, but the interface does not say so (hostAddressable is false):
+// Streams run each operation before they return, as far as that goes
+// (SimStream.h). Memory is the host's, at the same address, but the interface does not say so (hostAddressable is false):
 // bytes that arrive by copy or fill are known to the checks as written, bytes
 // that a program puts there behind the device's back are not.
 //
-// A launch in which a check noticed something is an error that says what; its
-// stores have happened all the same, and the finding is kept for findings().
+// A launch in which a check noticed something is an error that says what, of the
+// launch's call or, if it has not ended by then, of the next that waits for it;
+// its stores have happened all the same, and the finding is kept for
+// findings().
 #ifndef ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #include "runtime/Executor.h"
 #include "runtime/sim/Simulator.h"
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace act::runtime {
+
+struct SimQueue;
 
 class SimExecutor : public Executor {
 public:
@@ -45,9 +50,31 @@ public:
   Result<TensorMap> encodeTensorMap(const TiledTensor &tensor) override;
   Findings findings() const override;
   void clearFindings() override;
+  Status synchronize() override;
 
 private:
+  friend class SimEvent;
+  friend class SimModule;
   friend class SimStream;
+  friend struct SimLaunch;
+  // ---- streams, all under `running` (SimStream.cpp)
+  /// Goes on with all streams until it is enough, or some time has passed.
+  /// False when nothing moves.
+  bool goOn(const std::function<bool()> &enough);
+  /// Does all that is first in its stream and can be done now.
+  bool attemptAll();
+  /// Goes on until it has ended; what the queue then still waits for does not
+  /// come, and is a deadlock.
+  void finish(SimQueue &queue, const std::function<bool()> &ended);
+  /// The same for all queues.
+  void finishAll();
+  Status takeFailure(SimQueue &queue);
+
+public:
+  /// Ends the launch that is first in the queue, or that it waits for.
+  void giveUp(SimQueue &queue);
+
+private:
   /// An error when the launch has findings, which are kept.
   Status keep(const std::vector<sim::Finding> &found);
   /// Copies what is known about initialised bytes along with the bytes.
@@ -64,6 +91,9 @@ private:
   std::map<uintptr_t, Block> blocks;
   MemoryStatistics memory;
   Findings noticed;
+  std::recursive_mutex running;
+  std::vector<std::shared_ptr<SimQueue>> queues;
+  std::optional<Error> abandoned; // what came of streams that are gone
 };
 
 } // namespace act::runtime

@@ -115,8 +115,8 @@ LoadedModule::symbol(const std::string &name) const {
 }
 
 Simulator::Simulator(const Target &target, Options options)
-    : machine(target), options(std::move(options)),
-      space(this->options.checks) {}
+    : machine(target), options(std::move(options)), space(this->options.checks),
+      underway(std::make_unique<Underway>()) {}
 Simulator::~Simulator() = default;
 
 Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
@@ -135,7 +135,7 @@ Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
   if (!placed)
     return placed.error();
   // The module owns its variables by now, so that a failure frees them.
-  if (Status s = Decoder::decode(const_cast<Program &>(module->program())); !s)
+  if (Status s = Decoder::decode(*module->program()); !s)
     return s.error();
   return module;
 }
@@ -154,17 +154,18 @@ static uint64_t residentCtas(const Target &t, uint64_t threads,
                    uint64_t(t.blocksPerSm), t.sharedBytesPerSm / shared});
 }
 
-Result<LaunchReport> Simulator::launch(const LoadedModule &module,
-                                       const std::string &kernel,
-                                       const LaunchRequest &request) {
-  const Program &program = module.program();
+Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
+                                                 const std::string &kernel,
+                                                 const LaunchRequest &request) {
+  const Program &program = *module.program();
   auto info = module.kernel(kernel);
   if (!info)
     return info.error();
   auto bad = [&](const std::string &what) {
     return Error{"kernel '" + kernel + "': " + what, ""};
   };
-  Grid grid;
+  auto owned = std::make_shared<Grid>();
+  Grid &grid = *owned;
   uint64_t threads = 1, ctas = 1, clusterSize = 1;
   bool required = info->requiredCluster[0] != 0;
   for (unsigned i = 0; i < 3; ++i) {
@@ -223,38 +224,107 @@ Result<LaunchReport> Simulator::launch(const LoadedModule &module,
                machine.name + " holds " + std::to_string(resident) +
                " of them at a time");
 
-  std::lock_guard lock(launching);
-  grid.program = &program;
+  grid.program = module.program();
   grid.kernel = code;
-  grid.request = &request;
+  grid.request = request;
   grid.options = &options;
+  grid.underway = underway.get();
   grid.memory = &space;
   grid.target = &machine;
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
   grid.ctasPerCluster = uint32_t(clusterSize);
+  grid.ctaCount = uint32_t(ctas);
   grid.explicitCluster = request.cluster[0] || required;
   grid.sharedBytes = shared;
   grid.checks = options.checks;
   // Parameters are aligned as a tensor map wants them.
-  std::vector<std::byte> block(request.parameters.size() + 128);
+  std::vector<std::byte> &block = grid.parameterBlock;
+  block.resize(request.parameters.size() + 128);
   auto base = reinterpret_cast<uintptr_t>(block.data());
   grid.parameters.data = block.data() + (128 - base % 128) % 128;
   grid.parameters.bytes = request.parameters.size();
   std::copy(request.parameters.begin(), request.parameters.end(),
             reinterpret_cast<uint8_t *>(grid.parameters.data));
-  if (options.checks)
+  std::lock_guard lock(launching);
+  if (options.checks && underway->empty())
     space.beginLaunch();
-  if (!request.cooperative)
-    return grid.run();
-  auto workspace =
-      space.allocate(workspaceBytes, "the workspace of the cooperative launch");
-  if (!workspace)
-    return workspace.error();
-  markInitialised(*workspace, workspaceBytes);
-  grid.workspace = reinterpret_cast<uint64_t>(*workspace);
-  auto report = grid.run();
-  auto freed = space.free(*workspace);
-  return freed ? std::move(report) : freed.error();
+  if (!underway->add(owned))
+    return bad("its " + std::to_string(ctas) +
+               " CTAs and those of kernels that still run are more than " +
+               std::to_string((1 << ctaBits) - 1));
+  if (request.cooperative) {
+    auto workspace = space.allocate(workspaceBytes,
+                                    "the workspace of the cooperative launch");
+    if (!workspace) {
+      underway->end(grid);
+      return workspace.error();
+    }
+    markInitialised(*workspace, workspaceBytes);
+    grid.workspace = reinterpret_cast<uint64_t>(*workspace);
+  }
+  grid.prepare();
+  auto launch = std::make_shared<Launch>();
+  launch->grid = std::move(owned);
+  launches.push_back(launch);
+  return launch;
+}
+
+// Its grid lives on for a while, for what others remember of it.
+void Simulator::end(Launch &launch) {
+  Grid &grid = *launch.grid;
+  launch.outcome.emplace(grid.finish());
+  if (grid.workspace)
+    if (auto s = space.free(reinterpret_cast<void *>(grid.workspace)); !s)
+      launch.outcome.emplace(s.error());
+  underway->end(grid);
+  launch.grid = nullptr;
+  launch.has = true;
+}
+
+bool Simulator::advance(uint64_t instructions, bool look) {
+  std::lock_guard lock(launching);
+  bool moved = false;
+  for (auto &launch : launches) {
+    if (!look && launch->waitedAt == underway->events)
+      continue;
+    Grid::Outcome outcome = launch->grid->resume(instructions);
+    moved |= launch->grid->moved;
+    launch->waitedAt = outcome == Grid::Outcome::Waiting
+                           ? underway->events.load()
+                           : ~uint64_t(0);
+    moved |= outcome != Grid::Outcome::Waiting;
+    if (outcome == Grid::Outcome::Finished)
+      end(*launch);
+  }
+  launches.erase(std::remove_if(launches.begin(), launches.end(),
+                                [](auto &launch) { return launch->ended(); }),
+                 launches.end());
+  return moved;
+}
+
+void Simulator::giveUp(Launch &launch) {
+  std::lock_guard lock(launching);
+  if (launch.ended())
+    return;
+  launch.grid->giveUp();
+  end(launch);
+  launches.erase(std::remove_if(launches.begin(), launches.end(),
+                                [&](auto &l) { return l.get() == &launch; }),
+                 launches.end());
+}
+
+void Simulator::changed() { ++underway->events; }
+
+Result<LaunchReport> Simulator::launch(const LoadedModule &module,
+                                       const std::string &kernel,
+                                       const LaunchRequest &request) {
+  auto launch = begin(module, kernel, request);
+  if (!launch)
+    return launch.error();
+  while (!(*launch)->ended())
+    if (!advance(0, /*look=*/false))
+      giveUp(**launch);
+  return (*launch)->report();
 }
 
 Result<void *> Simulator::allocate(uint64_t bytes, const std::string &name) {

@@ -24,8 +24,9 @@
 //   Clock, Shadow   who knows of whose accesses: races, uninitialised reads
 //   Counters  what the hardware would have done
 //
-// One launch at a time per Simulator (launch() takes turns by a mutex); inside,
-// clusters run on `threads` host threads.
+// Launches of kernels that wait for each other are begun with begin(), and
+// advance() goes on with all that are under way; launch() does both. Calls take
+// turns by a mutex; inside, clusters run on `threads` host threads.
 #ifndef ACT_RUNTIME_SIM_SIMULATOR_H
 #define ACT_RUNTIME_SIM_SIMULATOR_H
 #include "act/Result.h"
@@ -33,9 +34,11 @@
 #include "runtime/sim/Finding.h"
 #include "runtime/sim/Memory.h"
 #include "runtime/sim/Target.h"
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +93,7 @@ struct LaunchReport {
 Error stopped(const std::string &kernel, uint64_t warpInstructions);
 
 class Program; // a decoded module
+/// Outlives the launches of its kernels that are under way.
 class LoadedModule {
 public:
   LoadedModule(std::unique_ptr<Program> program, Memory &memory);
@@ -101,11 +105,30 @@ public:
     uint64_t bytes;
   };
   Result<Symbol> symbol(const std::string &name) const;
-  const Program &program() const { return *decoded; }
+  const std::shared_ptr<Program> &program() const { return decoded; }
 
 private:
-  std::unique_ptr<Program> decoded;
+  std::shared_ptr<Program> decoded;
   Memory &memory;
+};
+
+class Grid;
+class Underway;
+
+/// A launch that has begun. Dropped before it has ended, it goes on, and nobody
+/// hears of it.
+class Launch {
+public:
+  bool ended() const { return has; }
+  /// What became of it, once it has ended.
+  const Result<LaunchReport> &report() const { return *outcome; }
+
+private:
+  friend class Simulator;
+  std::shared_ptr<Grid> grid;
+  uint64_t waitedAt = ~uint64_t(0); // Underway::events when all of it waited
+  std::atomic<bool> has{false};
+  std::optional<Result<LaunchReport>> outcome;
 };
 
 class Simulator {
@@ -118,9 +141,25 @@ public:
   /// initialises its variables. `name` is what messages call it.
   Result<std::unique_ptr<LoadedModule>> load(std::string_view text,
                                              const std::string &name);
+  /// Runs the kernel to its end. That it waits for what none of the launches
+  /// under way does is a deadlock.
   Result<LaunchReport> launch(const LoadedModule &module,
                               const std::string &kernel,
                               const LaunchRequest &request);
+
+  /// Checks the request, and enters it with the launches that are under way.
+  Result<std::shared_ptr<Launch>> begin(const LoadedModule &module,
+                                        const std::string &kernel,
+                                        const LaunchRequest &request);
+  /// Lets each launch that is under way run until it ends, waits, or has
+  /// executed about `instructions` of a warp (0: no end). Those that wait are
+  /// left alone while nothing has changed, unless it is to `look`: who changed
+  /// memory besides cannot be known. False when none has moved.
+  bool advance(uint64_t instructions, bool look);
+  /// Says that nobody comes for whom the launch waits: it ends as a deadlock.
+  void giveUp(Launch &launch);
+  /// The host has changed memory that kernels may wait for.
+  void changed();
 
   /// Aligned to 512 bytes. Uninitialised for the checks (though zero) unless
   /// the host says that it wrote it: markInitialised().
@@ -132,10 +171,13 @@ public:
   Memory &memory() { return space; }
 
 private:
+  void end(Launch &launch);
   Target machine;
   Options options;
   Memory space;
   std::mutex launching;
+  std::unique_ptr<Underway> underway;
+  std::vector<std::shared_ptr<Launch>> launches; // under way, oldest first
 };
 
 } // namespace act::runtime::sim

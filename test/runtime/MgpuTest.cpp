@@ -216,6 +216,31 @@ TEST(Mgpu, TensorMapsComeFromMemRefs) {
   mgpuMemFree(data, nullptr);
 }
 
+// A kernel that does not end by itself is stopped here, too; ACT_DEVICE says
+// after how many instructions. Words that it does not know are errors.
+TEST(MgpuDeathTest, SimulatorsTakeOptions) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto run = [](const char *device) {
+    setenv("ACT_DEVICE", device, 1);
+    char code[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                  ".entry forever() { .reg .b32 %r;\nL: add.u32 %r, 1, 1;\n"
+                  "bra L; }";
+    void *m = mgpuModuleLoadJIT(code, 2);
+    void *f = m ? mgpuModuleGetFunction(m, "forever") : nullptr;
+    if (f)
+      launch(f, 1, 1, nullptr, {});
+    exit(0);
+  };
+  EXPECT_EXIT(run("sim:sm_80,max-instructions=10000"),
+              testing::ExitedWithCode(1), "'forever' was stopped after");
+  EXPECT_EXIT(run("sim:sm_80,steps=3"), testing::ExitedWithCode(1),
+              "has 'steps=3', expected max-instructions=N");
+  EXPECT_EXIT(run("sim:sm_80,seed="), testing::ExitedWithCode(1),
+              "has 'seed=', expected");
+  EXPECT_EXIT(run("host,seed=1"), testing::ExitedWithCode(1),
+              "which only a simulator takes");
+}
+
 // What fails is printed, the program goes on, and its exit status tells.
 TEST(MgpuDeathTest, AFailureIsTheExitStatus) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";

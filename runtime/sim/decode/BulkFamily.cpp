@@ -42,7 +42,7 @@ void BulkOperation::reduce(const AtomicUpdate &how, std::byte *to,
   // Words of global memory change under the lock that atomics take.
   for (uint64_t i = 0; i < count; ++i) {
     std::byte *word = to + i * how.bytes;
-    auto &table = cta->grid->releasesAt(reinterpret_cast<uint64_t>(word));
+    auto &table = cta->grid->underway->releasesAt(reinterpret_cast<uint64_t>(word));
     std::lock_guard lock(table.mutex);
     uint64_t old = 0, other = 0;
     std::memcpy(&old, word, how.bytes);

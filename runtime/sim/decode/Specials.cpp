@@ -147,7 +147,7 @@ uint64_t valueOf(Special special, const Warp &warp, const Frame &frame,
   case Special::IsExplicitCluster:
     return grid.explicitCluster;
   case Special::DynamicSmemSize:
-    return grid.request->dynamicSharedBytes;
+    return grid.request.dynamicSharedBytes;
   case Special::TotalSmemSize:
   case Special::AggrSmemSize:
     return grid.sharedBytes;

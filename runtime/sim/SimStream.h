@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams of a simulator, and what they have yet to do.
+//
+// A call runs its operation before it returns, if it can: a launch that ends
+// says at once what was found. A kernel that waits for one of another stream
+// stays under way when its call returns, and so does one that runs very long;
+// what comes behind it in its stream queues up:
+//
+//     stream 1   launch a (waits for b)   copy        under way, queued
+//     stream 2   launch b                             ends, and a goes on
+//
+// Every call on any stream goes on with all of them. Whoever then waits for a
+// stream on which nothing moves any more has found a deadlock: each host thread
+// has launched what others wait for before it waits.
+#ifndef ACT_RUNTIME_SIM_SIMSTREAM_H
+#define ACT_RUNTIME_SIM_SIMSTREAM_H
+#include "runtime/Executor.h"
+#include "runtime/sim/SimExecutor.h"
+#include <chrono>
+#include <deque>
+#include <optional>
+
+namespace act::runtime {
+
+/// An operation of a stream.
+struct SimTask {
+  virtual ~SimTask() = default;
+  /// Goes on with it; nothing when it is not at its end.
+  virtual std::optional<Status> attempt() = 0;
+  /// Nothing moves any more: ends what it waits for.
+  virtual void giveUp() {}
+  std::optional<Status> outcome;
+  bool left = false; // its call has returned: nobody else tells what it came to
+};
+
+/// Operations in order; the first is under way.
+struct SimQueue {
+  std::deque<std::shared_ptr<SimTask>> tasks;
+  std::optional<Error> failure; // the first that no call has returned yet
+  bool abandoned = false;       // its stream is gone
+  bool busy = false;            // its first is a callback that calls back
+};
+
+class SimEvent : public Event {
+public:
+  explicit SimEvent(SimExecutor &device) : device(device) {}
+  Status synchronize() override;
+  Result<double> elapsedSince(Event &start) override;
+
+  /// One recording of it.
+  struct Record {
+    std::weak_ptr<SimQueue> queue;
+    std::optional<std::chrono::steady_clock::time_point> time;
+  };
+  std::shared_ptr<Record> last; // guarded by the device's `running`
+
+private:
+  SimExecutor &device;
+};
+
+class SimStream : public Stream {
+public:
+  explicit SimStream(SimExecutor &device);
+  ~SimStream() override;
+  Status copy(void *to, const void *from, uint64_t bytes,
+              Direction direction) override;
+  Status fill(void *to, uint8_t value, uint64_t bytes) override;
+  Status fillWords(void *to, uint32_t value, unsigned width,
+                   uint64_t count) override;
+  Status launch(Kernel &kernel, const LaunchShape &shape,
+                const Arguments &arguments) override;
+  Status record(Event &event) override;
+  Status wait(Event &event) override;
+  Status synchronize() override;
+  Status callback(std::function<void()> function) override;
+
+private:
+  Status run(std::shared_ptr<SimTask> task);
+  Status run(std::function<Status()> work);
+  SimExecutor &device;
+  std::shared_ptr<SimQueue> queue;
+};
+
+} // namespace act::runtime
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/Underway.h"
+#include "runtime/sim/Machine.h"
+#include <algorithm>
+
+namespace act::runtime::sim {
+
+bool Underway::add(std::shared_ptr<Grid> grid) {
+  uint32_t first = grids.empty() ? 0 : grids.back()->firstCta +
+                                           grids.back()->ctaCount;
+  if (grid->ctaCount >= (uint32_t(1) << ctaBits) - first)
+    return false;
+  grid->firstCta = first;
+  for (const auto &other : grids)
+    if (std::find(ended.begin(), ended.end(), other.get()) == ended.end())
+      grid->beside.push_back(
+          {other->firstCta, other->firstCta + other->ctaCount});
+  grids.push_back(std::move(grid));
+  ++running;
+  return true;
+}
+
+void Underway::end(const Grid &grid) {
+  ended.push_back(&grid);
+  if (--running)
+    return;
+  grids.clear();
+  ended.clear();
+  for (ReleaseTable &table : releases) {
+    table.words.clear();
+    table.histories.clear();
+  }
+}
+
+const Grid &Underway::gridOf(uint32_t cta) const {
+  auto behind = std::upper_bound(
+      grids.begin(), grids.end(), cta,
+      [](uint32_t c, const auto &grid) { return c < grid->firstCta; });
+  return **std::prev(behind);
+}
+
+} // namespace act::runtime::sim
