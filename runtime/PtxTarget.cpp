@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/PtxTarget.h"
+#include "runtime/FatBinary.h"
 #include "runtime/sim/Target.h"
 
 using namespace act;
@@ -25,12 +26,6 @@ static size_t findDirective(std::string_view text) {
 }
 
 Result<PtxTarget> runtime::ptxTarget(std::string_view text) {
-  if (text.substr(0, 4) == "\x7f"
-                           "ELF" ||
-      text.substr(0, 4) == "\x50\xed\x55\xba")
-    return Error{"the module is machine code (a cubin or fat binary), which "
-                 "only a card runs",
-                 ""};
   size_t at = findDirective(text);
   if (at == std::string_view::npos)
     return Error{"the module is no PTX: it has no .target directive", ""};
@@ -49,8 +44,13 @@ Result<PtxTarget> runtime::ptxTarget(std::string_view text) {
   return t;
 }
 
-Result<std::string> runtime::simulatorFor(std::string_view text) {
-  auto target = ptxTarget(text);
+Result<std::string> runtime::simulatorFor(std::string_view image) {
+  auto text = ptxOf(image, [](const PtxTarget &t) {
+    return bool(sim::targetFor(t.sm, t.suffix));
+  });
+  if (!text)
+    return text.error();
+  auto target = ptxTarget(*text);
   if (!target)
     return target.error();
   auto simulated = sim::targetFor(target->sm, target->suffix);

@@ -13,9 +13,9 @@ struct PtxTarget {
 };
 /// What the text's `.target` directive says.
 Result<PtxTarget> ptxTarget(std::string_view text);
-/// The lowest simulated device that runs code for the text's target:
-/// "sim:sm_90a".
-Result<std::string> simulatorFor(std::string_view text);
+/// The lowest simulated device that runs code for the target of the module, PTX
+/// or a fat binary that carries some: "sim:sm_90a".
+Result<std::string> simulatorFor(std::string_view image);
 
 } // namespace act::runtime
 #endif

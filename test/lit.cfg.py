@@ -9,7 +9,8 @@
 
 `REQUIRES: python-packages` asks for numpy, torch and the others in the
 virtual environment, `REQUIRES: no-driver` for a machine without a CUDA driver,
-`REQUIRES: ptxas` for NVIDIA's assembler, which %ptxas is then.
+`REQUIRES: ptxas` for NVIDIA's assembler, which %ptxas is then, and `REQUIRES:
+fatbinary` for its maker of fat binaries beside it.
 """
 import ctypes
 import os
@@ -50,6 +51,8 @@ ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+    if shutil.which("fatbinary", path=os.path.dirname(ptxas)):
+        config.available_features.add("fatbinary")
 if (build / "venv/requirements.txt").exists():
     config.available_features.add("python-packages")
 

@@ -14,7 +14,7 @@ packages=(
   clang-22 lld-22 clang-format-22 libclang-rt-22-dev        # compiler, sanitizers
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev zlib1g-dev libzstd-dev
   cmake ninja-build ccache
-  libfmt-dev nlohmann-json3-dev libcli11-dev                # libraries
+  libfmt-dev nlohmann-json3-dev libcli11-dev liblz4-dev     # libraries
   libflatbuffers-dev flatbuffers-compiler coinor-libcbc-dev pkg-config
   googletest libbenchmark-dev                               # tests, benchmarks
   python3 python3-venv

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/SimExecutor.h"
+#include "runtime/FatBinary.h"
 #include "runtime/sim/SimModule.h"
 #include "runtime/sim/SimStream.h"
 #include <cstring>
@@ -168,16 +169,13 @@ void SimExecutor::resetPeak() {
 
 Result<std::unique_ptr<Module>> SimExecutor::loadModule(const void *data,
                                                         size_t bytes, bool) {
-  std::string_view text(static_cast<const char *>(data), bytes);
-  if (text.substr(0, 4) == "\x7f"
-                           "ELF" ||
-      text.substr(0, 4) == "\x50\xed\x55\xba")
-    return Error{"the module is machine code (a cubin or fat binary), device " +
-                     facts.name + " takes PTX text",
-                 ""};
-  while (!text.empty() && text.back() == '\0')
-    text.remove_suffix(1);
-  auto module = simulator.load(text, "<ptx>");
+  auto text =
+      ptxOf({static_cast<const char *>(data), bytes}, [&](const PtxTarget &t) {
+        return sim::runs(simulator.target(), t.sm, t.suffix);
+      });
+  if (!text)
+    return text.error();
+  auto module = simulator.load(*text, "<ptx>");
   if (!module)
     return module.error();
   return std::unique_ptr<Module>(new SimModule(*this, std::move(*module)));

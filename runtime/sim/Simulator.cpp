@@ -69,10 +69,7 @@ Status placeVariables(Program &program, Memory &memory) {
 Status checkTarget(const Program &program) {
   const ptx::Module &m = *program.tree;
   const Target &t = program.target;
-  // Plain code runs on its own architecture and later ones; code with a suffix
-  // only on its own.
-  bool runs = m.suffix ? m.sm == t.sm && t.suffix == m.suffix : m.sm <= t.sm;
-  if (!runs)
+  if (!runs(t, m.sm, m.suffix))
     return Error{"the module is for " + m.target + " and cannot run on " +
                      t.name,
                  program.name};

@@ -55,7 +55,7 @@ struct Options {
   bool drawsRounding = true;
   uint64_t maximumInstructions = 0; // warp instructions of a launch; 0: no end
   unsigned threads = 0;             // 0: one per core
-  /// Where printf and assert of kernels write; stdout when empty.
+  /// Where printf and assert of kernels write; when empty, stdout and stderr.
   std::function<void(std::string_view)> print;
   size_t maximumFindings = 100;
 };

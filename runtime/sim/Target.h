@@ -22,6 +22,11 @@ struct Target {
   double f32Flops, exp2PerClock = 16;
 };
 
+/// Whether code for `sm` and `suffix` runs there: plain code on its own
+/// architecture and later ones, code with a suffix only on its own.
+inline bool runs(const Target &on, uint32_t sm, char suffix) {
+  return suffix ? sm == on.sm && on.suffix == suffix : sm <= on.sm;
+}
 /// "sm_80", "sm_86", "sm_89", "sm_90a" (and "sm_90").
 Result<Target> targetNamed(const std::string &name);
 /// The lowest simulated target that runs code made for `sm` and `suffix`

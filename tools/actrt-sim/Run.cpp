@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/File/MappedFile.h"
+#include "runtime/FatBinary.h"
 #include "runtime/LaunchRules.h"
-#include "runtime/PtxTarget.h"
 #include "tools/actrt-sim/Arguments.h"
 #include "tools/actrt-sim/CommandLine.h"
 #include "tools/actrt-sim/Profile.h"
@@ -231,8 +231,13 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
     options.print = [](std::string_view text) {
       fwrite(text.data(), 1, text.size(), stderr);
     };
+  auto code = runtime::ptxOf(ptx, [&](const runtime::PtxTarget &t) {
+    return runs(*target, t.sm, t.suffix);
+  });
+  if (!code)
+    return fail(o, {code.error().message, o.file});
   Simulator simulator(*target, options);
-  auto module = simulator.load(ptx, o.file);
+  auto module = simulator.load(*code, o.file);
   if (!module)
     return fail(o, module.error());
   auto kernel = chooseKernel(o, **module);

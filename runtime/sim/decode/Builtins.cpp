@@ -33,13 +33,13 @@ std::string text(Context &c, const Instruction &i, unsigned lane,
   return s;
 }
 
-void print(Context &c, const std::string &s) {
+void print(Context &c, const std::string &s, std::FILE *file = stdout) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (c.grid.options->print)
     c.grid.options->print(s);
   else
-    std::fwrite(s.data(), 1, s.size(), stdout);
+    std::fwrite(s.data(), 1, s.size(), file);
 }
 
 // printf's arguments lie one after the other, each aligned to its size; as in
@@ -128,19 +128,36 @@ Step vprintf(Context &c, const Instruction &i,
   return Step::Next;
 }
 
-// (message, file, line, function, character size)
+// (message, file, line, function, character size). Each thread says what CUDA
+// has it say (CUDA C++ Programming Guide, "Assertion"), on stderr.
 Step assertFail(Context &c, const Instruction &i,
                 const std::vector<uint64_t> &arguments,
                 const std::vector<uint64_t> &) {
-  unsigned lane = __builtin_ctz(c.mask);
-  std::string message = "an assertion failed";
-  if (arguments.size() >= 4)
-    message += ": " + text(c, i, lane, local<uint64_t>(c, lane, arguments[0])) +
-               " (" + text(c, i, lane, local<uint64_t>(c, lane, arguments[1])) +
-               ":" + std::to_string(local<uint32_t>(c, lane, arguments[2])) +
-               ", " + text(c, i, lane, local<uint64_t>(c, lane, arguments[3])) +
-               ")";
-  c.report(FindingKind::AssertFailed, i, lane, message);
+  std::string first = "an assertion failed";
+  for (unsigned lane = 0; lane < 32 && arguments.size() >= 4; ++lane) {
+    if (!c.active(lane))
+      continue;
+    auto word = [&](unsigned k) {
+      return text(c, i, lane, local<uint64_t>(c, lane, arguments[k]));
+    };
+    const std::string what = word(0), file = word(1), function = word(3);
+    const std::string line =
+        std::to_string(local<uint32_t>(c, lane, arguments[2]));
+    const ThreadId t = c.grid.threadId(c.cta.linear, c.warp.index * 32 + lane);
+    auto triple = [](const uint32_t (&id)[3]) {
+      return "[" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," +
+             std::to_string(id[2]) + "]";
+    };
+    print(c,
+          file + ":" + line + ": " + function + ": block: " + triple(t.cta) +
+              ", thread: " + triple(t.thread) + " Assertion `" + what +
+              "` failed.\n",
+          stderr);
+    if (lane == unsigned(__builtin_ctz(c.mask)))
+      first += ": " + what + " (" + file + ":" + line + ", " + function + ")";
+  }
+  c.report(FindingKind::AssertFailed, i, unsigned(__builtin_ctz(c.mask)),
+           first);
   return Step::Exited;
 }
 

@@ -248,10 +248,11 @@ struct ProgramDecoder {
 Status Decoder::decode(Program &program) {
   const ptx::Module &tree = *program.tree;
   uint32_t version = tree.versionMajor * 10 + tree.versionMinor;
-  if (version < 60 || version > 94)
+  // What older versions have besides, no target here knows any more.
+  if (version < 30 || version > 94)
     return Error{"PTX " + std::to_string(tree.versionMajor) + "." +
                      std::to_string(tree.versionMinor) +
-                     " is not known; expected 6.0 to 9.4",
+                     " is not known; expected 3.0 to 9.4",
                  program.name};
   if (uint32_t least = firstVersion(tree.sm, tree.suffix); version < least)
     return Error{
