@@ -173,7 +173,7 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
 void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
-                   const std::function<bool(std::byte *)> &change) {
+                   const std::function<bool(std::byte *)> &change, bool looks) {
   auto &table = c.grid.underway->releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
   // It does not look (CtaOrder.h): who updates in a loop tries again with what
@@ -195,7 +195,9 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
     if (!r.parts.empty())
       add(c, table.words[keyOf(c, where, address)], std::move(r));
   }
-  if (changed)
+  bool same = looks && std::memcmp(word, where.data,
+                                   std::min<size_t>(bytes, sizeof word)) == 0;
+  if (changed && !same)
     c.eventGlobal();
   else
     c.poll(address, "a word of memory to change");

@@ -33,11 +33,13 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
                   const Context::Target &to, uint64_t address,
                   const void *value, unsigned bytes, Order order, Scope scope);
 /// `change` gets the memory and updates it; it runs alone among all strong
-/// accesses of the word.
+/// accesses of the word. `looks`: who does it again and again while nothing
+/// changes only looks.
 void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
-                   const std::function<bool(std::byte *)> &change);
+                   const std::function<bool(std::byte *)> &change,
+                   bool looks = false);
 /// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
 /// `reach`: the memory that a .sync_restrict leaves.
 void fence(Context &c, Order order, Scope scope, Reach reach = Reach::All);

@@ -15,6 +15,7 @@ namespace {
 struct Work : SimTask {
   explicit Work(std::function<Status()> function)
       : function(std::move(function)) {}
+  bool isDoneAtOnce() const override { return true; }
   std::optional<Status> attempt() override { return function(); }
   std::function<Status()> function;
 };
@@ -166,8 +167,6 @@ Status SimStream::wait(Event &event) {
 
 Status SimStream::synchronize() {
   std::lock_guard lock(device.running);
-  if (queue->busy)
-    return Error{"a callback waits for its own stream", ""};
   device.finish(*queue, [&] { return queue->tasks.empty(); });
   return device.takeFailure(*queue);
 }
@@ -186,8 +185,6 @@ Status SimEvent::synchronize() {
   auto queue = last->queue.lock();
   if (last->time || !queue)
     return ok();
-  if (queue->busy)
-    return Error{"a callback waits for its own stream", ""};
   device.finish(*queue, [&] { return last->time.has_value(); });
   return device.takeFailure(*queue);
 }
@@ -218,15 +215,18 @@ bool SimExecutor::attemptAll() {
   bool moved = false;
   for (size_t i = 0; i < queues.size(); ++i) {
     auto queue = queues[i]; // a callback may make streams
-    while (!queue->tasks.empty() && !queue->busy) {
+    while (!queue->tasks.empty()) {
       auto task = queue->tasks.front();
-      queue->busy = true;
+      // What is done at once may be a callback, which may use this very stream.
+      const bool atOnce = task->isDoneAtOnce();
+      if (atOnce)
+        queue->tasks.pop_front();
       auto outcome = task->attempt();
-      queue->busy = false;
       if (!outcome)
         break;
       moved = true;
-      queue->tasks.pop_front();
+      if (!atOnce)
+        queue->tasks.pop_front();
       if (task->left && !*outcome && !queue->failure)
         queue->failure = outcome->error();
       task->outcome = std::move(outcome);
@@ -287,8 +287,7 @@ void SimExecutor::finishAll() {
   std::lock_guard lock(running);
   for (size_t i = 0; i < queues.size(); ++i) {
     auto queue = queues[i];
-    if (!queue->busy)
-      finish(*queue, [&] { return queue->tasks.empty(); });
+    finish(*queue, [&] { return queue->tasks.empty(); });
   }
 }
 

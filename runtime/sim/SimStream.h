@@ -28,6 +28,8 @@ struct SimTask {
   virtual ~SimTask() = default;
   /// Goes on with it; nothing when it is not at its end.
   virtual std::optional<Status> attempt() = 0;
+  /// Whether attempt() is its end, whenever it is called.
+  virtual bool isDoneAtOnce() const { return false; }
   /// Nothing moves any more: ends what it waits for.
   virtual void giveUp() {}
   std::optional<Status> outcome;
@@ -39,7 +41,6 @@ struct SimQueue {
   std::deque<std::shared_ptr<SimTask>> tasks;
   std::optional<Error> failure; // the first that no call has returned yet
   bool abandoned = false;       // its stream is gone
-  bool busy = false;            // its first is a callback that calls back
 };
 
 class SimEvent : public Event {

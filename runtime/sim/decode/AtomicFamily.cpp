@@ -35,6 +35,25 @@ struct Atomic : AtomicUpdate {
   Scope scope = Scope::Gpu;
 };
 
+// A spin lock's exchange, and what changes nothing whatever is there: adding 0
+// is how compilers that lack an atomic load spell one.
+bool looks(const Atomic &t, uint64_t operand) {
+  const uint64_t all =
+      t.bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * t.bytes) - 1;
+  switch (t.op) {
+  case Op::Exch:
+    return true;
+  case Op::Add:
+  case Op::Or:
+  case Op::Xor:
+    return !(operand & all);
+  case Op::And:
+    return (operand & all) == all;
+  default:
+    return false;
+  }
+}
+
 Step atomic(Context &c, const Instruction &i) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
   uint64_t addresses[32];
@@ -60,19 +79,20 @@ Step atomic(Context &c, const Instruction &i) {
     }
     uint64_t old[8] = {};
     if (where.data)
-      updateOrdered(c, i, lane, where, addresses[lane], total, t.order, t.scope,
-                    [&](std::byte *p) {
-                      bool changed = false;
-                      for (unsigned k = 0; k < t.count; ++k) {
-                        std::memcpy(&old[k], p + k * t.bytes, t.bytes);
-                        uint64_t now =
-                            t(old[k], lane64(sources[k], lane),
-                              t.op == Op::Cas ? lane64(sources[1], lane) : 0);
-                        changed |= now != old[k] || t.op != Op::Cas;
-                        std::memcpy(p + k * t.bytes, &now, t.bytes);
-                      }
-                      return changed;
-                    });
+      updateOrdered(
+          c, i, lane, where, addresses[lane], total, t.order, t.scope,
+          [&](std::byte *p) {
+            bool changed = false;
+            for (unsigned k = 0; k < t.count; ++k) {
+              std::memcpy(&old[k], p + k * t.bytes, t.bytes);
+              uint64_t now = t(old[k], lane64(sources[k], lane),
+                               t.op == Op::Cas ? lane64(sources[1], lane) : 0);
+              changed |= now != old[k] || t.op != Op::Cas;
+              std::memcpy(p + k * t.bytes, &now, t.bytes);
+            }
+            return changed;
+          },
+          t.count == 1 && looks(t, lane64(sources[0], lane)));
     sectors.add(where, addresses[lane], total);
     for (unsigned k = 0; k < t.count; ++k) {
       unsigned bytes = std::max(2u, t.bytes);

@@ -216,14 +216,18 @@ TEST(Streams, OrderHoldsBehindAKernelThatWaits) {
   EXPECT_EQ(told(d.meet(*one, true, 1, 4, 4)), "");
   d.words[3 * Device::apart] = 4;
   EXPECT_EQ(told(one->synchronize()), "");
-  // A callback may use other streams.
-  EXPECT_EQ(told(one->callback([&] {
-    EXPECT_EQ(told(two->copy(&filled, d.words, 4, Direction::DeviceToHost)),
-              "");
-    EXPECT_NE(told(one->synchronize()), "");
-  })),
-            "");
+  // A callback may use any stream.
+  EXPECT_EQ(
+      told(one->callback([&] {
+        EXPECT_EQ(told(two->copy(&filled, d.words, 4, Direction::DeviceToHost)),
+                  "");
+        EXPECT_EQ(told(one->copy(&called, d.words, 4, Direction::DeviceToHost)),
+                  "");
+        EXPECT_EQ(told(one->synchronize()), "");
+      })),
+      "");
   EXPECT_EQ(filled, 100u);
+  EXPECT_EQ(called, 100u);
 }
 
 // Whoever does more than look has turns with the others, and an end.

@@ -31,7 +31,11 @@ module attributes {gpu.container_module} {
     %c2 = arith.constant 2 : index
     %none = arith.constant 0 : i32
     %host = memref.alloc() : memref<3xi32>
-    linalg.fill ins(%none : i32) outs(%host : memref<3xi32>)
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    scf.for %i = %c0 to %c3 step %c1 {
+      memref.store %none, %host[%i] : memref<3xi32>
+    }
     %any = memref.cast %host : memref<3xi32> to memref<*xi32>
     gpu.host_register %any : memref<*xi32>
     %a0 = gpu.wait async
