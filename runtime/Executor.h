@@ -221,6 +221,7 @@ struct DeviceOptions {
   uint64_t seed = 0;                // sim
   bool drawsRounding = true;        // sim: by the seed, as it draws orders
   uint64_t maximumInstructions = 0; // sim: of a launch, per warp; 0: no end
+  bool benignFails = false; // sim: findings that are tolerated are errors, too
 };
 /// By name: "host", "cuda:0", "sim:sm_90a".
 Result<std::shared_ptr<Executor>> openDevice(const std::string &name,

@@ -95,7 +95,9 @@ typedef struct actrt_device_options {
   uint32_t without_checks;   /* 1: look for no races, bounds, ... */
   uint64_t seed;             /* orders what the ISA leaves open; 0: no noise */
   uint64_t max_instructions; /* of a launch, in warps; 0: no end */
-  uint32_t orders_only;      /* 1: the seed orders, and numbers are those of 0 */
+  uint32_t orders_only;  /* 1: the seed orders, and numbers are those of 0 */
+  uint32_t benign_fails; /* 1: races that are known to do no harm are findings,
+                            too */
 } actrt_device_options;
 
 typedef struct actrt_device_info {
@@ -343,9 +345,10 @@ typedef struct actrt_step_info {
 typedef struct actrt_step_statistics {
   size_t struct_size;
   uint64_t parameter_bytes, gradient_bytes, optimizer_bytes; /* allocated */
-  uint64_t arena_bytes;      /* as planned for this function */
-  uint64_t arena_high_water; /* ACTRT_MEASURE: highest byte written, or of a
-                                workspace that only other devices need, plus 1 */
+  uint64_t arena_bytes; /* as planned for this function */
+  uint64_t
+      arena_high_water; /* ACTRT_MEASURE: highest byte written, or of a
+                           workspace that only other devices need, plus 1 */
   uint64_t scratch_bytes_per_thread, scratch_bytes;
   uint64_t runs;
   uint64_t scratch_high_water; /* ACTRT_MEASURE: likewise, of any thread */
@@ -412,8 +415,9 @@ ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
 
 typedef struct actrt_launch_info {
   size_t struct_size;
-  const char *name;    /* layer.3/attention; valid as long as the step */
-  const char *kernel;  /* as the code has it; empty: a copy to or from the host */
+  const char *name; /* layer.3/attention; valid as long as the step */
+  const char
+      *kernel; /* as the code has it; empty: a copy to or from the host */
   double milliseconds; /* ACTRT_TIME: of the last run, else 0 */
 } actrt_launch_info;
 /* The launches of a function, in order. With ACTRT_TIME there is an event

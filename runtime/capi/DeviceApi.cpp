@@ -28,6 +28,7 @@ actrt_status actrt_device_open(const char *name,
     o.checks = !given.without_checks;
     o.seed = given.seed;
     o.drawsRounding = !given.orders_only;
+    o.benignFails = given.benign_fails;
     o.maximumInstructions = given.max_instructions;
     auto executor = openDevice(name, o);
     if (!executor)

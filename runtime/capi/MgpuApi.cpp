@@ -17,6 +17,7 @@ using namespace act::runtime::mgpu;
 // Runs the body, which returns a Status or a Result; reports what goes wrong.
 template <typename Body> static auto run(const char *name, Body body) {
   using R = decltype(body());
+  Call call;
   try {
     R result = body();
     if (!result)

@@ -30,11 +30,15 @@ void mgpu::report(const char *function, const Error &error) {
 }
 
 static std::atomic<bool> inUse{false};
+static std::atomic<int> calls{0};
+mgpu::Call::Call() { ++calls; }
+mgpu::Call::~Call() { --calls; }
 
 // Runs when the library is finalised: behind all handlers that the program
 // registered with atexit, so its output is complete.
 __attribute__((destructor)) static void exitAsFailure() {
-  if (inUse)
+  // A thread that is in a call keeps what it needs.
+  if (inUse && !calls)
     Devices::get().finish();
   if (!failed)
     return;
@@ -64,8 +68,8 @@ openWithOptions(const std::string &text) {
     std::string word = text.substr(begin, end - begin);
     size_t equals = word.find('=');
     std::string key = word.substr(0, equals),
-                value = equals == std::string::npos ? ""
-                                                    : word.substr(equals + 1);
+                value =
+                    equals == std::string::npos ? "" : word.substr(equals + 1);
     uint64_t number = 0;
     auto [stop, error] =
         std::from_chars(value.data(), value.data() + value.size(), number);
@@ -77,11 +81,14 @@ openWithOptions(const std::string &text) {
       options.seed = number;
     else if (key == "checks" && (value == "all" || value == "none"))
       options.checks = value == "all";
+    else if (key == "benign" && value == "error")
+      options.benignFails = true;
     else
-      return Error{"ACT_DEVICE has '" + word +
-                       "', expected max-instructions=N, seed=N or "
-                       "checks=all|none behind the device",
-                   ""};
+      return Error{
+          "ACT_DEVICE has '" + word +
+              "', expected max-instructions=N, seed=N, checks=all|none "
+              "or benign=error behind the device",
+          ""};
   }
   if (text != name && name.compare(0, 4, "sim:") != 0)
     return Error{"ACT_DEVICE has options behind '" + name +
@@ -347,8 +354,8 @@ Result<Stream *> Devices::stream(void *handle, Executor &device) {
   return slot.get();
 }
 
-Status Devices::onEach(
-    void *handle, const std::function<Status(Executor &, Stream &)> &of) {
+Status Devices::onEach(void *handle,
+                       const std::function<Status(Executor &, Stream &)> &of) {
   std::vector<std::pair<Executor *, Stream *>> parts;
   {
     std::lock_guard lock(mutex);

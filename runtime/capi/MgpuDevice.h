@@ -100,6 +100,12 @@ private:
   std::map<void *, std::unique_ptr<EventHandle>> events;
 };
 
+/// Stands in each entry point while it runs.
+struct Call {
+  Call();
+  ~Call();
+};
+
 /// Prints to stderr and lets the process exit with 1 in the end.
 void report(const char *function, const Error &error);
 

@@ -369,6 +369,30 @@ struct LaneObserver : Observer {
     return grid.inScope(warp.cta->linear, cta, scope) &&
            grid.inScope(warp.cta->linear, cta, manner.scope);
   }
+  Conflict::Kind weigh(const OtherAccess &o) const override {
+    if (!grid.has(o.by.cta))
+      return Conflict::Race;
+    // Whichever is last, that is there. By one instruction kernels set flags
+    // like that, of whatever block.
+    if (manner.write && o.wrote && manner.unchanged && o.site == site)
+      return Conflict::Repeated;
+    const bool ofBlock =
+        o.by.cta == self.cta && o.by.agent < grid.warpsPerCta * 32;
+    const bool plain = !o.strong && !o.async && !manner.strong &&
+                       !manner.async && !manner.deferred && !manner.object;
+    if (plain && ofBlock && manner.write) {
+      if (o.wrote && manner.unchanged)
+        return Conflict::SameValue;
+      if (!o.wrote && !manner.read)
+        return Conflict::HeldToo;
+    }
+    const uint32_t load = manner.write ? o.site : site,
+                   atomic = manner.write ? site : o.site;
+    if (manner.write != o.wrote && grid.program->guesses[load] &&
+        grid.program->guesses[load] == grid.program->atomics[atomic])
+      return Conflict::Guess;
+    return Conflict::Race;
+  }
 };
 
 struct LanesObserver : WarpObserver {
@@ -404,6 +428,14 @@ struct LanesObserver : WarpObserver {
   }
 };
 
+// A byte of a region under an address that is one of this launch alone.
+uint64_t byteOf(const Context &c, const Context::Target &where,
+                uint64_t offset) {
+  return where.owner
+             ? uint64_t(1) << 63 | uint64_t(where.owner->linear) << 24 | offset
+             : reinterpret_cast<uint64_t>(where.region->data) + offset;
+}
+
 void reportConflict(const Context &c, const Instruction &at, unsigned lane,
                     const Context::Target &where, uint64_t address,
                     const Conflict &conflict, const Observer &by) {
@@ -417,8 +449,19 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
                   "reads memory that was never written");
   } else {
     f = c.finding(
-        FindingKind::Race, at, lane,
-        conflict.kind == Conflict::MissingProxyFence
+        conflict.kind == Conflict::SameValue || conflict.kind == Conflict::Guess
+            ? FindingKind::BenignRace
+            : FindingKind::Race,
+        at, lane,
+        conflict.kind == Conflict::SameValue
+            ? "writes the value that another thread of its block writes, with "
+              "nothing to order them"
+        : conflict.kind == Conflict::Guess
+            ? (writes ? "changes what another loads as its guess at what it "
+                        "then compares and swaps"
+                      : "loads its guess at what it then compares and swaps, "
+                        "which another changes")
+        : conflict.kind == Conflict::MissingProxyFence
             ? "accesses through the async proxy what was written through the "
               "generic proxy, without a proxy fence between"
         : writes && conflict.otherWrote
@@ -439,7 +482,25 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
   f.hasAddress = true;
   f.address = first;
   f.where = c.grid.describe(c.cta, first);
+  if (conflict.kind == Conflict::HeldToo &&
+      c.grid.heldElements.add(byteOf(c, where, conflict.offset),
+                              conflict.readers, f))
+    return;
   c.grid.report(std::move(f));
+}
+
+// The lane has stored what another thread of its block has stored, at a byte of
+// the region.
+void storedToo(const Context &c, unsigned lane, const Context::Target &where,
+               uint64_t offset) {
+  c.grid.heldElements.stored(
+      byteOf(c, where, offset), c.warp.epoch(OwnThread, lane, c.warp.tick),
+      [&](Finding f) {
+        f.kind = FindingKind::BenignRace;
+        f.message = "writes what another thread of its block has read, which "
+                    "then writes the same value";
+        c.grid.report(std::move(f));
+      });
 }
 
 // Bytes of a live mbarrier are opaque.
@@ -533,7 +594,10 @@ uint32_t Context::judge(const Instruction &at, unsigned lane,
   if (!manner.object)
     touch(*this, at, lane, where, address, by.self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
-  if (conflict.kind != Conflict::None)
+  if (conflict.kind == Conflict::Repeated ||
+      conflict.kind == Conflict::SameValue)
+    storedToo(*this, lane, where, conflict.offset);
+  if (conflict.kind > Conflict::Repeated)
     reportConflict(*this, at, lane, where, address, conflict, by);
   return conflict.unwritten;
 }
@@ -564,8 +628,11 @@ uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
     Target t = targetOf(*this, where, lane);
     if (value) {
       value(*this, at, lane, mine);
-      if (repeats(lane))
+      if (repeats(lane)) {
+        if (!grid.heldElements.empty())
+          storedToo(*this, lane, t, t.offset);
         continue;
+      }
       manner.unchanged = std::memcmp(mine, t.data, bytes) == 0;
     }
     if (uint32_t some = judge(at, lane, t, addresses[lane], bytes, manner)) {
@@ -590,10 +657,14 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
   if (conflict.kind == Conflict::None)
     return;
   if (value && conflict.kind == Conflict::Race && conflict.otherWrote &&
-      conflict.otherAsync) {
+      conflict.otherAsync && conflict.other.cta == c.cta.linear &&
+      c.grid.program->spellings[conflict.otherSite].rfind("cp.reduce", 0)) {
     // The other may still be under way; it may as well have landed by now.
     c.cta.finish([](AsyncOperation &o) { return o.writesInGroup(); });
     if (std::memcmp(where.data, value, bytes) == 0)
+      conflict.kind = conflict.otherSite == at.site ? Conflict::Repeated
+                                                    : Conflict::SameValue;
+    if (conflict.kind == Conflict::Repeated)
       return;
   }
   reportConflict(c, at, lane, where, address, conflict, by);

@@ -26,6 +26,10 @@ const char *nameOf(FindingKind kind) {
     return "assert";
   case FindingKind::Leak:
     return "leak";
+  case FindingKind::BenignRace:
+    return "benign-race";
+  case FindingKind::MissingInitFence:
+    return "missing-init-fence";
   }
   return "finding";
 }

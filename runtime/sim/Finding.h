@@ -20,8 +20,15 @@ enum class FindingKind : uint8_t {
   InvalidOperation, // mbarrier misuse, bad descriptor, trap, wrong state
   AssertFailed,
   Leak,
+  // What follows is told, and is no reason to fail.
+  BenignRace,
+  MissingInitFence,
 };
 const char *nameOf(FindingKind kind); // "race", "out-of-bounds", ...
+/// Whether kernels that do it are known to work all the same.
+constexpr bool isTolerated(FindingKind kind) {
+  return kind >= FindingKind::BenignRace;
+}
 
 /// An instruction as a place: line of the PTX, line of the source.
 struct Site {
@@ -49,7 +56,7 @@ struct Finding {
   Site otherSite;
   ThreadId otherThread;
   std::string otherKernel; // empty: the same launch's
-  uint64_t count = 1; // times that the same pair of places was found
+  uint64_t count = 1;      // times that the same pair of places was found
   /// One or a few lines for a person.
   std::string str() const;
 };

@@ -28,10 +28,12 @@ bool Grid::inScope(uint32_t cta, uint32_t other, Scope scope) const {
 }
 
 bool Grid::isPast(uint32_t cta) const {
-  return cta < firstCta &&
-         std::none_of(beside.begin(), beside.end(), [&](const auto &range) {
-           return cta >= range.first && cta < range.second;
-         });
+  return cta < firstCta && std::none_of(
+                               beside.begin(), beside.end(),
+                               [&](const auto &range) {
+                                 return cta >= range.first &&
+                                        cta < range.second;
+                               });
 }
 
 Scope Grid::distance(uint32_t cta, uint32_t other) const {
@@ -60,10 +62,14 @@ void Grid::report(Finding finding) {
       ++findings[it->second].count;
     return;
   }
-  if (findings.size() < options->maximumFindings)
+  // What is tolerated takes no room from what is not.
+  size_t &kept = told[isTolerated(finding.kind)];
+  if (kept < options->maximumFindings) {
+    ++kept;
     findings.push_back(std::move(finding));
-  else
+  } else {
     it->second = ~size_t(0);
+  }
 }
 
 void Grid::addHeap(void *address, Finding leak) {
@@ -285,6 +291,8 @@ void Grid::giveUp() {
 
 Result<LaunchReport> Grid::finish() {
   aside.clear();
+  for (Finding &f : heldElements.takeAll())
+    report(std::move(f));
   for (auto &[address, leak] : heap) {
     report(std::move(leak));
     (void)memory->free(address);

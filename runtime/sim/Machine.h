@@ -29,6 +29,7 @@
 #include "runtime/sim/Clock.h"
 #include "runtime/sim/CtaOrder.h"
 #include "runtime/sim/Definedness.h"
+#include "runtime/sim/HeldElements.h"
 #include "runtime/sim/Memory.h"
 #include "runtime/sim/Program.h"
 #include "runtime/sim/Random.h"
@@ -296,11 +297,11 @@ class Cta {
 public:
   Cluster *cluster = nullptr;
   Grid *grid = nullptr;
-  uint32_t id[3] = {0, 0, 0};    // %ctaid
+  uint32_t id[3] = {0, 0, 0}; // %ctaid
   /// Among the CTAs of all launches that are under way (Grid::firstCta); in
   /// the cluster.
   uint32_t linear = 0, rank = 0;
-  Region shared;                 // static and dynamic
+  Region shared; // static and dynamic
   std::vector<std::byte> sharedStorage;
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<Barrier, 16> barriers;
@@ -435,6 +436,7 @@ public:
     std::unordered_map<uint64_t, uint64_t> recent, earlier;
   };
   Issuers issuers;
+  HeldElements heldElements;
   /// What an address is, for a person.
   std::string describe(const Cta &cta, uint64_t address) const;
   /// Whether CTA `other` is within `scope` of CTA `cta`.
@@ -478,6 +480,7 @@ private:
   std::map<void *, Finding> heap;
   std::mutex mutex;
   std::vector<Finding> findings;
+  size_t told[2] = {0, 0}; // findings, by isTolerated()
   std::unordered_map<uint64_t, size_t> findingIndex;
   std::vector<std::byte> parameterBlock;
   std::vector<std::pair<uint32_t, uint32_t>> beside; // CTAs of launches that
@@ -624,8 +627,9 @@ struct Context {
 
 /// An access by an asynchronous operation: judged when it is issued, against
 /// what the issuing lane knows then; recorded under the operation's own agent.
-/// `value`, of a write, is what it will put there: two bulk copies may put the
-/// same (Triton's warp groups do, when a tile is too small to be divided).
+/// `value`, of a write, is what it will put there: two bulk copies of one CTA
+/// may put the same (Triton's warp groups do, when a tile is too small to be
+/// divided). Of two CTAs that is a race: a tile is no flag.
 void judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);

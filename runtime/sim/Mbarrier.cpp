@@ -25,7 +25,7 @@ void Mbarrier::revive(uint32_t count) {
     g->clear();
   looks.clear();
   live = observed = true;
-  used = overwritten = false;
+  used = overwritten = unfenced = false;
 }
 
 void Mbarrier::endIfComplete() {

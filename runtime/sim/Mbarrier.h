@@ -70,6 +70,7 @@ struct Mbarrier {
   bool used = false;    // since it was initialised
   bool observed = true; // a wait has told somebody that the last phase ended
   bool overwritten = false; // and so dead
+  bool unfenced = false;    // a copy came that knew of no fence behind the init
 
   bool parity() const { return phase & 1; }
   /// What a thread publishes with a releasing arrival: one of its CTA, and one

@@ -247,8 +247,11 @@ void fenceInits(Context &c) {
     return;
   Warp &w = c.warp;
   for (unsigned lane = 0; lane < 32; ++lane)
-    if (c.active(lane))
+    if (c.active(lane)) {
       tell(w, lane, Scope::Cluster, w.inits[lane], w.inits[lane]);
+      // Other releases that follow tell the async proxy of them as well.
+      w.proxied[lane] = w.joiner(w.proxied[lane], w.inits[lane]);
+    }
 }
 
 void orderLanes(Context &c) {

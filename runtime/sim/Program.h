@@ -143,10 +143,11 @@ class Program {
 public:
   std::unique_ptr<ptx::Module> tree;
   Target target;
-  std::string name;                    // of the text, for messages
-  std::vector<FunctionCode> functions; // as in tree->functions
-  std::vector<ptx::Location> sites;    // of Instruction::site
-  std::vector<std::string> spellings;  // likewise
+  std::string name;                      // of the text, for messages
+  std::vector<FunctionCode> functions;   // as in tree->functions
+  std::vector<ptx::Location> sites;      // of Instruction::site
+  std::vector<std::string> spellings;    // likewise
+  std::vector<uint8_t> guesses, atomics; // likewise, in bytes (Guesses.h)
   std::vector<void *> variables; // device address of tree->variables[i]; null
                                  // for shared ones
   std::vector<Placement> placements; // of tree->variables[i] (shared ones)

@@ -332,7 +332,7 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
                    uint64_t offset, Conflict &conflict) {
   const Manner &m = by.manner;
   auto race = [&](uint64_t epoch, uint32_t site, uint8_t manner, bool wrote) {
-    if (conflict.kind != Conflict::None)
+    if (conflict.kind >= Conflict::Race)
       return;
     Epoch e = unpack(epoch);
     // All proxies see an mbarrier; but data where one was need a fence (not
@@ -345,11 +345,15 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
       return;
     if (m.strong && isStrong(manner) && by.inScope(e.cta, scopeOf(manner)))
       return;
-    if (m.unchanged && wrote && site == by.site)
+    Conflict::Kind kind =
+        needsProxy && by.ordered(e, false)
+            ? Conflict::MissingProxyFence
+            : by.weigh({e, site, wrote, isStrong(manner), isAsync(manner)});
+    if (kind == Conflict::HeldToo)
+      conflict.readers.push_back(e);
+    if (kind <= conflict.kind)
       return;
-    conflict.kind = needsProxy && by.ordered(e, false)
-                        ? Conflict::MissingProxyFence
-                        : Conflict::Race;
+    conflict.kind = kind;
     conflict.offset = offset;
     conflict.other = e;
     conflict.otherSite = site;
@@ -399,7 +403,7 @@ void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
   std::unique_lock<std::mutex> lock;
   if (locks)
     lock = std::unique_lock(locks[index % stripes]);
-  if (by.manner.read && conflict.kind == Conflict::None &&
+  if (by.manner.read && conflict.kind < Conflict::Race &&
       !isInitialised(offset, bytes)) {
     uint64_t written = 0;
     for (uint64_t i = 0; by.manner.partly && i < bytes; ++i)

@@ -43,10 +43,37 @@ struct Manner {
   bool deferred = false;  // by an agent that is not a thread (asynchronous)
   bool object = false;    // an operation on an mbarrier: not on its bytes
   bool anyProxy = false;  // a write that all proxies see without a proxy fence
-  bool unchanged = false; // a write of the bytes that are there: no race with
-                          // another by the same instruction
+  bool unchanged = false; // a write of the bytes that are there
   bool partly = false;    // a read of at most 32 bytes of which some may be
                           // unwritten: Conflict::unwritten says which
+};
+
+struct Conflict {
+  /// What is worse comes later.
+  enum Kind : uint8_t {
+    None,
+    Repeated,  // the same value, by the same instruction: nobody is told
+    SameValue, // by another instruction of the block
+    Guess,     // a load that a compare-and-swap then judges (Guesses.h)
+    HeldToo,   // a write of what threads of the block read: a race, unless each
+               // of them then stores the same (HeldElements.h)
+    Race,
+    MissingProxyFence,
+    Uninitialised
+  } kind = None;
+  uint64_t offset = 0; // first byte of it, in the region
+  Epoch other;
+  uint32_t otherSite = 0;
+  bool otherWrote = false, otherAsync = false;
+  uint32_t unwritten = 0;     // a bit per byte, where others were written
+  std::vector<Epoch> readers; // HeldToo: all of them
+};
+
+/// An access that nothing orders with the one that is judged.
+struct OtherAccess {
+  Epoch by;
+  uint32_t site = 0;
+  bool wrote = false, strong = false, async = false;
 };
 
 /// The agent of an access and all it may ask about what came before.
@@ -62,6 +89,10 @@ public:
   /// Whether a strong access of CTA `cta` with scope `scope` and this one
   /// include each other.
   virtual bool inScope(uint32_t cta, Scope scope) const = 0;
+  /// What a race of the two is.
+  virtual Conflict::Kind weigh(const OtherAccess &) const {
+    return Conflict::Race;
+  }
 };
 
 /// Lanes of a warp, or agents of theirs (`deferred`), that access memory at
@@ -75,20 +106,6 @@ public:
   /// `first` is the first of 32 agents: up to which tick every lane knows all
   /// of them; 0 when that is not easily said.
   virtual uint32_t knownTick(Epoch first) = 0;
-};
-
-struct Conflict {
-  enum Kind : uint8_t {
-    None,
-    Race,
-    MissingProxyFence,
-    Uninitialised
-  } kind = None;
-  uint64_t offset = 0; // first byte of it, in the region
-  Epoch other;
-  uint32_t otherSite = 0;
-  bool otherWrote = false, otherAsync = false;
-  uint32_t unwritten = 0; // a bit per byte, where others were written
 };
 
 class Shadow {

@@ -32,7 +32,7 @@ SimExecutor::open(const std::string &target, const DeviceOptions &options) {
 
 SimExecutor::SimExecutor(const sim::Target &target,
                          const DeviceOptions &options)
-    : simulator(target, optionsOf(options)) {
+    : simulator(target, optionsOf(options)), benignFails(options.benignFails) {
   facts.name = "sim:" + target.name;
   facts.kind = "sim";
   facts.target = target.name;
@@ -205,7 +205,11 @@ void SimExecutor::clearFindings() {
   noticed = {};
 }
 
-Status SimExecutor::keep(const std::vector<sim::Finding> &found) {
+Status SimExecutor::keep(const std::vector<sim::Finding> &all) {
+  std::vector<sim::Finding> found;
+  for (const sim::Finding &f : all)
+    if (benignFails || !sim::isTolerated(f.kind))
+      found.push_back(f);
   if (found.empty())
     return ok();
   std::lock_guard lock(mutex);

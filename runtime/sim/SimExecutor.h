@@ -3,13 +3,14 @@
 // The simulator as a device: "sim:sm_90a".
 //
 // Streams run each operation before they return, as far as that goes
-// (SimStream.h). Memory is the host's, at the same address, but the interface does not say so (hostAddressable is false):
-// bytes that arrive by copy or fill are known to the checks as written, bytes
-// that a program puts there behind the device's back are not.
+// (SimStream.h). Memory is the host's, at the same address, but the interface
+// does not say so (hostAddressable is false): bytes that arrive by copy or fill
+// are known to the checks as written, bytes that a program puts there behind
+// the device's back are not.
 //
-// A launch in which a check noticed something is an error that says what, of the
-// launch's call or, if it has not ended by then, of the next that waits for it;
-// its stores have happened all the same, and the finding is kept for
+// A launch in which a check noticed something is an error that says what, of
+// the launch's call or, if it has not ended by then, of the next that waits for
+// it; its stores have happened all the same, and the finding is kept for
 // findings().
 #ifndef ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_SIMEXECUTOR_H
@@ -82,6 +83,7 @@ private:
 
   sim::Simulator simulator;
   DeviceInfo facts;
+  const bool benignFails;
   struct Block {
     uint64_t bytes;
     bool adopted;

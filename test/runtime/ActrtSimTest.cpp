@@ -125,6 +125,81 @@ TEST_F(ActrtSim, FindingsAreTwo) {
       << err;
 }
 
+// What kernels do that works all the same is told, and is an error when asked.
+TEST_F(ActrtSim, BenignRacesAreTold) {
+  std::ofstream(folder + "k.ptx") << R"(.version 7.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r<4>; .reg .pred %p;
+  ld.param.u64 %a, [p];
+  ld.global.u32 %r0, [%a];
+AGAIN:
+  mov.u32 %r1, %r0; add.u32 %r2, %r1, 1;
+  atom.global.cas.b32 %r0, [%a], %r1, %r2;
+  setp.ne.u32 %p, %r0, %r1; @%p bra AGAIN;
+  ret;
+})";
+  ASSERT_TRUE(npy::write(folder + "x.npy", "u4", {4},
+                         std::vector<uint32_t>(4).data()));
+  std::string launch = "--block 64 --arg inout:x.npy --json ";
+  EXPECT_EQ(runFile("k.ptx", launch), 0) << err;
+  EXPECT_NE(err.find("benign-race: k: "), std::string::npos) << err;
+  auto j = nlohmann::json::parse(out, nullptr, false);
+  ASSERT_EQ(j["findings"].size(), 1u) << out;
+  EXPECT_EQ(j["findings"][0]["kind"], "benign-race");
+  EXPECT_EQ(j["findings"][0]["tolerated"], true);
+  EXPECT_EQ(array<uint32_t>("x.npy")[0], 64u);
+  EXPECT_EQ(runFile("k.ptx", launch + "--benign=error"), 2);
+}
+
+// PTX as LLVM writes it for its oldest targets; and an assertion's words, which
+// are CUDA's, of each thread.
+TEST_F(ActrtSim, OldTargetsAndAssertions) {
+  for (auto [version, target] :
+       {std::pair{"3.2", "sm_20"}, {"4.0", "sm_50"}, {"5.0", "sm_60"}}) {
+    std::ofstream(folder + "k.ptx")
+        << ".version " << version << "\n.target " << target << R"(
+.address_size 64
+.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c,
+                            .param .b64 d, .param .b64 e);
+.global .align 1 .b8 what[6] = {120, 32, 60, 32, 51, 0};
+.global .align 1 .b8 file[5] = {107, 46, 99, 117, 0};
+.global .align 1 .b8 name[9] = {118, 111, 105, 100, 32, 107, 40, 41, 0};
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p;
+  ld.param.u64 %rd1, [p];
+  cvta.to.global.u64 %rd1, %rd1;
+  mov.u32 %r1, %tid.x;
+  atom.global.add.u32 %r2, [%rd1], 1;
+  membar.gl;
+  bar.sync 0;
+  setp.lt.u32 %p, %r1, 3; @%p bra DONE;
+  { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+    mov.u64 %rd2, what; cvta.global.u64 %rd3, %rd2; st.param.b64 [a], %rd3;
+    mov.u64 %rd2, file; cvta.global.u64 %rd3, %rd2; st.param.b64 [b], %rd3;
+    st.param.b32 [c], 17;
+    mov.u64 %rd2, name; cvta.global.u64 %rd3, %rd2; st.param.b64 [d], %rd3;
+    st.param.b64 [e], 1;
+    call.uni __assertfail, (a, b, c, d, e); }
+DONE:
+  ret;
+})";
+    ASSERT_TRUE(npy::write(folder + "x.npy", "u4", {1},
+                           std::vector<uint32_t>(1).data()));
+    EXPECT_EQ(runFile("k.ptx", "--block 3 --arg inout:x.npy"), 0) << err;
+    EXPECT_EQ(array<uint32_t>("x.npy")[0], 3u);
+    EXPECT_EQ(runFile("k.ptx", "--block 5 --arg in:x.npy"), 2);
+    EXPECT_EQ(err.find("k.cu:17: void k(): block: [0,0,0], thread: [3,0,0] "
+                       "Assertion `x < 3` failed.\n"
+                       "k.cu:17: void k(): block: [0,0,0], thread: [4,0,0] "
+                       "Assertion `x < 3` failed.\n"
+                       "assert: k: an assertion failed: x < 3"),
+              0u)
+        << err;
+  }
+}
+
 // One product of 2 * 16 * 8 * 16 operations and one row stored: 2048 operations
 // and 128 bytes a clock of 1.41 GHz on one SM of sm_80.
 TEST_F(ActrtSim, BoundsAreByUnit) {

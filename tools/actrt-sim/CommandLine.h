@@ -33,12 +33,12 @@ struct CommandLine {
   uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 1000000000;
   uint32_t threads = 0;
   std::vector<std::string> arguments;
-  std::string checks = "all", draw = "all";
+  std::string checks = "all", draw = "all", benign = "tell";
   bool cooperative = false, json = false;
 };
 
 /// The options of a launch that every tool has which simulates one: --arg,
-/// --seed, --draw, --max-instructions, --threads, --checks, --json.
+/// --seed, --draw, --max-instructions, --threads, --checks, --benign, --json.
 void addLaunchOptions(CLI::App &app, CommandLine &line);
 
 /// Runs the kernel of the PTX in the file.

@@ -24,5 +24,10 @@ void act::simtool::addLaunchOptions(CLI::App &app, CommandLine &o) {
   app.add_option("--checks", o.checks, "all or none")
       ->check(CLI::IsMember({"all", "none"}))
       ->capture_default_str();
+  app.add_option("--benign", o.benign,
+                 "what kernels do that are known to work all the same: tell, "
+                 "or error, for exit status 2")
+      ->check(CLI::IsMember({"tell", "error"}))
+      ->capture_default_str();
   app.add_flag("--json", o.json, "the profile and the findings as JSON");
 }

@@ -161,10 +161,13 @@ std::string simtool::json(const Profile &p) {
   for (const Finding &f : p.report.findings) {
     Json one;
     one["kind"] = nameOf(f.kind);
+    one["tolerated"] = isTolerated(f.kind);
     one["message"] = f.message;
     one["at"] = site(f.site, f.thread);
     if (f.hasOther)
       one["other"] = site(f.otherSite, f.otherThread);
+    if (!f.otherKernel.empty())
+      one["other_kernel"] = f.otherKernel;
     if (f.hasAddress)
       one["address"] = f.address;
     if (!f.where.empty())

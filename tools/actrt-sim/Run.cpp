@@ -261,9 +261,13 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   if (!report)
     return fail(o, report.error());
   auto tellFindings = [&] {
-    for (const Finding &f : report->findings)
+    int status = 0;
+    for (const Finding &f : report->findings) {
       fprintf(stderr, "%s\n", f.str().c_str());
-    return report->findings.empty() ? 0 : 2;
+      if (!isTolerated(f.kind) || o.benign == "error")
+        status = 2;
+    }
+    return status;
   };
   if (report->stoppedAfter) { // results are not written
     int found = tellFindings();

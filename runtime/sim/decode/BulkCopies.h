@@ -57,6 +57,11 @@ struct LandingOperands {
 std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
                                 unsigned lane, const LandingOperands &operands,
                                 uint64_t bytes, uint64_t align);
+/// Tells of mbarriers that the generic proxy initialised, and which a copy of
+/// the async proxy signals with no fence between. Triton writes none, and that
+/// goes well, so it is tolerated.
+void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
+                     const std::vector<Landing> &landings);
 /// The epoch that reads of the source are recorded under.
 Epoch readerOf(const Context &c, unsigned lane,
                const std::vector<Landing> &landings);

@@ -42,13 +42,33 @@ void BulkOperation::reduce(const AtomicUpdate &how, std::byte *to,
   // Words of global memory change under the lock that atomics take.
   for (uint64_t i = 0; i < count; ++i) {
     std::byte *word = to + i * how.bytes;
-    auto &table = cta->grid->underway->releasesAt(reinterpret_cast<uint64_t>(word));
+    auto &table =
+        cta->grid->underway->releasesAt(reinterpret_cast<uint64_t>(word));
     std::lock_guard lock(table.mutex);
     uint64_t old = 0, other = 0;
     std::memcpy(&old, word, how.bytes);
     std::memcpy(&other, from + i * how.bytes, how.bytes);
     uint64_t now = how(old, other);
     std::memcpy(word, &now, how.bytes);
+  }
+}
+
+void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
+                     const std::vector<Landing> &landings) {
+  for (const Landing &l : landings) {
+    if (!c.checks || !l.barrier || l.barrier->unfenced ||
+        c.warp.laneKnows(lane, l.barrier->initialised, true,
+                         sharedOf(l.barrier->cta.rank)))
+      continue;
+    l.barrier->unfenced = true;
+    Finding f = c.finding(
+        FindingKind::MissingInitFence, at, lane,
+        "signals an mbarrier of whose init the async proxy was not told, by "
+        "fence.mbarrier_init or fence.proxy.async");
+    f.hasOther = true;
+    f.otherSite = c.grid.program->site(l.barrier->initSite);
+    f.otherThread = c.grid.threadId(l.barrier->initialiser);
+    c.grid.report(std::move(f));
   }
 }
 
@@ -266,6 +286,7 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
                  t.reduction ? nullptr : source.data);
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, 16);
+    checkInitFences(c, i, lane, op->landings);
     if (source.data)
       judgeAsync(c, i, lane, source, from, bytes, reads,
                  readerOf(c, lane, op->landings));

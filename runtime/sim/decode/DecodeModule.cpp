@@ -6,6 +6,7 @@
 #include "runtime/sim/Shadow.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
+#include "runtime/sim/decode/Guesses.h"
 #include "runtime/sim/decode/RegisterPressure.h"
 #include "runtime/sim/decode/SharedLayout.h"
 #include <algorithm>
@@ -201,6 +202,8 @@ struct ProgramDecoder {
       i.site = uint32_t(program.sites.size());
       program.sites.push_back(d.instruction->location);
       program.spellings.push_back(d.instruction->spelling());
+      program.atomics.push_back(atomicBytes(*d.instruction));
+      program.guesses.push_back(0);
       code.code.push_back(i);
     };
     auto start = [&](const ptx::Instruction &tree) {
@@ -230,6 +233,9 @@ struct ProgramDecoder {
     }
     for (uint32_t look : looksOf(f))
       code.code[look].flags |= flagLooks;
+    const std::vector<uint8_t> guesses = guessesOf(f);
+    for (size_t k = 0; k < guesses.size(); ++k)
+      program.guesses[code.code[k].site] = guesses[k];
     // Control that runs off the end returns.
     ptx::Instruction end;
     end.root = "ret";

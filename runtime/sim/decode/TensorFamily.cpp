@@ -283,6 +283,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
     aim(c, i, lane, *op, writes, groupWriter(c, lane));
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, boxAlign);
+    checkInitFences(c, i, lane, op->landings);
     Epoch reader = readerOf(c, lane, op->landings);
     judgeTensorMap(c, i, lane, where, mapAddress, reader);
     aim(c, i, lane, *op, reads, reader);

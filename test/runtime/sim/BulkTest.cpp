@@ -4,6 +4,7 @@
 #include "test/runtime/sim/BulkKernels.h"
 #include <gtest/gtest.h>
 #include <numeric>
+#include <set>
 
 using namespace act::runtime::sim;
 
@@ -224,6 +225,77 @@ TEST(Bulk, NobodyEndsWhileSharedMemoryIsRead) {
   }
 }
 
+// A buffer that a store reads from is free for what the async proxy writes,
+// too, only when the group was committed and waited for.
+TEST(Bulk, BuffersAreFreeForTheNextLoad) {
+  const std::string again = expect(128) + load + landed;
+  auto kernel = [&](const std::string &commit, const std::string &read) {
+    Kernel k = loading(all({fill, fence, sync, store}) + commit + read + sync +
+                           again + done,
+                       "");
+    EXPECT_TRUE(k.run()) << k.error;
+    return k;
+  };
+  EXPECT_TRUE(kernel(commit, read).findings.empty())
+      << kernel(commit, read).told();
+  for (auto [c, r] :
+       {std::pair<std::string, std::string>{"", read}, {commit, ""}, {"", ""}})
+    EXPECT_TRUE(kernel(c, r).finds(FindingKind::Race, "writes what another"))
+        << kernel(c, r).told();
+}
+
+// The init is told to the async proxy by a fence, of whichever side.
+TEST(Bulk, InitsWantAFence) {
+  const std::string init = "@%p0 fence.mbarrier_init.release.cluster;\n";
+  for (const std::string &other :
+       {std::string(), std::string("@%p0 fence.proxy.async.shared::cta;\n")})
+    for (const char *later : {"", "fence.proxy.async;\n"}) {
+      Kernel k = loading(later + expect(128) + load + landed);
+      ASSERT_TRUE(k.run()) << k.error;
+      EXPECT_EQ(k.told(), "");
+      k.body.replace(k.body.find(init), init.size(), other);
+      ASSERT_TRUE(k.run()) << k.error;
+      bool missing = other.empty() && !*later;
+      EXPECT_EQ(k.finds(FindingKind::MissingInitFence, "of whose init"),
+                missing);
+      EXPECT_EQ(k.findings.size(), missing) << k.told();
+    }
+  EXPECT_TRUE(isTolerated(FindingKind::MissingInitFence));
+}
+
+// Of two CTAs, or beside a reduction, one value at one place is a race; of one
+// CTA it is not, as the first or the second makes no difference.
+TEST(Bulk, StoresOfOneValue) {
+  auto kinds = [](const std::string &stores, uint32_t grid) {
+    std::set<std::string> found;
+    for (uint64_t seed : {0, 1, 2}) {
+      Kernel k =
+          loading(all({fill, fence, sync}) + stores + all({commit, done}), "");
+      k.grid = grid;
+      k.seed = seed;
+      EXPECT_TRUE(k.run()) << k.error;
+      for (const Finding &f : k.findings)
+        found.insert(nameOf(f.kind));
+    }
+    return found;
+  };
+  using Kinds = std::set<std::string>;
+  const std::string other =
+      "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 128;\n"
+      "@%p1 cp.async.bulk.commit_group;\n"
+      "@%p1 cp.async.bulk.wait_group 0;\n";
+  const std::string second = "mov.u32 %r9, %tid.x;\n"
+                             "setp.eq.u32 %p1, %r9, 1;\n";
+  EXPECT_EQ(kinds(store, 1), Kinds{});
+  EXPECT_EQ(kinds(store, 2), Kinds{"race"});
+  EXPECT_EQ(kinds(second + store + other, 1), Kinds{"benign-race"});
+  std::string nothing = other;
+  nothing.replace(nothing.find("cp.async.bulk.global"), 20,
+                  "cp.reduce.async.bulk.global");
+  nothing.replace(nothing.find("bulk_group"), 10, "bulk_group.max.u32");
+  EXPECT_TRUE(kinds(second + nothing + store, 1).count("race"));
+}
+
 // ---- reductions into global memory
 
 template <typename T>
@@ -296,11 +368,12 @@ TEST(Bulk, ReductionsOfManyCtas) {
   ASSERT_TRUE(k.runClean(4)) << k.error;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(k.get<uint32_t>(1)[i], 1 + 16 * (500 + i));
-  // Plain stores do, unless all put the same.
+  // Stores do, of one value, too: a tile that two CTAs write is no flag.
   size_t at = k.body.find("cp.reduce");
   k.body.replace(at, k.body.find("[%rd1]") - at,
                  "cp.async.bulk.global.shared::cta.bulk_group ");
-  ASSERT_TRUE(k.runClean(4)) << k.error;
+  ASSERT_TRUE(k.run());
+  EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another writes"));
   const std::string value = "add.u32 %r5, %r0, 500;";
   at = k.body.find(value);
   k.body.replace(at, value.size(), "mov.u32 %r5, %ctaid.x;");

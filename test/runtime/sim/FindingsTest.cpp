@@ -598,6 +598,107 @@ TEST_P(Findings, AreThoseOfTheKernel) {
   }
 }
 
+/// The kinds of what is found under some seeds, each once.
+std::set<std::string> kindsOf(const Case &c) {
+  std::set<std::string> kinds;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Options options;
+    options.seed = seed;
+    options.maximumInstructions = 1'000'000;
+    Simulator simulator(*targetNamed(c.shape.target), options);
+    auto module = simulator.load(kernelOf(c), "test.ptx");
+    EXPECT_TRUE(module) << module.error().str();
+    void *x = *simulator.allocate(4096, "x"), *y = *simulator.allocate(256);
+    simulator.markInitialised(x, 4096);
+    LaunchRequest request;
+    request.grid[0] = c.shape.grid;
+    request.block[0] = c.shape.block;
+    request.parameters.resize(16);
+    std::memcpy(request.parameters.data(), &x, 8);
+    std::memcpy(request.parameters.data() + 8, &y, 8);
+    auto report = simulator.launch(**module, "k", request);
+    for (const Finding &f : report->findings) {
+      kinds.insert(nameOf(f.kind));
+      EXPECT_EQ(isTolerated(f.kind), f.kind == FindingKind::BenignRace);
+    }
+  }
+  return kinds;
+}
+
+using Kinds = std::set<std::string>;
+
+// A plain load whose value a compare-and-swap of its width then compares, by
+// way of moves, is a guess; whatever else is loaded like that is a race.
+TEST(Benign, AGuessBeforeACompareAndSwap) {
+  struct {
+    const char *load, *rest;
+    Kinds kinds;
+  } const loads[] = {
+      {"ld.global.u32 %j, [%a];", "", {"benign-race"}},
+      {"ld.u32 %j, [%a];", "", {"benign-race"}},
+      // Half of what the atomics change; more than that; not what is compared.
+      {"ld.global.u16 %j, [%a];", "", {"race"}},
+      {"ld.global.v2.u32 {%j, %m}, [%a];", "", {"race"}},
+      {"ld.global.u32 %m, [%a]; mov.u32 %j, 0;", "", {"race"}},
+      // Somebody stores to it besides.
+      {"ld.global.u32 %j, [%a];",
+       "st.global.u32 [%a], %t;",
+       {"benign-race", "race"}},
+      {"ld.relaxed.gpu.global.u32 %j, [%a];", "", {}},
+  };
+  for (const auto &l : loads) {
+    std::string body =
+        std::string(l.load) +
+        "AGAIN: mov.u32 %k, %j; add.u32 %l, %k, 3;"
+        "atom.global.cas.b32 %n, [%a], %k, %l;"
+        "setp.ne.u32 %p, %n, %k; mov.u32 %j, %n; @%p bra AGAIN;" +
+        l.rest;
+    EXPECT_EQ(kindsOf({"", "", body.c_str(), {2, 64}}), l.kinds) << l.load;
+  }
+}
+
+// Threads of one block that store one value, by different instructions.
+TEST(Benign, ThreadsOfABlockStoreOneValue) {
+  auto stores = [](const char *first, const char *second, uint32_t grid) {
+    std::string body = std::string("setp.lt.u32 %p, %t, 32; @%p bra FIRST;") +
+                       "st.global.u32 [%a], " + second + "; bra END;" +
+                       "FIRST: st.global.u32 [%a], " + first + "; END:";
+    return kindsOf({"", "", body.c_str(), {grid, 64}});
+  };
+  EXPECT_EQ(stores("7", "7", 1), Kinds{"benign-race"});
+  EXPECT_EQ(stores("7", "8", 1), Kinds{"race"});
+  // Of two blocks it is a race.
+  std::string body = "setp.eq.u32 %p, %b, 0; @%p bra FIRST;"
+                     "st.global.u32 [%a], 7; bra END;"
+                     "FIRST: st.global.u32 [%a], 7; END:";
+  EXPECT_EQ(kindsOf({"", "", body.c_str(), {2, 1}}), Kinds{"race"});
+}
+
+// Two warps hold an element, and update it in place. Their loads come first,
+// which a barrier of another kind than PTX' own sees to: nothing orders them.
+TEST(Benign, ThreadsOfABlockHoldOneElement) {
+  auto update = [](const char *end) {
+    // Either waits until the other has loaded, by a relaxed counter.
+    std::string body =
+        std::string("and.b32 %i, %t, 31; mul.wide.u32 %c, %i, 4;"
+                    "add.u64 %c, %c, %a; ld.global.u32 %j, [%c+64];"
+                    "add.u32 %j, %j, 5;"
+                    "atom.relaxed.gpu.global.add.u32 %k, [%a], 1;"
+                    "WAIT: ld.relaxed.gpu.global.u32 %k, [%a];"
+                    "setp.lt.u32 %p, %k, 64; @%p bra WAIT;"
+                    "setp.ge.u32 %q, %t, 32;") +
+        end;
+    return kindsOf({"", "", body.c_str(), {1, 64}});
+  };
+  EXPECT_EQ(update("st.global.u32 [%c+64], %j;"), Kinds{"benign-race"});
+  EXPECT_EQ(update("st.global.u32 [%c+64], %j; st.global.u32 [%c+64], %j;"),
+            Kinds{"benign-race"});
+  // The other stores something else, or nothing.
+  EXPECT_EQ(update("@%q add.u32 %j, %j, 1; st.global.u32 [%c+64], %j;"),
+            Kinds{"race"});
+  EXPECT_EQ(update("@!%q st.global.u32 [%c+64], %j;"), Kinds{"race"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, Findings, testing::ValuesIn(cases),
                          [](auto &info) { return testName(info.param.name); });
 

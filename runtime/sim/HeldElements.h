@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements that several threads of a block hold, and update in place.
+//
+//     thread 0    ld x    compute    st x
+//     thread 32   ld x    compute    st x          the same value
+//
+// Compilers give an element to several threads where a tile is smaller than the
+// block. The store of thread 0 races with the load of thread 32; what comes of
+// it is right as long as all have loaded when the first stores. Whether thread
+// 32 is such a one is seen when it stores what is already there. So the race
+// waits here until all readers have done so, and is then one that does no harm;
+// those that have not when the launch ends are races like any other.
+#ifndef ACT_RUNTIME_SIM_HELDELEMENTS_H
+#define ACT_RUNTIME_SIM_HELDELEMENTS_H
+#include "runtime/sim/Clock.h"
+#include "runtime/sim/Finding.h"
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace act::runtime::sim {
+
+class HeldElements {
+public:
+  /// The write at `where`, which names a byte, raced with these readers.
+  /// False when there is no room to remember it.
+  bool add(uint64_t where, const std::vector<Epoch> &readers, Finding race);
+  /// A thread has stored there what was there. Calls `harmless` for races whose
+  /// readers have all done so.
+  void stored(uint64_t where, Epoch thread,
+              const std::function<void(Finding)> &harmless);
+  bool empty() const { return !count; }
+  /// Those that are left.
+  std::vector<Finding> takeAll();
+
+private:
+  static constexpr size_t most = 1 << 16;
+  struct Race {
+    std::vector<Epoch> readers;
+    Finding finding;
+  };
+  std::mutex mutex;
+  std::atomic<size_t> count{0};
+  std::unordered_map<uint64_t, std::vector<Race>> races;
+};
+
+} // namespace act::runtime::sim
+#endif
