@@ -131,7 +131,9 @@ ACTRT_API actrt_status actrt_device_query(actrt_device device,
  * count and a text of one or a few lines each. `bytes` is the room at `text`
  * and becomes what the whole text needs with its final zero; a text that does
  * not fit is cut. `text` may be null when *bytes is 0. A launch that was
- * noticed returns ACTRT_FAILED with the first finding. */
+ * noticed returns ACTRT_FAILED with the first finding; one that has not ended
+ * when its call returns, because it waits for a kernel of another stream or
+ * runs for long, makes the next call fail that waits for its stream. */
 ACTRT_API actrt_status actrt_device_findings(actrt_device device,
                                              uint64_t *count, char *text,
                                              size_t *bytes);
@@ -156,7 +158,9 @@ ACTRT_API actrt_status actrt_memory_reset_peak(actrt_device device);
 
 /* ---- Streams and events ------------------------------------------------ */
 
-/* Operations of one stream happen in the order of the calls. */
+/* Operations of one stream happen in the order of the calls. Kernels of
+ * different streams may wait for each other, on a sim device as long as they
+ * are launched before somebody waits for one of their streams. */
 ACTRT_API actrt_status actrt_stream_create(actrt_device device,
                                            actrt_stream *stream);
 ACTRT_API actrt_status actrt_stream_release(actrt_stream stream);
@@ -207,8 +211,9 @@ enum {
   ACTRT_ANY_MEMORY = 16
 };
 
-/* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text. cuda: PTX
- * text or a cubin. PTX may end in a zero byte. */
+/* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text, or a fat
+ * binary that carries some. cuda: PTX text, a cubin, or a fat binary. PTX may
+ * end in a zero byte. */
 ACTRT_API actrt_status actrt_module_load(actrt_device device, const void *data,
                                          size_t bytes, uint32_t flags,
                                          actrt_module *module);
