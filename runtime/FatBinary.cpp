@@ -123,6 +123,7 @@ Result<std::string> choose(std::string_view image,
   Entries entries(image);
   std::string best, ptx, others; // others: what else there is, for messages
   PtxTarget bestTarget;
+  uint64_t total = 0;
   auto tell = [](std::string &list, const std::string &name) {
     list += (list.empty() ? "" : ", ") + name;
   };
@@ -139,6 +140,9 @@ Result<std::string> choose(std::string_view image,
     auto text = (*entry)->text();
     if (!text)
       return text.error();
+    if ((total += text->size()) > mostBytes)
+      return damaged("it has more than " + std::to_string(mostBytes) +
+                     " bytes of PTX");
     auto target = ptxTarget(*text);
     if (!target)
       return target.error();

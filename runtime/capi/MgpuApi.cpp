@@ -91,8 +91,8 @@ static Error withFindings(Executor &device, const Error &error) {
                                                 first - 1) == 0;
   if (shown < 2 && (isFirst || !shown))
     return error;
-  std::string text = (isFirst ? "" : error.str() + "\n") +
-                     found.text.substr(0, end - 1);
+  std::string text =
+      (isFirst ? "" : error.str() + "\n") + found.text.substr(0, end - 1);
   if (found.count > shown)
     text += "\n(and " + std::to_string(found.count - shown) + " more findings)";
   return Error{text, ""};

@@ -6,8 +6,8 @@
 namespace act::runtime::sim {
 
 bool Underway::add(std::shared_ptr<Grid> grid) {
-  uint32_t first = grids.empty() ? 0 : grids.back()->firstCta +
-                                           grids.back()->ctaCount;
+  uint32_t first =
+      grids.empty() ? 0 : grids.back()->firstCta + grids.back()->ctaCount;
   if (grid->ctaCount >= (uint32_t(1) << ctaBits) - first)
     return false;
   grid->firstCta = first;

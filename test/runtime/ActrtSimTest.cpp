@@ -140,8 +140,8 @@ AGAIN:
   setp.ne.u32 %p, %r0, %r1; @%p bra AGAIN;
   ret;
 })";
-  ASSERT_TRUE(npy::write(folder + "x.npy", "u4", {4},
-                         std::vector<uint32_t>(4).data()));
+  ASSERT_TRUE(
+      npy::write(folder + "x.npy", "u4", {4}, std::vector<uint32_t>(4).data()));
   std::string launch = "--block 64 --arg inout:x.npy --json ";
   EXPECT_EQ(runFile("k.ptx", launch), 0) << err;
   EXPECT_NE(err.find("benign-race: k: "), std::string::npos) << err;
