@@ -218,6 +218,7 @@ private:
 struct DeviceOptions {
   uint32_t threads = 0;             // host, sim: 0 means one per available core
   bool checks = true;               // sim
+  bool strict = false;              // sim: reports unwritten memory when read
   uint64_t seed = 0;                // sim
   bool drawsRounding = true;        // sim: by the seed, as it draws orders
   uint64_t maximumInstructions = 0; // sim: of a launch, per warp; 0: no end

@@ -26,6 +26,7 @@ actrt_status actrt_device_open(const char *name,
     actrt_device_options given = readStruct(options);
     o.threads = given.threads;
     o.checks = !given.without_checks;
+    o.strict = given.strict;
     o.seed = given.seed;
     o.drawsRounding = !given.orders_only;
     o.benignFails = given.benign_fails;

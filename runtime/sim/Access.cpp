@@ -552,12 +552,6 @@ uint32_t judgePlainly(const Context &c, const Instruction &at,
                                                     c.mask & ~unsure, bytes);
 }
 
-Context::Target targetOf(const Context &c, const Context::Lanes &where,
-                         unsigned lane) {
-  return {where.data + where.offsets[lane], where.region, where.offsets[lane],
-          where.region->isShared ? &c.cta : nullptr};
-}
-
 // Shared memory that others than the CTA's own threads reach.
 void touch(const Context &c, const Instruction &at, unsigned lane,
            const Context::Target &where, uint64_t address, Epoch by) {
@@ -584,8 +578,10 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
 uint32_t Context::judge(const Instruction &at, unsigned lane,
                         const Target &where, uint64_t address, uint64_t bytes,
                         Manner manner, const Epoch *self) const {
-  if (!checks || !where.region || !where.region->shadow)
+  if (!checks)
     return 0;
+  if (!where.region || !where.region->shadow)
+    return manner.passes && manner.read ? undefinedLocals(where, bytes) : 0;
   checkMbarriers(*this, at, lane, where, address, bytes, manner);
   LaneObserver by(*this, lane, at, where, manner);
   if (self)
@@ -599,13 +595,13 @@ uint32_t Context::judge(const Instruction &at, unsigned lane,
     storedToo(*this, lane, where, conflict.offset);
   if (conflict.kind > Conflict::Repeated)
     reportConflict(*this, at, lane, where, address, conflict, by);
-  return conflict.unwritten;
+  return conflict.undefined;
 }
 
 uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
                              const uint64_t (&addresses)[32], unsigned bytes,
                              Manner manner, Value value,
-                             uint32_t *unwritten) const {
+                             uint32_t *undefined) const {
   if (!checks || !where.region->shadow)
     return 0;
   uint32_t parts = 0;
@@ -625,7 +621,7 @@ uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
   };
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
-    Target t = targetOf(*this, where, lane);
+    Target t = targetOf(where, lane);
     if (value) {
       value(*this, at, lane, mine);
       if (repeats(lane)) {
@@ -637,17 +633,17 @@ uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
     }
     if (uint32_t some = judge(at, lane, t, addresses[lane], bytes, manner)) {
       parts |= 1u << lane;
-      unwritten[lane] = some;
+      undefined[lane] = some;
     }
   }
   return parts;
 }
 
-void judgeAsync(Context &c, const Instruction &at, unsigned lane,
+bool judgeAsync(Context &c, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value) {
   if (!c.checks || !where.region || !where.region->shadow)
-    return;
+    return false;
   manner.deferred = true;
   checkMbarriers(c, at, lane, where, address, bytes, manner);
   LaneObserver by(c, lane, at, where, manner);
@@ -655,7 +651,7 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
   touch(c, at, lane, where, address, self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
   if (conflict.kind == Conflict::None)
-    return;
+    return conflict.undefined;
   if (value && conflict.kind == Conflict::Race && conflict.otherWrote &&
       conflict.otherAsync && conflict.other.cta == c.cta.linear &&
       c.grid.program->spellings[conflict.otherSite].rfind("cp.reduce", 0)) {
@@ -665,25 +661,28 @@ void judgeAsync(Context &c, const Instruction &at, unsigned lane,
       conflict.kind = conflict.otherSite == at.site ? Conflict::Repeated
                                                     : Conflict::SameValue;
     if (conflict.kind == Conflict::Repeated)
-      return;
+      return conflict.undefined;
   }
   reportConflict(c, at, lane, where, address, conflict, by);
+  return conflict.undefined;
 }
 
-void judgeLanesAsync(Context &c, const Instruction &at,
-                     const Context::Lanes &where,
-                     const uint64_t (&addresses)[32], unsigned bytes,
-                     Manner manner, Own kind, uint32_t tick) {
+uint32_t judgeLanesAsync(Context &c, const Instruction &at,
+                         const Context::Lanes &where,
+                         const uint64_t (&addresses)[32], unsigned bytes,
+                         Manner manner, Own kind, uint32_t tick) {
   if (!c.checks || !where.region->shadow)
-    return;
+    return 0;
   manner.deferred = true;
-  uint32_t unsure =
-      judgePlainly(c, at, where, bytes, manner, c.warp.epoch(kind, 0, tick));
+  uint32_t undefined = 0, unsure = judgePlainly(c, at, where, bytes, manner,
+                                                c.warp.epoch(kind, 0, tick));
   for (; unsure; unsure &= unsure - 1) {
     unsigned lane = unsigned(__builtin_ctz(unsure));
-    judgeAsync(c, at, lane, targetOf(c, where, lane), addresses[lane], bytes,
-               manner, c.warp.epoch(kind, lane, tick));
+    if (judgeAsync(c, at, lane, c.targetOf(where, lane), addresses[lane], bytes,
+                   manner, c.warp.epoch(kind, lane, tick)))
+      undefined |= 1u << lane;
   }
+  return undefined;
 }
 
 } // namespace act::runtime::sim

@@ -14,19 +14,15 @@ Definedness::Some &Definedness::some(uint32_t slot) {
   auto [it, isNew] = parts.try_emplace(slot);
   if (isNew) {
     it->second.bits.fill(~uint64_t(0));
-    it->second.origin = slot;
+    it->second.origins.fill(slot);
   }
   return it->second;
 }
 
-void Definedness::undefine(uint32_t slot, uint32_t lanes, uint32_t from) {
-  if (!lanes)
-    return;
-  whole[slot / 64] &= ~lanes;
-  Some &s = some(slot);
-  s.origin = origin(from);
+void Definedness::undefine(uint32_t slot, uint32_t lanes, uint32_t origin) {
   for (; lanes; lanes &= lanes - 1)
-    s.bits[unsigned(__builtin_ctz(lanes))] = ~uint64_t(0);
+    setUndefinedBits(slot, unsigned(__builtin_ctz(lanes)), ~uint64_t(0),
+                     origin);
 }
 
 uint64_t Definedness::undefinedBits(uint32_t slot, unsigned lane) const {
@@ -37,13 +33,13 @@ uint64_t Definedness::undefinedBits(uint32_t slot, unsigned lane) const {
 }
 
 void Definedness::setUndefinedBits(uint32_t slot, unsigned lane, uint64_t bits,
-                                   uint32_t from) {
+                                   uint32_t origin) {
   if (!bits)
     return define(slot, 1u << lane);
-  whole[slot / 64] &= ~(1u << lane);
   Some &s = some(slot);
+  whole[slot / 64] &= ~(1u << lane);
   s.bits[lane] = bits;
-  s.origin = origin(from);
+  s.origins[lane] = origin;
 }
 
 uint32_t Definedness::undefinedLanes(uint32_t slot, uint32_t lanes,
@@ -57,9 +53,9 @@ uint32_t Definedness::undefinedLanes(uint32_t slot, uint32_t lanes,
   return result;
 }
 
-uint32_t Definedness::origin(uint32_t slot) const {
+uint32_t Definedness::origin(uint32_t slot, unsigned lane) const {
   auto it = parts.find(slot);
-  return it == parts.end() ? slot : it->second.origin;
+  return it == parts.end() ? slot : it->second.origins[lane];
 }
 
 void Definedness::copy(uint32_t slot, uint32_t lanes, const Definedness &from,
@@ -67,11 +63,9 @@ void Definedness::copy(uint32_t slot, uint32_t lanes, const Definedness &from,
   define(slot, lanes & from.lanes(fromSlot));
   for (uint32_t left = lanes & ~from.lanes(fromSlot); left; left &= left - 1) {
     unsigned lane = unsigned(__builtin_ctz(left));
-    uint32_t origin = from.origin(fromSlot);
-    whole[slot / 64] &= ~(1u << lane);
-    Some &s = some(slot);
-    s.bits[lane] = from.undefinedBits(fromSlot, lane);
-    s.origin = origin == fromSlot ? slot : origin;
+    uint32_t origin = from.origin(fromSlot, lane);
+    setUndefinedBits(slot, lane, from.undefinedBits(fromSlot, lane),
+                     origin == fromSlot ? slot : origin);
   }
 }
 

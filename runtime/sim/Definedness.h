@@ -13,6 +13,9 @@
 //
 // Slots are byte offsets, multiples of 64 (Program.h). Of a .b128 register no
 // bits are kept.
+//
+// With each undefined lane goes its origin: the slot of a register that was
+// never written, or an odd number, which stands for what is in Origins.
 #ifndef ACT_RUNTIME_SIM_DEFINEDNESS_H
 #define ACT_RUNTIME_SIM_DEFINEDNESS_H
 #include <array>
@@ -24,16 +27,18 @@ namespace act::runtime::sim {
 
 class Definedness {
 public:
-  /// In place of a slot as an origin: memory that was never written.
-  static constexpr uint32_t memory = ~uint32_t(1);
+  static bool isSlot(uint32_t origin) { return !(origin & 1); }
+  /// Of a number in Origins, and back.
+  static uint32_t fromNumber(uint32_t number) { return number << 1 | 1; }
+  static uint32_t numberOf(uint32_t origin) { return origin >> 1; }
+
   /// Slots from 0 to `undefinedBytes` are undefined, those up to `bytes` are
   /// not.
   void reset(uint32_t bytes, uint32_t undefinedBytes);
   /// Lanes that are wholly defined.
   uint32_t lanes(uint32_t slot) const { return whole[slot / 64]; }
   void define(uint32_t slot, uint32_t lanes) { whole[slot / 64] |= lanes; }
-  /// Nothing is left of these lanes; `origin`: the slot of the register that
-  /// was never written, or one that was computed from it.
+  /// Nothing is left of these lanes.
   void undefine(uint32_t slot, uint32_t lanes, uint32_t origin);
   /// Undefined bits of a lane.
   uint64_t undefinedBits(uint32_t slot, unsigned lane) const;
@@ -41,17 +46,18 @@ public:
                         uint32_t origin);
   /// Lanes, of `lanes`, in which one of `bits` is undefined.
   uint32_t undefinedLanes(uint32_t slot, uint32_t lanes, uint64_t bits) const;
-  /// The register that was never written and made this one undefined: itself,
-  /// or what it was computed from.
-  uint32_t origin(uint32_t slot) const;
+  /// What made a lane undefined: the register itself, or what it was computed
+  /// from.
+  uint32_t origin(uint32_t slot, unsigned lane) const;
   /// Lanes of a slot become those of another frame's.
   void copy(uint32_t slot, uint32_t lanes, const Definedness &from,
             uint32_t fromSlot);
 
 private:
   struct Some {
-    std::array<uint64_t, 32> bits; // undefined ones, where `whole` says so
-    uint32_t origin;
+    // Of lanes for which `whole` says so.
+    std::array<uint64_t, 32> bits;
+    std::array<uint32_t, 32> origins;
   };
   std::vector<uint32_t> whole;              // by slot / 64: a bit per lane
   std::unordered_map<uint32_t, Some> parts; // by slot; absent: all bits

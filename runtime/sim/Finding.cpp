@@ -34,14 +34,14 @@ const char *nameOf(FindingKind kind) {
   return "finding";
 }
 
-namespace {
-
-std::string place(const Site &site) {
-  std::string s = site.spelling + " at line " + std::to_string(site.ptxLine);
-  if (!site.sourceFile.empty())
-    s += " (" + site.sourceFile + ":" + std::to_string(site.sourceLine) + ")";
+std::string Site::str() const {
+  std::string s = spelling + " at line " + std::to_string(ptxLine);
+  if (!sourceFile.empty())
+    s += " (" + sourceFile + ":" + std::to_string(sourceLine) + ")";
   return s;
 }
+
+namespace {
 
 std::string who(const ThreadId &t) {
   char text[160];
@@ -55,7 +55,7 @@ std::string who(const ThreadId &t) {
 
 std::string Finding::str() const {
   std::string s = std::string(nameOf(kind)) + ": " + kernel + ": " + message +
-                  "\n    " + place(site) + ", " + who(thread);
+                  "\n    " + site.str() + ", " + who(thread);
   if (hasAddress) {
     char text[40];
     std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
@@ -63,7 +63,7 @@ std::string Finding::str() const {
          (where.empty() ? "" : ": " + where);
   }
   if (hasOther)
-    s += "\n    other side: " + place(otherSite) + ", " + who(otherThread) +
+    s += "\n    other side: " + otherSite.str() + ", " + who(otherThread) +
          (otherKernel.empty() ? "" : " of kernel " + otherKernel);
   if (count > 1)
     s += "\n    " + std::to_string(count) + " times";

@@ -36,6 +36,8 @@ struct Site {
   std::string sourceFile; // empty: no .loc
   uint32_t sourceLine = 0;
   std::string spelling; // "st.shared.b32"
+  /// "st.shared.b32 at line 12 (kernel.cu:7)"
+  std::string str() const;
 };
 
 struct ThreadId {

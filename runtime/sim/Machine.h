@@ -271,6 +271,13 @@ public:
   void exit(uint32_t lanes);
   /// Maps local memory; false when a stack of `bytes` is too deep.
   bool needLocal(uint64_t bytes);
+  /// Undefined bytes of local memory, by their place behind `local`, with where
+  /// each came from (Definedness.h). What was never written counts as defined.
+  std::unordered_map<uint64_t, uint32_t> undefinedLocals;
+  /// Copies between a lane's variables, at their places behind `local`.
+  void copyLocals(uint64_t to, uint64_t from, uint64_t bytes);
+  /// A frame is new: what a lane has there, from `begin` to `end`.
+  void forgetLocals(unsigned lane, uint64_t begin, uint64_t end);
   Warp() { stackTop.fill(localLimit); }
   ~Warp();
 
@@ -412,6 +419,8 @@ public:
   std::atomic<uint64_t> instructions{0};
   std::atomic<bool> stop{false};
   bool checks = true, explicitCluster = false;
+  /// Loads and stores hand on what is undefined; else they report it.
+  bool passesUndefined = true;
   /// CTAs need not run at the same time, and some have loops that wait for
   /// others.
   bool watchesOrder = false;
@@ -448,6 +457,11 @@ public:
   /// Thread-safe; findings of the same kind and places are counted together.
   void report(Finding finding);
 
+  /// The number that `make` found (Origins.h) for what an instruction does with
+  /// an origin; thread-safe.
+  uint32_t numberFor(uint32_t site, uint32_t origin,
+                     const std::function<uint32_t()> &make);
+
   /// Memory that the kernel's malloc gave out, with what to say if it stays.
   void addHeap(void *address, Finding leak);
   bool dropHeap(void *address); // and frees it
@@ -482,6 +496,8 @@ private:
   std::vector<Finding> findings;
   size_t told[2] = {0, 0}; // findings, by isTolerated()
   std::unordered_map<uint64_t, size_t> findingIndex;
+  std::mutex numbering;
+  std::unordered_map<uint64_t, uint32_t> numbers;
   std::vector<std::byte> parameterBlock;
   std::vector<std::pair<uint32_t, uint32_t>> beside; // CTAs of launches that
                                                      // were under way before
@@ -513,6 +529,7 @@ struct Context {
   uint32_t mask; // lanes that execute: the fragment's, less those guarded off
   bool checks;
   bool jumped = false;
+  bool passes = false; // a source that it hands on is not wholly defined
 
   /// The 32 lanes of a slot. T is uint16_t, uint32_t, uint64_t or a type of
   /// the same size (float, int32_t, double).
@@ -528,8 +545,7 @@ struct Context {
     return lanes<T>(slot)[__builtin_ctz(mask)];
   }
 
-  /// Lanes of a result are defined, or are not because those of another slot
-  /// are not.
+  /// Lanes of a result are defined, or are not; `origin`: Definedness.h.
   void define(uint32_t slot, uint32_t lanes) const {
     frame.defined.define(slot, lanes);
   }
@@ -540,8 +556,13 @@ struct Context {
   uint32_t definedLanes(uint32_t slot) const {
     return frame.defined.lanes(slot);
   }
-  /// "%r3, which was never written"
-  std::string neverWritten(uint32_t slot) const;
+  uint32_t originOf(uint32_t slot, unsigned lane) const {
+    return frame.defined.origin(slot, lane);
+  }
+  /// Of a lane that is undefined: "%r3, which was never written".
+  std::string neverWritten(uint32_t slot, unsigned lane) const;
+  /// The same of an origin alone.
+  std::string nameOfOrigin(uint32_t origin) const;
 
   /// For .sync instructions with a member mask: true when all of `members` that
   /// live are here (perhaps at another instruction with the same `signature`);
@@ -576,8 +597,14 @@ struct Context {
   Target resolve(const Instruction &at, unsigned lane, ptx::Space space,
                  uint64_t address, uint64_t bytes, uint64_t align,
                  bool write) const;
+  /// A read, or what reads and writes, that hands on what is undefined, unless
+  /// that is reported wherever it is read.
+  Manner passing(Manner manner) const {
+    manner.passes = grid.passesUndefined;
+    return manner;
+  }
   /// Judges an access by the lane itself that happens now; recorded as its own,
-  /// or as `self`. Of one that may be `partly` unwritten, the bytes that are.
+  /// or as `self`. Returns Conflict::undefined.
   uint32_t judge(const Instruction &at, unsigned lane, const Target &where,
                  uint64_t address, uint64_t bytes, Manner manner,
                  const Epoch *self = nullptr) const;
@@ -600,12 +627,36 @@ struct Context {
   /// judge() for all of them. Lanes that write the same value to the same place
   /// by one instruction do not race, of one warp or of several: whichever is
   /// last, that is there (CUDA's guide says that one of them is). `value` is
-  /// given for writes. Returns the lanes that are `partly` unwritten, and which
-  /// bytes of theirs in `unwritten`.
+  /// given for writes. Returns the lanes that read undefined bytes, and which
+  /// those are in `undefined` (Conflict).
   uint32_t judgeLanes(const Instruction &at, const Lanes &where,
                       const uint64_t (&addresses)[32], unsigned bytes,
                       Manner manner, Value value = nullptr,
-                      uint32_t *unwritten = nullptr) const;
+                      uint32_t *undefined = nullptr) const;
+  Target targetOf(const Lanes &where, unsigned lane) const {
+    return {where.data + where.offsets[lane], where.region, where.offsets[lane],
+            where.region->isShared ? &cta : nullptr};
+  }
+
+  // ---- undefined values in memory (UndefinedMemory.cpp)
+  /// Which of at most 32 bytes of local memory are undefined.
+  uint32_t undefinedLocals(const Target &where, uint64_t bytes) const;
+  /// Where the byte came from, which `at` read and which is undefined. Of memory
+  /// that was never written, all that one operand reads is one origin.
+  uint32_t originAt(const Instruction &at, const Target &where, uint64_t byte,
+                    unsigned operand = 0) const;
+  /// A lane has put a value there, of at most 64 bytes: those of `undefined` (a
+  /// bit per byte) are so, the others are not. `slot`: the register whose value
+  /// it was, noSlot for none.
+  void put(const Instruction &at, unsigned lane, const Target &where,
+           uint64_t bytes, uint64_t undefined, uint32_t origin,
+           uint32_t slot) const;
+  /// Of bytes that a lane has copied, those that were undefined still are. What
+  /// was there (`adds`: a reduction) and is undefined stays so, too, and makes
+  /// all of the element undefined that it is in, of so many bytes.
+  void copyUndefined(const Instruction &at, unsigned lane, const Target &to,
+                     const Target &from, uint64_t bytes,
+                     unsigned adds = 0) const;
 
   /// Something that others may wait for has changed.
   void event() const {
@@ -629,16 +680,17 @@ struct Context {
 /// what the issuing lane knows then; recorded under the operation's own agent.
 /// `value`, of a write, is what it will put there: two bulk copies of one CTA
 /// may put the same (Triton's warp groups do, when a tile is too small to be
-/// divided). Of two CTAs that is a race: a tile is no flag.
-void judgeAsync(Context &context, const Instruction &at, unsigned lane,
+/// divided). Of two CTAs that is a race: a tile is no flag. Returns whether it
+/// hands on what is undefined.
+bool judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);
 /// The same for all lanes that execute, each by its own agent of `kind`, one
-/// per thread, at the same tick.
-void judgeLanesAsync(Context &context, const Instruction &at,
-                     const Context::Lanes &where,
-                     const uint64_t (&addresses)[32], unsigned bytes,
-                     Manner manner, Own kind, uint32_t tick);
+/// per thread, at the same tick. Returns the lanes that do.
+uint32_t judgeLanesAsync(Context &context, const Instruction &at,
+                         const Context::Lanes &where,
+                         const uint64_t (&addresses)[32], unsigned bytes,
+                         Manner manner, Own kind, uint32_t tick);
 
 } // namespace act::runtime::sim
 #endif

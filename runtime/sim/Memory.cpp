@@ -77,9 +77,10 @@ void Memory::registerHost(void *pointer, uint64_t bytes,
   region->data = static_cast<std::byte *>(pointer);
   region->bytes = bytes;
   region->name = name;
+  region->hostSees = true;
   if (withChecks) {
     region->shadow = std::make_unique<Shadow>(bytes, true);
-    region->shadow->setInitialised(0, bytes, true);
+    region->shadow->define(0, bytes);
   }
   regions[reinterpret_cast<uint64_t>(pointer)] = std::move(region);
 }
@@ -135,7 +136,69 @@ void Memory::markInitialised(const void *pointer, uint64_t bytes) {
   if (!r || !r->shadow)
     return;
   uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
-  r->shadow->setInitialised(offset, std::min(bytes, r->bytes - offset), true);
+  r->shadow->define(offset, std::min(bytes, r->bytes - offset));
+}
+
+void Memory::copyDefined(void *to, const void *from, uint64_t bytes) {
+  Region *target = find(reinterpret_cast<uint64_t>(to)),
+         *source = find(reinterpret_cast<uint64_t>(from));
+  if (!target || !target->shadow)
+    return; // the host's own
+  if (!source || !source->shadow)
+    return markInitialised(to, bytes);
+  const uint64_t at = uint64_t(static_cast<std::byte *>(to) - target->data),
+                 of = uint64_t(static_cast<const std::byte *>(from) -
+                               source->data);
+  const auto undefined = source->shadow->undefined(of, bytes);
+  target->shadow->define(at, bytes);
+  for (const auto &part : undefined)
+    target->shadow->undefine(at + (part.offset - of), part.bytes, part.store);
+}
+
+std::vector<Finding> Memory::taken(Region &region, uint64_t offset,
+                                   uint64_t bytes) {
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> byStore; // first, how many
+  for (const auto &part : region.shadow->undefined(offset, bytes))
+    if (part.store) {
+      byStore.try_emplace(part.store, part.offset, 0).first->second.second +=
+          part.bytes;
+      region.shadow->define(part.offset, part.bytes);
+    }
+  std::vector<Finding> findings;
+  for (auto &[store, where] : byStore) {
+    Finding f = origins.store(store).by;
+    f.message += "; the host gets " + bytesText(where.second) + " of that";
+    f.hasAddress = true;
+    f.address = reinterpret_cast<uint64_t>(region.data + where.first);
+    f.where = region.name + " + " + std::to_string(where.first) + " (of " +
+              bytesText(region.bytes) + ")";
+    findings.push_back(std::move(f));
+  }
+  return findings;
+}
+
+std::vector<Finding> Memory::takenByHost(const void *pointer, uint64_t bytes) {
+  uint64_t address = reinterpret_cast<uint64_t>(pointer);
+  Region *r = find(address);
+  if (!r || !r->shadow || !r->shadow->holdsUndefined())
+    return {};
+  uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
+  return taken(*r, offset, std::min(bytes, r->bytes - offset));
+}
+
+void Memory::showToHost(void *address) {
+  if (Region *r = find(reinterpret_cast<uint64_t>(address)))
+    r->hostSees = true;
+}
+
+std::vector<Finding> Memory::takenByHost() {
+  std::shared_lock lock(mutex);
+  std::vector<Finding> all;
+  for (auto &[address, r] : regions)
+    if (r->hostSees && r->shadow && r->shadow->holdsUndefined())
+      for (Finding &f : taken(*r, 0, r->bytes))
+        all.push_back(std::move(f));
+  return all;
 }
 
 uint64_t Memory::uninitialised(const void *pointer, uint64_t bytes,
@@ -147,7 +210,7 @@ uint64_t Memory::uninitialised(const void *pointer, uint64_t bytes,
   uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
   uint64_t end = offset + std::min(bytes, r->bytes - offset);
   for (; offset + elementBytes <= end; offset += elementBytes)
-    count += !r->shadow->isInitialised(offset, elementBytes);
+    count += !r->shadow->isDefined(offset, elementBytes);
   return count;
 }
 

@@ -18,6 +18,7 @@
 #ifndef ACT_RUNTIME_SIM_MEMORY_H
 #define ACT_RUNTIME_SIM_MEMORY_H
 #include "act/Result.h"
+#include "runtime/sim/Origins.h"
 #include "runtime/sim/Shadow.h"
 #include <cstdint>
 #include <map>
@@ -43,6 +44,7 @@ struct Region {
   std::string name; // "'x'", "shared memory", "allocation 3"
   bool readOnly = false;
   bool isShared = false;          // shared memory of a CTA; else global
+  bool hostSees = false;          // as it stands, without a copy
   uint32_t ctaRank = 0;           // isShared: rank in the cluster
   std::unique_ptr<Shadow> shadow; // null: no checks
 };
@@ -62,11 +64,23 @@ public:
   /// All shadows forget accesses (what is initialised stays): a new launch.
   void beginLaunch();
   void markInitialised(const void *address, uint64_t bytes);
+  /// The device copies: what was undefined there is so here.
+  void copyDefined(void *to, const void *from, uint64_t bytes);
+  /// The host takes bytes as they are: a finding for each place in a kernel
+  /// that stored undefined values there. They count as defined from then on.
+  /// Bytes that nobody wrote are none: a kernel need not fill all of a result.
+  std::vector<Finding> takenByHost(const void *address, uint64_t bytes);
+  /// The host sees this memory without a copy (only the start of it counts, as
+  /// allocate() and registerHost() gave it): a launch that ends is one.
+  void showToHost(void *address);
+  /// takenByHost() of all memory that is shown.
+  std::vector<Finding> takenByHost();
   /// How many of the elements there have a byte that nobody wrote; without
   /// checks nobody knows: 0.
   uint64_t uninitialised(const void *address, uint64_t bytes,
                          uint64_t elementBytes) const;
   bool checks() const { return withChecks; }
+  Origins origins; // of undefined values in its regions
 
 private:
   bool withChecks;
@@ -75,6 +89,7 @@ private:
   std::map<uint64_t, uint64_t> owned; // mapped by allocate(): address, length
   uint64_t nextHint = 0;              // where the next mapping is asked to go
   uint64_t allocations = 0;           // ever made, for names
+  std::vector<Finding> taken(Region &region, uint64_t offset, uint64_t bytes);
 };
 
 } // namespace act::runtime::sim

@@ -133,9 +133,10 @@ void remember(Context &c, Underway::ReleaseTable &table,
 
 } // namespace
 
-void loadOrdered(Context &c, const Instruction &at, unsigned lane,
-                 const Context::Target &from, uint64_t address, void *out,
-                 unsigned bytes, Order order, Scope scope) {
+uint32_t loadOrdered(Context &c, const Instruction &at, unsigned lane,
+                     const Context::Target &from, uint64_t address, void *out,
+                     unsigned bytes, Order order, Scope scope) {
+  uint32_t undefined = 0;
   auto &table = c.grid.underway->releasesAt(keyOf(c, from, address));
   std::lock_guard lock(table.mutex);
   const std::byte *before =
@@ -144,12 +145,14 @@ void loadOrdered(Context &c, const Instruction &at, unsigned lane,
     auto it = table.words.find(keyOf(c, from, address));
     if (it != table.words.end() && !before)
       take(c, lane, it->second, order, scope);
-    c.judge(at, lane, from, address, bytes, {false, true, true, scope});
+    undefined = c.judge(at, lane, from, address, bytes,
+                        c.passing({false, true, true, scope}));
   }
   std::memcpy(out, before ? before : from.data, bytes);
   if (!before)
     hear(c, table, address);
   c.poll(address, "a word of memory to change");
+  return undefined;
 }
 
 void storeOrdered(Context &c, const Instruction &at, unsigned lane,
@@ -183,7 +186,8 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
     auto it = table.words.find(keyOf(c, where, address));
     if (it != table.words.end())
       take(c, lane, it->second, order, scope);
-    c.judge(at, lane, where, address, bytes, {true, true, true, scope});
+    c.judge(at, lane, where, address, bytes,
+            c.passing({true, true, true, scope}));
   }
   std::memcpy(word, where.data, std::min<size_t>(bytes, sizeof word));
   hear(c, table, address);

@@ -25,16 +25,18 @@ inline bool isAcquire(Order o) {
   return o == Order::Acquire || o == Order::AcquireRelease;
 }
 
-/// The caller ticks the warp after the lanes of a releasing instruction.
-void loadOrdered(Context &c, const Instruction &at, unsigned lane,
-                 const Context::Target &from, uint64_t address, void *out,
-                 unsigned bytes, Order order, Scope scope);
+/// The caller ticks the warp after the lanes of a releasing instruction. A load
+/// returns which of the bytes are undefined (Conflict).
+uint32_t loadOrdered(Context &c, const Instruction &at, unsigned lane,
+                     const Context::Target &from, uint64_t address, void *out,
+                     unsigned bytes, Order order, Scope scope);
 void storeOrdered(Context &c, const Instruction &at, unsigned lane,
                   const Context::Target &to, uint64_t address,
                   const void *value, unsigned bytes, Order order, Scope scope);
 /// `change` gets the memory and updates it; it runs alone among all strong
-/// accesses of the word. `looks`: who does it again and again while nothing
-/// changes only looks.
+/// accesses of the word. What is undefined there stays so, or is what `change`
+/// makes of it. `looks`: who does it again and again while nothing changes only
+/// looks.
 void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,

@@ -57,6 +57,9 @@ struct SlotUse {
   uint8_t used = 8;
   /// Of a source of flagByBits: each of its bits matters to the whole result.
   bool selects = false;
+  /// Of a source of flagStrictReads: a value that goes to memory, and may be
+  /// undefined. The handler hands that on (Context::put).
+  bool passes = false;
 
   uint64_t usedBits() const {
     return used < 8 ? (uint64_t(1) << 8 * used) - 1 : ~uint64_t(0);
@@ -78,8 +81,9 @@ struct Instruction {
   uint16_t readCount = 0, writeCount = 0;
   uint32_t site = 0; // index into Program::sites
 };
-/// An undefined lane in `reads` is a finding here (addresses, predicates of
-/// branches, stored values); without it the result is undefined, silently.
+/// An undefined lane in `reads` is a finding here (addresses, operands of
+/// barriers), unless the source passes (SlotUse); without it the result is
+/// undefined, silently.
 constexpr uint8_t flagStrictReads = 1;
 /// All lanes of the warp that have not exited must execute it together.
 constexpr uint8_t flagAligned = 2;

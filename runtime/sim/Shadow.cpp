@@ -389,36 +389,47 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
 }
 
 Shadow::Shadow(uint64_t bytes, bool concurrent)
-    : tables((bytes + stretchBytes - 1) / stretchBytes),
-      initialised((bytes + 63) / 64) {
+    : tables((bytes + stretchBytes - 1) / stretchBytes), defined(bytes) {
   if (concurrent)
     locks = std::make_unique<std::mutex[]>(stripes);
 }
 
 Shadow::~Shadow() = default;
 
-void Shadow::accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
-                           Conflict &conflict) {
-  uint64_t index = offset / stretchBytes;
-  std::unique_lock<std::mutex> lock;
-  if (locks)
-    lock = std::unique_lock(locks[index % stripes]);
-  if (by.manner.read && conflict.kind < Conflict::Race &&
-      !isInitialised(offset, bytes)) {
-    uint64_t written = 0;
-    for (uint64_t i = 0; by.manner.partly && i < bytes; ++i)
-      written |= uint64_t(isInitialised(offset + i, 1)) << i;
-    if (written) {
-      conflict.unwritten = uint32_t(~written & ((uint64_t(1) << bytes) - 1));
-    } else {
-      conflict.kind = Conflict::Uninitialised;
-      conflict.offset = offset;
-      while (isInitialised(conflict.offset, 1))
-        ++conflict.offset;
-    }
+std::unique_lock<std::mutex> Shadow::lockOf(uint64_t offset) const {
+  return locks ? std::unique_lock(locks[offset / stretchBytes % stripes])
+               : std::unique_lock<std::mutex>();
+}
+
+/// What [offset, offset + bytes) of an access that begins at `first` has of
+/// undefined bytes.
+void Shadow::judgeDefined(const Observer &by, uint64_t first, uint64_t offset,
+                          uint64_t bytes, Conflict &conflict) {
+  uint32_t undefined = 0;
+  if (offset + bytes - first > 32) {
+    undefined = ~0u;
+  } else {
+    for (uint64_t i = offset; i < offset + bytes; ++i)
+      undefined |= uint32_t(!defined.all(i, 1)) << (i - first);
   }
-  if (by.manner.write)
-    setInitialised(offset, bytes, true);
+  const uint32_t all = ~0u >> (32 - std::min<uint64_t>(bytes, 32));
+  if (by.manner.passes ||
+      (by.manner.partly && undefined != all << (offset - first))) {
+    conflict.undefined |= undefined;
+  } else if (conflict.kind < Conflict::Race) {
+    conflict.kind = Conflict::Uninitialised;
+    conflict.offset = defined.undefined(offset, bytes).front().offset;
+  }
+}
+
+void Shadow::accessStretch(const Observer &by, uint64_t first, uint64_t offset,
+                           uint64_t bytes, Conflict &conflict) {
+  uint64_t index = offset / stretchBytes;
+  std::unique_lock<std::mutex> lock = lockOf(offset);
+  if (by.manner.read && !defined.all(offset, bytes))
+    judgeDefined(by, first, offset, bytes, conflict);
+  if (by.manner.write && !(by.manner.read && by.manner.passes))
+    defined.define(offset, bytes);
   if (!tables[index])
     tables[index] = std::make_unique<Table>();
   Table &table = *tables[index];
@@ -493,7 +504,7 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
   const bool write = sure.by.manner.write;
   if (write && (lanes & (lanes - 1)))
     return false;
-  if (!write && !isInitialised(offset, bytes))
+  if (!write && !defined.all(offset, bytes))
     return false;
   auto mayGo = [&](const Cell &cell) {
     return write ? sure.afterAll(table, cell, lanes)
@@ -515,7 +526,7 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     if (!table.all(cells[i], begin, end, mayGo))
       return false;
   if (write)
-    setInitialised(offset, bytes, true);
+    defined.define(offset, bytes);
   for (unsigned i = 0; i < count; ++i)
     table.visit(cells[i], begin, end, offset - begin + i * cellBytes, write,
                 go);
@@ -529,7 +540,7 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
   if (cell.split())
     return accessSurely(table, sure, offset, cellBytes, lanes);
   static_assert(cellBytes == 16, "a quarter of a word of bits");
-  uint64_t &bits = initialised[offset / 64];
+  uint64_t &bits = defined.word(offset);
   const uint64_t all = uint64_t(0xffff) << offset % 64;
   if (!sure.by.manner.write) {
     if ((bits & all) != all || !sure.afterWrite(cell, lanes))
@@ -585,13 +596,20 @@ uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
   return unsure;
 }
 
-Conflict Shadow::access(const Observer &by, uint64_t offset, uint64_t bytes) {
-  Conflict conflict;
+template <typename Run>
+void Shadow::byStretch(uint64_t offset, uint64_t bytes, const Run &run) const {
   for (uint64_t end = offset + bytes; offset < end;) {
     uint64_t next = std::min(end, (offset / stretchBytes + 1) * stretchBytes);
-    accessStretch(by, offset, next - offset, conflict);
+    run(offset, next - offset);
     offset = next;
   }
+}
+
+Conflict Shadow::access(const Observer &by, uint64_t first, uint64_t bytes) {
+  Conflict conflict;
+  byStretch(first, bytes, [&](uint64_t offset, uint64_t count) {
+    accessStretch(by, first, offset, count, conflict);
+  });
   return conflict;
 }
 
@@ -602,30 +620,41 @@ void Shadow::forgetAccesses() {
 
 void Shadow::reset() {
   forgetAccesses();
-  std::fill(initialised.begin(), initialised.end(), 0);
+  defined.reset();
 }
 
-void Shadow::setInitialised(uint64_t offset, uint64_t bytes, bool value) {
-  for (uint64_t at = offset, end = offset + bytes; at < end;) {
-    uint64_t count = std::min<uint64_t>(64 - at % 64, end - at);
-    uint64_t mask = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1)
-                    << at % 64;
-    uint64_t &word = initialised[at / 64];
-    word = value ? word | mask : word & ~mask;
-    at += count;
-  }
+void Shadow::define(uint64_t offset, uint64_t bytes) {
+  byStretch(offset, bytes, [&](uint64_t at, uint64_t count) {
+    auto lock = lockOf(at);
+    defined.define(at, count);
+  });
 }
 
-bool Shadow::isInitialised(uint64_t offset, uint64_t bytes) const {
-  for (uint64_t at = offset, end = offset + bytes; at < end;) {
-    uint64_t count = std::min<uint64_t>(64 - at % 64, end - at);
-    uint64_t mask = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1)
-                    << at % 64;
-    if ((initialised[at / 64] & mask) != mask)
-      return false;
-    at += count;
-  }
-  return true;
+void Shadow::undefine(uint64_t offset, uint64_t bytes, uint32_t store) {
+  byStretch(offset, bytes, [&](uint64_t at, uint64_t count) {
+    auto lock = lockOf(at);
+    defined.undefine(at, count, store);
+  });
+}
+
+bool Shadow::isDefined(uint64_t offset, uint64_t bytes) const {
+  bool all = true;
+  byStretch(offset, bytes, [&](uint64_t at, uint64_t count) {
+    auto lock = lockOf(at);
+    all = all && defined.all(at, count);
+  });
+  return all;
+}
+
+std::vector<DefinedBytes::Part> Shadow::undefined(uint64_t offset,
+                                                  uint64_t bytes) const {
+  std::vector<DefinedBytes::Part> parts;
+  byStretch(offset, bytes, [&](uint64_t at, uint64_t count) {
+    auto lock = lockOf(at);
+    for (const DefinedBytes::Part &part : defined.undefined(at, count))
+      parts.push_back(part);
+  });
+  return parts;
 }
 
 } // namespace act::runtime::sim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is remembered of every byte of shared and global memory: whether it was
-// ever written, who wrote it last, who has read it since.
+// What is remembered of every byte of shared and global memory: whether it
+// holds a defined value (DefinedBytes.h), who wrote it last, who has read it
+// since.
 //
 // Sixteen neighbouring bytes share a cell as long as they are always accessed
 // together; the first access to a part of them splits the cell into four, of
@@ -22,6 +23,7 @@
 #ifndef ACT_RUNTIME_SIM_SHADOW_H
 #define ACT_RUNTIME_SIM_SHADOW_H
 #include "runtime/sim/Clock.h"
+#include "runtime/sim/DefinedBytes.h"
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -45,7 +47,9 @@ struct Manner {
   bool anyProxy = false;  // a write that all proxies see without a proxy fence
   bool unchanged = false; // a write of the bytes that are there
   bool partly = false;    // a read of at most 32 bytes of which some may be
-                          // unwritten: Conflict::unwritten says which
+                          // undefined: Conflict::undefined says which
+  bool passes = false;    // a read that hands on what is undefined; of one that
+                          // writes, too, such bytes stay so
 };
 
 struct Conflict {
@@ -65,7 +69,9 @@ struct Conflict {
   Epoch other;
   uint32_t otherSite = 0;
   bool otherWrote = false, otherAsync = false;
-  uint32_t unwritten = 0;     // a bit per byte, where others were written
+  /// Of a read that passes or is `partly` so: a bit per byte that is undefined;
+  /// all of them when some are, of more than 32 bytes.
+  uint32_t undefined = 0;
   std::vector<Epoch> readers; // HeldToo: all of them
 };
 
@@ -122,12 +128,19 @@ public:
   /// offsets are multiples of it.
   uint32_t accessLanes(WarpObserver &by, const uint64_t *offsets,
                        uint32_t lanes, unsigned bytes);
-  /// Forgets accesses, keeps what is initialised.
+  /// Forgets accesses, keeps what is defined.
   void forgetAccesses();
   /// Forgets everything: fresh shared memory.
   void reset();
-  void setInitialised(uint64_t offset, uint64_t bytes, bool value);
-  bool isInitialised(uint64_t offset, uint64_t bytes) const;
+  void define(uint64_t offset, uint64_t bytes);
+  /// `store`: who put undefined values there, by number; 0: as if never
+  /// written.
+  void undefine(uint64_t offset, uint64_t bytes, uint32_t store);
+  bool isDefined(uint64_t offset, uint64_t bytes) const;
+  std::vector<DefinedBytes::Part> undefined(uint64_t offset,
+                                            uint64_t bytes) const;
+  /// Whether a kernel ever stored an undefined value.
+  bool holdsUndefined() const { return defined.everStored(); }
 
 private:
   struct Cell;
@@ -139,9 +152,14 @@ private:
   static constexpr size_t maximumReaders = 64;
   std::vector<std::unique_ptr<Table>> tables;
   std::unique_ptr<std::mutex[]> locks; // striped; null when not concurrent
-  std::vector<uint64_t> initialised;   // a bit per byte
-  void accessStretch(const Observer &by, uint64_t offset, uint64_t bytes,
-                     Conflict &conflict);
+  DefinedBytes defined;
+  std::unique_lock<std::mutex> lockOf(uint64_t offset) const;
+  template <typename Run>
+  void byStretch(uint64_t offset, uint64_t bytes, const Run &run) const;
+  void judgeDefined(const Observer &by, uint64_t first, uint64_t offset,
+                    uint64_t bytes, Conflict &conflict);
+  void accessStretch(const Observer &by, uint64_t first, uint64_t offset,
+                     uint64_t bytes, Conflict &conflict);
   bool accessSurely(Table &table, Sure &sure, uint64_t offset, unsigned bytes,
                     uint32_t lanes);
   bool accessCell(Table &table, Sure &sure, uint64_t offset, uint32_t lanes);

@@ -15,6 +15,7 @@ static constexpr size_t maximumText = 1 << 20;
 static sim::Options optionsOf(const DeviceOptions &o) {
   sim::Options out;
   out.checks = o.checks;
+  out.strict = o.strict;
   out.seed = o.seed;
   out.drawsRounding = o.drawsRounding;
   out.maximumInstructions = o.maximumInstructions;
@@ -73,8 +74,10 @@ Result<void *> SimExecutor::allocate(uint64_t bytes) {
 
 Result<void *> SimExecutor::allocateShared(uint64_t bytes) {
   auto p = allocate(bytes);
-  if (p) // what the CPU writes there is not seen
+  if (p) { // what the CPU writes there is not seen
     writtenByOthers(*p, bytes);
+    simulator.memory().showToHost(*p);
+  }
   return p;
 }
 
@@ -222,24 +225,4 @@ Status SimExecutor::keep(const std::vector<sim::Finding> &all) {
           ? " (and " + std::to_string(found.size() - 1) + " more findings)"
           : "";
   return Error{found.front().str() + more, ""};
-}
-
-void SimExecutor::copyInitialised(void *to, const void *from, uint64_t bytes) {
-  auto *source = static_cast<const uint8_t *>(from);
-  const sim::Region *r =
-      simulator.memory().find(reinterpret_cast<uint64_t>(from));
-  if (!r || !r->shadow) { // the program's own memory
-    simulator.markInitialised(to, bytes);
-    return;
-  }
-  uint64_t offset =
-      reinterpret_cast<uint64_t>(from) - reinterpret_cast<uint64_t>(r->data);
-  if (r->shadow->isInitialised(offset, bytes)) {
-    simulator.markInitialised(to, bytes);
-  } else if (bytes > 1) {
-    uint64_t half = bytes / 2;
-    copyInitialised(to, from, half);
-    copyInitialised(static_cast<uint8_t *>(to) + half, source + half,
-                    bytes - half);
-  }
 }

@@ -11,7 +11,7 @@
 // A launch in which a check noticed something is an error that says what, of
 // the launch's call or, if it has not ended by then, of the next that waits for
 // it; its stores have happened all the same, and the finding is kept for
-// findings().
+// findings(). So is a copy to the host of bytes that a kernel left undefined.
 #ifndef ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #include "runtime/Executor.h"
@@ -76,10 +76,8 @@ public:
   void giveUp(SimQueue &queue);
 
 private:
-  /// An error when the launch has findings, which are kept.
+  /// An error when there are findings, which are kept.
   Status keep(const std::vector<sim::Finding> &found);
-  /// Copies what is known about initialised bytes along with the bytes.
-  void copyInitialised(void *to, const void *from, uint64_t bytes);
 
   sim::Simulator simulator;
   DeviceInfo facts;

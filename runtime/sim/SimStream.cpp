@@ -98,13 +98,18 @@ Status SimStream::run(std::function<Status()> work) {
 
 Status SimStream::copy(void *to, const void *from, uint64_t bytes,
                        Direction direction) {
-  return run([=, &device = device] {
+  return run([=, &device = device]() -> Status {
+    sim::Memory &memory = device.simulator.memory();
     std::memmove(to, from, bytes);
     if (direction == Direction::HostToDevice)
       device.simulator.markInitialised(to, bytes);
     if (direction == Direction::DeviceToDevice || direction == Direction::Any)
-      device.copyInitialised(to, from, bytes);
+      memory.copyDefined(to, from, bytes);
     device.simulator.changed();
+    if (direction == Direction::DeviceToHost ||
+        (direction == Direction::Any &&
+         !memory.find(reinterpret_cast<uint64_t>(to))))
+      return device.keep(device.simulator.takenByHost(from, bytes));
     return ok();
   });
 }

@@ -234,6 +234,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   grid.explicitCluster = request.cluster[0] || required;
   grid.sharedBytes = shared;
   grid.checks = options.checks;
+  grid.passesUndefined = !options.strict;
   // Parameters are aligned as a tensor map wants them.
   std::vector<std::byte> &block = grid.parameterBlock;
   block.resize(request.parameters.size() + 128);
@@ -274,6 +275,10 @@ void Simulator::end(Launch &launch) {
     if (auto s = space.free(reinterpret_cast<void *>(grid.workspace)); !s)
       launch.outcome.emplace(s.error());
   underway->end(grid);
+  // What others are about to write is not the host's yet.
+  if (*launch.outcome && underway->empty())
+    for (Finding &f : space.takenByHost())
+      (*launch.outcome)->findings.push_back(std::move(f));
   launch.grid = nullptr;
   launch.has = true;
 }

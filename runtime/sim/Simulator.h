@@ -21,7 +21,9 @@
 //   Machine   grid → clusters → CTAs → warps → fragments of lanes that step
 //             together; barriers; asynchronous operations
 //   Memory    allocations, the windows of shared and local memory
-//   Clock, Shadow   who knows of whose accesses: races, uninitialised reads
+//   Clock, Shadow   who knows of whose accesses: races
+//   Definedness, DefinedBytes, Origins   what is undefined in registers and in
+//             memory, and where it came from
 //   Counters  what the hardware would have done
 //
 // Launches of kernels that wait for each other are begun with begin(), and
@@ -47,6 +49,10 @@ namespace act::runtime::sim {
 
 struct Options {
   bool checks = true;
+  /// Reading memory that was never written is a finding, and storing an
+  /// undefined value. Else both hand it on, and what is found is its use: as an
+  /// address, to decide control, at a barrier, by the host.
+  bool strict = false;
   /// Orders warps and CTAs and places asynchronous operations; draws errors of
   /// approximate functions, and how tensor cores sum, unless those are to be as
   /// they are with seed 0. 0: everything as early as possible, in order,
@@ -165,9 +171,15 @@ public:
   /// the host says that it wrote it: markInitialised().
   Result<void *> allocate(uint64_t bytes, const std::string &name = "");
   Status free(void *address);
+  /// What is undefined there at the end of a launch is one of its findings.
   void registerHost(void *address, uint64_t bytes, const std::string &name);
   void unregisterHost(void *address);
   void markInitialised(const void *address, uint64_t bytes);
+  /// Call it for what the host takes from allocate()d memory behind a launch:
+  /// what kernels stored there of undefined values is found then.
+  std::vector<Finding> takenByHost(const void *address, uint64_t bytes) {
+    return space.takenByHost(address, bytes);
+  }
   Memory &memory() { return space; }
 
 private:

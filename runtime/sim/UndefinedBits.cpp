@@ -90,30 +90,39 @@ Bits upward(const Context &c, const Instruction &i, uint32_t lanes) {
 
 } // namespace
 
-void reportUndefined(const Context &c, const Instruction &i) {
+void reportUndefined(Context &c, const Instruction &i) {
   for (unsigned k = 0; k < i.readCount; ++k) {
     const SlotUse &use = i.reads[k];
     uint32_t bad =
         c.frame.defined.undefinedLanes(use.slot, c.mask, use.usedBits());
     if (!bad)
       continue;
-    c.report(FindingKind::Uninitialised, i, unsigned(__builtin_ctz(bad)),
-             "uses " + c.neverWritten(use.slot));
+    if (use.passes && c.grid.passesUndefined) {
+      c.passes = true;
+      continue;
+    }
+    unsigned lane = unsigned(__builtin_ctz(bad));
+    c.report(FindingKind::Uninitialised, i, lane,
+             "uses " + c.neverWritten(use.slot, lane));
     c.define(use.slot, bad);
   }
 }
 
 void propagateUndefined(Context &c, const Instruction &i, uint32_t some) {
   const Definedness &defined = c.frame.defined;
-  uint32_t bad = 0, lost = 0, origin = noSlot;
+  uint32_t bad = 0, lost = 0;
+  std::array<uint32_t, 32> origins;
   std::vector<SlotUse> varied;
   for (unsigned k = 0; k < i.readCount; ++k) {
     const SlotUse &use = i.reads[k];
     uint32_t lanes = defined.undefinedLanes(use.slot, some, use.usedBits());
     if (!lanes)
       continue;
+    for (uint32_t left = lanes & ~bad; left; left &= left - 1) {
+      unsigned lane = unsigned(__builtin_ctz(left));
+      origins[lane] = c.originOf(use.slot, lane);
+    }
     bad |= lanes;
-    origin = use.slot;
     if (use.selects)
       lost |= lanes;
     else if (std::none_of(varied.begin(), varied.end(),
@@ -130,26 +139,14 @@ void propagateUndefined(Context &c, const Instruction &i, uint32_t some) {
   for (unsigned k = 0; k < i.writeCount; ++k) {
     const SlotUse &use = i.writes[k];
     c.define(use.slot, c.mask & ~bad);
-    c.undefine(use.slot, lost, origin);
-    for (uint32_t left = bad & ~lost; left; left &= left - 1) {
+    for (uint32_t left = bad; left; left &= left - 1) {
       unsigned lane = unsigned(__builtin_ctz(left));
       c.frame.defined.setUndefinedBits(
-          use.slot, lane, bits[k][lane] & bitsOf(use.bytes), origin);
+          use.slot, lane,
+          lost >> lane & 1 ? ~uint64_t(0) : bits[k][lane] & bitsOf(use.bytes),
+          origins[lane]);
     }
   }
-}
-
-std::string Context::neverWritten(uint32_t slot) const {
-  const Program &program = *grid.program;
-  uint32_t from = frame.defined.origin(slot);
-  std::string name = program.registerAt(*frame.function, slot),
-              origin = program.registerAt(*frame.function, from);
-  if (from == Definedness::memory)
-    return name + ", of which bytes come from memory that was never written";
-  if (name.empty() || origin.empty())
-    return "a register that was never written";
-  return name + (from == slot ? "" : ", computed from " + origin) +
-         ", which was never written";
 }
 
 } // namespace act::runtime::sim

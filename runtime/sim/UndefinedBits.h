@@ -16,16 +16,9 @@ inline uint32_t undefinedLanes(const Context &c, const Instruction &i) {
   return c.mask & ~good;
 }
 
-/// A source that is not; noSlot: none.
-inline uint32_t undefinedSource(const Context &c, const Instruction &i) {
-  for (unsigned k = 0; k < i.readCount; ++k)
-    if (c.mask & ~c.definedLanes(i.reads[k].slot))
-      return i.reads[k].slot;
-  return noSlot;
-}
-
-/// Reports sources that are used where they are undefined.
-void reportUndefined(const Context &c, const Instruction &i);
+/// Reports sources that are used where they are undefined; what the instruction
+/// hands on (SlotUse) is none of them, but sets Context::passes.
+void reportUndefined(Context &c, const Instruction &i);
 
 /// Results are undefined where sources are that they depend on. `some`: lanes
 /// with an undefined source.

@@ -309,7 +309,8 @@ Warp::Outcome Warp::run(uint32_t budget) {
         if (uint32_t bad = mask & ~f.frame->defined.lanes(i.guard)) {
           Context c{*this, *cta, *cta->grid, f, *f.frame, mask, checks};
           c.report(FindingKind::Uninitialised, i, __builtin_ctz(bad),
-                   "is guarded by " + c.neverWritten(i.guard));
+                   "is guarded by " +
+                       c.neverWritten(i.guard, unsigned(__builtin_ctz(bad))));
           c.define(i.guard, bad);
         }
       mask &= i.guardNegated ? ~p : p;

@@ -728,3 +728,65 @@ TEST(Device, UnknownNamesAreNotFound) {
   EXPECT_EQ(actrt_device_open(nullptr, nullptr, &d), ACTRT_INVALID_ARGUMENT);
   EXPECT_EQ(actrt_version() >> 16, uint32_t{ACTRT_VERSION_MAJOR});
 }
+
+// A kernel stores a register that it never wrote. The value goes along with
+// copies on the device; that the host gets it is noticed, once.
+TEST(Device, UndefinedValuesAreNoticedByTheHost) {
+  const std::string code =
+      ".version 7.0\n.target sm_80\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p) { .reg .b64 a; .reg .b32 u;"
+      "ld.param.u64 a, [p]; st.global.u32 [a], 7; st.global.u32 [a+4], u;"
+      "ret; }\n";
+  for (uint32_t strict : {0, 1}) {
+    actrt_device_options options{};
+    options.struct_size = sizeof options;
+    options.strict = strict;
+    actrt_device device = nullptr;
+    ASSERT_EQ(actrt_device_open("sim:sm_80", &options, &device), ACTRT_SUCCESS);
+    actrt_module module = nullptr;
+    actrt_function function = nullptr;
+    actrt_stream stream = nullptr;
+    ASSERT_EQ(actrt_module_load(device, code.data(), code.size(), 0, &module),
+              ACTRT_SUCCESS);
+    ASSERT_EQ(actrt_function_get(module, "k", &function), ACTRT_SUCCESS);
+    ASSERT_EQ(actrt_stream_create(device, &stream), ACTRT_SUCCESS);
+    void *made = nullptr, *copied = nullptr;
+    ASSERT_EQ(actrt_allocate(device, 8, &made), ACTRT_SUCCESS);
+    ASSERT_EQ(actrt_allocate(device, 16, &copied), ACTRT_SUCCESS);
+    auto status = [&](actrt_status s) {
+      return s == ACTRT_SUCCESS ? actrt_stream_synchronize(stream) : s;
+    };
+    actrt_argument argument = pointer(made);
+    actrt_launch_shape shape = grid(1);
+    EXPECT_EQ(status(actrt_launch(function, stream, &shape, &argument, 1)),
+              strict ? ACTRT_FAILED : ACTRT_SUCCESS);
+    auto *to = static_cast<uint8_t *>(copied) + 4;
+    EXPECT_EQ(status(actrt_copy(stream, to, made, 8, ACTRT_DEVICE_TO_DEVICE)),
+              ACTRT_SUCCESS);
+    uint32_t words[4] = {};
+    auto get = [&](const void *from, uint64_t bytes) {
+      return status(
+          actrt_copy(stream, words, from, bytes, ACTRT_DEVICE_TO_HOST));
+    };
+    EXPECT_EQ(get(to, 4), ACTRT_SUCCESS);
+    EXPECT_EQ(words[0], 7u);
+    EXPECT_EQ(get(copied, 16), strict ? ACTRT_SUCCESS : ACTRT_FAILED);
+    EXPECT_EQ(words[1], 7u);
+    if (!strict)
+      EXPECT_NE(std::string(actrt_last_error())
+                    .find("stores u, which was never written; the host gets 4 "
+                          "bytes of that\n    st.global.u32"),
+                std::string::npos)
+          << actrt_last_error();
+    EXPECT_EQ(get(copied, 16), ACTRT_SUCCESS);
+    uint64_t count = 0;
+    size_t bytes = 0;
+    EXPECT_EQ(actrt_device_findings(device, &count, nullptr, &bytes),
+              ACTRT_SUCCESS);
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ(actrt_stream_release(stream), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_function_release(function), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_module_release(module), ACTRT_SUCCESS);
+    EXPECT_EQ(actrt_device_release(device), ACTRT_SUCCESS);
+  }
+}

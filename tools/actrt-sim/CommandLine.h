@@ -34,11 +34,12 @@ struct CommandLine {
   uint32_t threads = 0;
   std::vector<std::string> arguments;
   std::string checks = "all", draw = "all", benign = "tell";
-  bool cooperative = false, json = false;
+  bool cooperative = false, json = false, strict = false;
 };
 
 /// The options of a launch that every tool has which simulates one: --arg,
-/// --seed, --draw, --max-instructions, --threads, --checks, --benign, --json.
+/// --seed, --draw, --max-instructions, --threads, --checks, --strict, --benign,
+/// --json.
 void addLaunchOptions(CLI::App &app, CommandLine &line);
 
 /// Runs the kernel of the PTX in the file.

@@ -24,6 +24,10 @@ void act::simtool::addLaunchOptions(CLI::App &app, CommandLine &o) {
   app.add_option("--checks", o.checks, "all or none")
       ->check(CLI::IsMember({"all", "none"}))
       ->capture_default_str();
+  app.add_flag("--strict", o.strict,
+               "reports memory that was never written when it is read, and "
+               "undefined values when they are stored (default: when they are "
+               "used)");
   app.add_option("--benign", o.benign,
                  "what kernels do that are known to work all the same: tell, "
                  "or error, for exit status 2")

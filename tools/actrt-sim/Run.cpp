@@ -223,6 +223,7 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
 
   Options options;
   options.checks = o.checks != "none";
+  options.strict = o.strict;
   options.seed = o.seed;
   options.drawsRounding = o.draw == "all";
   options.maximumInstructions = o.maximumInstructions;
@@ -276,6 +277,10 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   }
   if (auto s = writeBack(arguments); !s)
     return fail(o, s.error());
+  for (const Argument &a : arguments)
+    if (a.isWritten())
+      for (Finding &f : simulator.takenByHost(a.address, a.array.bytes.size()))
+        report->findings.push_back(std::move(f));
   Profile profile{*target, *kernel, *request, *report};
   std::string text = o.json ? json(profile) : table(profile);
   fflush(stdout);

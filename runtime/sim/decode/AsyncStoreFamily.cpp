@@ -59,6 +59,23 @@ void checkOwners(const Context &c, const Instruction &i, unsigned lane,
            "CTA of the cluster");
 }
 
+// What is undefined of the value is so where it goes; what it is added to and
+// was undefined, still is.
+void handOn(const Context &c, const Instruction &i, unsigned lane,
+            const AsyncStore &t, Context::Target to) {
+  const uint64_t all = (uint64_t(1) << t.bytes) - 1;
+  for (unsigned k = 0; k < t.count; ++k) {
+    uint64_t bits = c.frame.defined.undefinedBits(i.slots[k], lane), bytes = 0;
+    for (unsigned byte = 0; byte < t.bytes; ++byte)
+      bytes |= uint64_t((bits >> 8 * byte & 255) != 0) << byte;
+    if (bytes)
+      c.put(i, lane, to, t.bytes, t.reduces ? all : bytes,
+            c.originOf(i.slots[k], lane), i.slots[k]);
+    to.data += t.bytes;
+    to.offset += t.bytes;
+  }
+}
+
 // slots: the elements of the value
 Step storeAsync(Context &c, const Instruction &i) {
   const AsyncStore &t = *static_cast<const AsyncStore *>(i.data);
@@ -68,6 +85,7 @@ Step storeAsync(Context &c, const Instruction &i) {
   if (t.reduces) {
     manner.read = manner.strong = true;
     manner.scope = Scope::Cluster;
+    manner = c.passing(manner);
   }
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -84,6 +102,8 @@ Step storeAsync(Context &c, const Instruction &i) {
     checkOwners(c, i, lane, t, l);
     if (l.to.data) {
       judgeAsync(c, i, lane, l.to, l.address, total, manner, l.self);
+      if (c.passes)
+        handOn(c, i, lane, t, l.to);
       sectors.add(l.to, l.address, total);
     }
     issue(c, i, lane, total, std::move(op));
@@ -150,8 +170,10 @@ void decode(Decoder &d, bool reduces) {
     takeReductionOf(d, t, type);
   d.begin(storeAsync, Class::AsyncCopy, flagStrictReads);
   t.landing.to = Address(d, d.address(0), space);
+  const size_t firstValue = d.readCount();
   for (const ptx::Operand *element : d.elements(1, t.count))
     d.source(*element, type);
+  d.passes(firstValue);
   t.landing.barrier = Address(d, d.address(2), space);
   d.current().data = d.keep(t);
 }

@@ -54,12 +54,61 @@ bool looks(const Atomic &t, uint64_t operand) {
   }
 }
 
+bool isUndefined(const Context &c, uint32_t slot, unsigned lane,
+                 unsigned bytes) {
+  uint64_t bits = bytes < 8 ? (uint64_t(1) << 8 * bytes) - 1 : ~uint64_t(0);
+  return c.frame.defined.undefinedLanes(slot, 1u << lane, bits);
+}
+
+bool holdsUndefined(const Context &c, const Context::Target &where,
+                    unsigned bytes) {
+  return c.checks && c.grid.passesUndefined && where.region->shadow &&
+         !where.region->shadow->isDefined(where.offset, bytes);
+}
+
+/// One lane's update, after its new value is there: the result is undefined
+/// where memory was; memory is where it was or an operand is. An exchange alone
+/// does not care for what was there.
+void handOn(const Context &c, const Instruction &i, unsigned lane,
+            const Context::Target &where) {
+  const Atomic &t = *static_cast<const Atomic *>(i.data);
+  const uint32_t *results = i.slots + 1, *sources = results + t.count;
+  const unsigned operands = t.op == Op::Cas ? 2 : t.count;
+  uint32_t origins[9], slots[9];
+  for (unsigned k = 0; k < operands; ++k) {
+    bool bad = isUndefined(c, sources[k], lane, t.bytes);
+    origins[k] = bad ? c.originOf(sources[k], lane) : noSlot;
+    slots[k] = bad ? sources[k] : noSlot;
+  }
+  if (t.op == Op::Cas && origins[0] == noSlot) {
+    origins[0] = origins[1];
+    slots[0] = slots[1];
+  }
+  for (unsigned k = 0; k < t.count; ++k) {
+    Context::Target element = where;
+    element.data += k * t.bytes;
+    element.offset += k * t.bytes;
+    auto parts = where.region->shadow->undefined(element.offset, t.bytes);
+    c.define(results[k], 1u << lane);
+    if (!parts.empty()) {
+      uint32_t before = c.originAt(i, where, parts[0].offset - where.offset);
+      c.undefine(results[k], 1u << lane, before);
+      if (t.op != Op::Exch && origins[k] == noSlot)
+        origins[k] = before;
+    }
+    uint64_t all = (uint64_t(1) << t.bytes) - 1;
+    c.put(i, lane, element, t.bytes, origins[k] == noSlot ? 0 : all, origins[k],
+          slots[k]);
+  }
+}
+
 Step atomic(Context &c, const Instruction &i) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
   uint64_t addresses[32];
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
   const uint32_t *results = i.slots + 1, *sources = results + t.count;
+  uint32_t plain = c.mask;
   Sectors sectors;
   auto lane64 = [&](uint32_t slot, unsigned lane) {
     uint64_t v = 0;
@@ -90,6 +139,10 @@ Step atomic(Context &c, const Instruction &i) {
               changed |= now != old[k] || t.op != Op::Cas;
               std::memcpy(p + k * t.bytes, &now, t.bytes);
             }
+            if (c.passes || holdsUndefined(c, where, total)) {
+              handOn(c, i, lane, where);
+              plain &= ~(1u << lane);
+            }
             return changed;
           },
           t.count == 1 && looks(t, lane64(sources[0], lane)));
@@ -101,7 +154,7 @@ Step atomic(Context &c, const Instruction &i) {
     }
   }
   for (unsigned k = 0; k < t.count; ++k)
-    c.define(results[k], c.mask);
+    c.define(results[k], plain);
   sectors.count(*c.warp.counters, /*isStore=*/true);
   if (isRelease(t.order))
     c.warp.ticked();
@@ -123,6 +176,7 @@ Step atomic128(Context &c, const Instruction &i) {
     const uint64_t *halves = c.lanes<uint64_t>(slot);
     return Word{halves[lane], halves[32 + lane]};
   };
+  uint32_t plain = c.mask;
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
@@ -144,6 +198,10 @@ Step atomic128(Context &c, const Instruction &i) {
                       if (cas)
                         now = old == now ? word(i.slots[3], lane) : old;
                       std::memcpy(p, &now, 16);
+                      if (c.passes || holdsUndefined(c, where, 16)) {
+                        handOn(c, i, lane, where);
+                        plain &= ~(1u << lane);
+                      }
                       return !cas || !(now == old);
                     });
     sectors.add(where, addresses[lane], 16);
@@ -151,7 +209,7 @@ Step atomic128(Context &c, const Instruction &i) {
     halves[lane] = old.low;
     halves[32 + lane] = old.high;
   }
-  c.define(i.slots[1], c.mask);
+  c.define(i.slots[1], plain);
   sectors.count(*c.warp.counters, /*isStore=*/true);
   if (isRelease(t.order))
     c.warp.ticked();
@@ -287,11 +345,13 @@ void decodeUpdate(Decoder &d, bool hasResult) {
   else
     for (unsigned n = 0; n < t.count; ++n)
       d.pushSlot(d.scratch(std::max(2u, t.bytes)));
+  const size_t firstValue = d.readCount();
   for (const Operand *o : elements(k + 1))
     d.source(*o, t.type);
   size_t next = k + 2;
   if (t.op == Op::Cas)
     d.source(next++, t.type);
+  d.passes(firstValue);
   if (hint)
     d.source(next, Type::B64);
   d.current().data = d.keep(t);

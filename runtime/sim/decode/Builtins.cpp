@@ -8,6 +8,15 @@ namespace act::runtime::sim {
 
 namespace {
 
+/// What a kernel gives to the system, it uses.
+void reportUndefined(Context &c, const Instruction &i, unsigned lane,
+                     const Context::Target &where, uint64_t bytes) {
+  if (uint32_t bad = c.undefinedLocals(where, bytes))
+    c.report(FindingKind::Uninitialised, i, lane,
+             "is given " + c.nameOfOrigin(c.originAt(
+                               i, where, uint64_t(__builtin_ctz(bad)))));
+}
+
 template <typename T> T local(Context &c, unsigned lane, uint64_t offset) {
   T value;
   std::memcpy(&value, c.warp.local + lane * localLimit + offset, sizeof value);
@@ -52,8 +61,10 @@ std::string format(Context &c, const Instruction &i, unsigned lane,
     uint64_t value = 0;
     Context::Target t =
         c.resolve(i, lane, ptx::Space::Generic, arguments, bytes, 1, false);
-    if (t.data)
+    if (t.data) {
+      reportUndefined(c, i, lane, t, bytes);
       std::memcpy(&value, t.data, bytes);
+    }
     arguments += bytes;
     return value;
   };

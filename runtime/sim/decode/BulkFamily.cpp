@@ -254,10 +254,14 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
   op->plan = &t;
   Manner reads, writes;
   reads.read = reads.async = writes.write = writes.async = true;
+  reads = c.passing(reads);
   if (t.reduction) {
     writes.read = writes.strong = true;
     writes.scope = Scope::Gpu;
+    writes = c.passing(writes);
   }
+  const unsigned adds = t.reduction ? t.reduction->bytes : 0;
+  bool undefined = false;
   Context::Target source =
       c.resolve(i, lane, t.from.space, from, bytes, 16, false);
   if (source.data && source.owner && source.owner != &c.cta)
@@ -280,16 +284,18 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
     n.globalStoreBytes += bytes;
     n.globalStoreSectors += (to % 32 + bytes + 31) / 32;
     if (source.data)
-      judgeAsync(c, i, lane, source, from, bytes, reads, reader);
+      undefined = judgeAsync(c, i, lane, source, from, bytes, reads, reader);
     if (target.data)
       judgeAsync(c, i, lane, target, to, bytes, writes, groupWriter(c, lane),
                  t.reduction ? nullptr : source.data);
+    if (target.data && undefined)
+      c.copyUndefined(i, lane, target, source, bytes, adds);
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, 16);
     checkInitFences(c, i, lane, op->landings);
     if (source.data)
-      judgeAsync(c, i, lane, source, from, bytes, reads,
-                 readerOf(c, lane, op->landings));
+      undefined = judgeAsync(c, i, lane, source, from, bytes, reads,
+                             readerOf(c, lane, op->landings));
     for (const Landing &l : op->landings) {
       n.sharedStoreWavefronts += (bytes + 127) / 128;
       if (!t.fromGlobal && l.to.owner == &c.cta)
@@ -298,6 +304,8 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
                    "expected another CTA of the cluster");
       if (l.to.data)
         judgeAsync(c, i, lane, l.to, l.address, bytes, writes, l.self);
+      if (l.to.data && undefined)
+        c.copyUndefined(i, lane, l.to, source, bytes, adds);
     }
   }
   issue(c, i, lane, bytes, std::move(op));

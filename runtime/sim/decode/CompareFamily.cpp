@@ -373,9 +373,10 @@ void chooseUndefined(Context &c, const Instruction &i, uint32_t first,
     uint32_t from = i.slots[first >> lane & 1 ? 1 : 2];
     if (c.definedLanes(i.slots[3]) >> lane & 1)
       c.frame.defined.setUndefinedBits(
-          i.slots[0], lane, c.frame.defined.undefinedBits(from, lane), from);
+          i.slots[0], lane, c.frame.defined.undefinedBits(from, lane),
+          c.originOf(from, lane));
     else
-      c.undefine(i.slots[0], 1u << lane, i.slots[3]);
+      c.undefine(i.slots[0], 1u << lane, c.originOf(i.slots[3], lane));
   }
 }
 

@@ -124,14 +124,18 @@ Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
     return bad("calls so deep that local memory is at its end");
   frame->returnPc = c.fragment.pc + 1;
   frame->call = &i;
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if (lanes >> lane & 1)
-      for (size_t k = 0; k < call.arguments.size(); ++k)
-        std::memcpy(c.warp.local + lane * localLimit + frame->localBase +
-                        f.parameters[k].offset,
-                    c.warp.local + lane * localLimit + c.frame.localBase +
-                        call.arguments[k].offset,
-                    std::min(call.arguments[k].bytes, f.parameters[k].bytes));
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    const uint64_t first = lane * localLimit;
+    if (!c.warp.undefinedLocals.empty())
+      c.warp.forgetLocals(lane, frame->localBase,
+                          frame->localBase + f.localBytes);
+    for (size_t k = 0; k < call.arguments.size(); ++k)
+      c.warp.copyLocals(
+          first + frame->localBase + f.parameters[k].offset,
+          first + c.frame.localBase + call.arguments[k].offset,
+          std::min(call.arguments[k].bytes, f.parameters[k].bytes));
+  }
   if (lanes == c.fragment.mask) {
     c.fragment.frame = std::move(frame);
     c.fragment.pc = 0;
@@ -146,6 +150,28 @@ Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
   return Step::Jumped;
 }
 
+/// What a builtin gets has to be defined; what it returns is.
+void giveToSystem(const Context &c, const Instruction &i, const Call &call,
+                  const std::vector<uint64_t> &places) {
+  for (uint32_t left = c.mask; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    const uint64_t first = lane * localLimit;
+    for (size_t k = 0; k < call.arguments.size(); ++k)
+      for (uint64_t b = 0; b < call.arguments[k].bytes; ++b) {
+        Context::Target byte;
+        byte.data = c.warp.local + first + places[k] + b;
+        if (!c.undefinedLocals(byte, 1))
+          continue;
+        c.report(FindingKind::Uninitialised, i, lane,
+                 "is given " + c.nameOfOrigin(c.originAt(i, byte, 0)));
+        break;
+      }
+    for (const Argument &r : call.results)
+      c.warp.forgetLocals(lane, c.frame.localBase + r.offset,
+                          c.frame.localBase + r.offset + r.bytes);
+  }
+}
+
 Step callDirect(Context &c, const Instruction &i) {
   const Call &call = *static_cast<const Call *>(i.data);
   uint32_t all = c.fragment.mask;
@@ -155,6 +181,8 @@ Step callDirect(Context &c, const Instruction &i) {
       arguments.push_back(c.frame.localBase + a.offset);
     for (const Argument &r : call.results)
       results.push_back(c.frame.localBase + r.offset);
+    if (!c.warp.undefinedLocals.empty())
+      giveToSystem(c, i, call, arguments);
     return call.builtin(c, i, arguments, results);
   }
   uint32_t lanes = c.mask;
@@ -203,11 +231,11 @@ Step returnFrom(Context &c, const Instruction &i) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane))
       for (size_t k = 0; k < call.results.size(); ++k)
-        std::memcpy(c.warp.local + lane * localLimit + frame.caller->localBase +
-                        call.results[k].offset,
-                    c.warp.local + lane * localLimit + frame.localBase +
-                        f.results[k].offset,
-                    std::min(call.results[k].bytes, f.results[k].bytes));
+        c.warp.copyLocals(lane * localLimit + frame.caller->localBase +
+                              call.results[k].offset,
+                          lane * localLimit + frame.localBase +
+                              f.results[k].offset,
+                          std::min(call.results[k].bytes, f.results[k].bytes));
   for (uint32_t left = c.mask & frame.allocated; left; left &= left - 1) {
     unsigned lane = unsigned(__builtin_ctz(left));
     c.warp.stackTop[lane] = frame.stackAtEntry[lane];

@@ -229,8 +229,8 @@ template <class F> constexpr Handler narrowOne(bool plain) {
 // Pairs for f16 tensor cores, by the machine's own instruction where it has
 // one.
 #if defined(__x86_64__)
-__attribute__((target("avx2,f16c"))) Step
-halvesByMachine(Context &c, const Instruction &i) {
+__attribute__((target("avx2,f16c")))
+Step halvesByMachine(Context &c, const Instruction &i) {
   const float *high = c.lanes<float>(i.slots[1]),
               *low = c.lanes<float>(i.slots[2]);
   alignas(64) uint32_t results[32];

@@ -117,13 +117,19 @@ bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
   op->lane = first;
   op->group = w.copyGroups[first] + 1;
   op->site = i.site;
+  uint32_t undefined = 0;
   if (taking.mask) {
-    judgeLanesAsync(taking, i, source, from, t.bytes, {false, true},
-                    OwnCopyAsync, tick);
+    undefined = judgeLanesAsync(taking, i, source, from, t.bytes,
+                                c.passing({false, true}), OwnCopyAsync, tick);
     Sectors::count(*w.counters, *source.region, source.offsets, taking.mask,
                    t.bytes, false);
   }
   judgeLanesAsync(c, i, target, to, t.bytes, writes, OwnCopyAsync, tick);
+  for (; undefined; undefined &= undefined - 1) {
+    unsigned lane = unsigned(__builtin_ctz(undefined));
+    c.copyUndefined(i, lane, c.targetOf(target, lane),
+                    taking.targetOf(source, lane), t.bytes);
+  }
   Sectors::count(*w.counters, *target.region, target.offsets, c.mask, t.bytes,
                  true);
   for (uint32_t left = c.mask; left; left &= left - 1) {
@@ -177,8 +183,10 @@ Step copy(Context &c, const Instruction &i) {
                      std::to_string(t.bytes) + " that it copies");
         at.taken = t.bytes;
       }
+      bool undefined = false;
+      Context::Target source;
       if (at.taken) {
-        Context::Target source =
+        source =
             c.resolve(i, lane, t.from.space, from[lane], at.taken, 1, false);
         if (from[lane] % t.bytes)
           c.reportAt(FindingKind::Misaligned, i, lane, from[lane],
@@ -186,8 +194,8 @@ Step copy(Context &c, const Instruction &i) {
                          std::to_string(t.bytes));
         at.from = source.data;
         if (source.data) {
-          judgeAsync(c, i, lane, source, from[lane], at.taken, {false, true},
-                     self);
+          undefined = judgeAsync(c, i, lane, source, from[lane], at.taken,
+                                 c.passing({false, true}), self);
           loads.add(source, from[lane], at.taken);
         }
       }
@@ -196,6 +204,8 @@ Step copy(Context &c, const Instruction &i) {
       at.to = target.data;
       if (target.data) {
         judgeAsync(c, i, lane, target, to[lane], t.bytes, writes, self);
+        if (undefined)
+          c.copyUndefined(i, lane, target, source, at.taken);
         stores.add(target, to[lane], t.bytes);
       }
     }

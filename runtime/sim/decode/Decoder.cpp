@@ -213,6 +213,11 @@ void Decoder::byBits(size_t first) {
     readUses[k].selects = true;
 }
 
+void Decoder::passes(size_t first) {
+  for (size_t k = first; k < readUses.size(); ++k)
+    readUses[k].passes = true;
+}
+
 uint32_t Decoder::scratch(unsigned bytes) { return layout->scratch(bytes); }
 uint32_t Decoder::constant(uint64_t bits, unsigned bytes) {
   return layout->constant(bits, bytes);

@@ -125,6 +125,9 @@ public:
   void writes(uint32_t slot, unsigned bytes);
   /// Takes part in definedness only if the family says so later.
   void dropReads();
+  /// What was read from source `first` on goes to memory (SlotUse::passes).
+  void passes(size_t first);
+  size_t readCount() const { return readUses.size(); }
   /// For flagByBits: what was read from source `first` on selects.
   void byBits(size_t first = ~size_t(0));
   /// The operand as it stands, counted as used.

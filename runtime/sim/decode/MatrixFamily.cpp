@@ -26,9 +26,17 @@ uint64_t addressOf(const Context &c, const Instruction &at, const Rows &r,
   return base + uint64_t(r.base.offset);
 }
 
+/// Where rows lie, and what of them was undefined when they were read: a bit
+/// per byte. Null data: a bad address, reported.
+struct Found {
+  Context::Target rows[32];
+  uint32_t some = 0; // rows
+  uint32_t undefined[32];
+};
+
 /// All rows at once, when nothing is wrong with any.
 bool findAllRows(Context &c, const Instruction &at, const Rows &r,
-                 Manner manner, uint64_t &wavefronts, std::byte *(&rows)[32]) {
+                 Manner manner, uint64_t &wavefronts, Found &found) {
   Context some = c;
   some.mask = r.count == 4 ? ~0u : (1u << 8 * r.count) - 1;
   if ((c.mask & some.mask) != some.mask)
@@ -40,11 +48,12 @@ bool findAllRows(Context &c, const Instruction &at, const Rows &r,
   if (!some.resolveLanes(r.space, addresses, 16, manner.write, all) ||
       !all.region->isShared)
     return false;
-  some.judgeLanes(at, all, addresses, 16, manner);
+  found.some =
+      some.judgeLanes(at, all, addresses, 16, manner, nullptr, found.undefined);
   for (unsigned i = 0; i < r.count; ++i) {
     uint32_t banks = 0; // of 16 bytes
     for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
-      rows[lane] = all.data + all.offsets[lane];
+      found.rows[lane] = some.targetOf(all, lane);
       banks |= 1u << all.offsets[lane] / 16 % 8;
     }
     unsigned worst = 1;
@@ -65,28 +74,29 @@ bool findAllRows(Context &c, const Instruction &at, const Rows &r,
   return true;
 }
 
-/// The rows' places; null where the address is bad (reported). Counts bank
-/// conflicts: the eight rows of a matrix go at once if they touch all banks.
+/// The rows' places. Counts bank conflicts: the eight rows of a matrix go at
+/// once if they touch all banks.
 void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
-              std::byte *(&rows)[32]) {
+              Found &found) {
   needsWholeWarp(c, at);
   unsigned lanes = 8 * r.count;
   if (c.checks) {
     uint32_t slot = at.slots[0];
     uint32_t needed = r.count == 4 ? ~0u : (1u << lanes) - 1;
     if (uint32_t bad = needed & c.mask & ~c.definedLanes(slot)) {
-      c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-               "uses " + c.neverWritten(slot));
+      unsigned lane = unsigned(__builtin_ctz(bad));
+      c.report(FindingKind::Uninitialised, at, lane,
+               "uses " + c.neverWritten(slot, lane));
       c.define(slot, bad);
     }
   }
   Manner manner;
   manner.write = write;
   manner.read = !write;
+  manner = c.passing(manner);
   uint64_t &wavefronts = write ? c.warp.counters->sharedStoreWavefronts
                                : c.warp.counters->sharedLoadWavefronts;
-  std::fill(std::begin(rows), std::end(rows), nullptr);
-  if (findAllRows(c, at, r, manner, wavefronts, rows))
+  if (findAllRows(c, at, r, manner, wavefronts, found))
     return;
   for (unsigned i = 0; i < r.count; ++i) {
     uint64_t chunks[8];
@@ -101,10 +111,11 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
                    "takes the address of a row outside of shared memory");
         continue;
       }
-      rows[lane] = t.data;
+      found.rows[lane] = t;
       if (!t.data)
         continue;
-      c.judge(at, lane, t, address, 16, manner);
+      found.undefined[lane] = c.judge(at, lane, t, address, 16, manner);
+      found.some |= uint32_t(found.undefined[lane] != 0) << lane;
       uint64_t chunk = address / 16;
       if (std::find(chunks, chunks + distinct, chunk) != chunks + distinct)
         continue; // the same row is read once
@@ -116,14 +127,35 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
   }
 }
 
+/// The lanes' words of matrix i, of which some elements are undefined.
+void undefineWords(const Context &c, const Instruction &at, const Rows &r,
+                   unsigned i, const Found &found) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint64_t bits = 0;
+    uint32_t origin = noSlot;
+    for (unsigned half = 0; half < 2 && c.active(lane); ++half) {
+      unsigned g = lane / 4, t = lane % 4 * 2 + half;
+      unsigned row = 8 * i + (r.transposed ? t : g), col = r.transposed ? g : t;
+      uint32_t bytes =
+          found.some >> row & 1 ? found.undefined[row] >> 2 * col & 3 : 0;
+      if (!bytes)
+        continue;
+      bits |= uint64_t((bytes & 1) * 0xff | (bytes >> 1) * 0xff00) << 16 * half;
+      origin = c.originAt(at, found.rows[row], 2 * col + !(bytes & 1));
+    }
+    if (bits)
+      c.frame.defined.setUndefinedBits(at.slots[1 + i], lane, bits, origin);
+  }
+}
+
 Step loadMatrix(Context &c, const Instruction &at) {
   const Rows &r = *static_cast<const Rows *>(at.data);
-  std::byte *rows[32];
-  findRows(c, at, r, false, rows);
+  Found found;
+  findRows(c, at, r, false, found);
   for (unsigned i = 0; i < r.count; ++i) {
     uint16_t m[8][8] = {};
     for (unsigned row = 0; row < 8; ++row)
-      if (const std::byte *p = rows[8 * i + row])
+      if (const std::byte *p = found.rows[8 * i + row].data)
         std::memcpy(m[row], p, 16);
     uint32_t words[32];
     for (unsigned g = 0; g < 8; ++g)
@@ -134,22 +166,50 @@ Step loadMatrix(Context &c, const Instruction &at) {
       }
     put(c, at.slots[1 + i], words);
     c.define(at.slots[1 + i], c.mask);
+    if (found.some >> 8 * i & 0xff)
+      undefineWords(c, at, r, i, found);
   }
   return Step::Next;
 }
 
+/// The rows of matrix i are undefined where the lanes' words are.
+void handOn(const Context &c, const Instruction &at, const Rows &r, unsigned i,
+            const Found &found) {
+  const uint32_t slot = at.slots[1 + i];
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint64_t bits = c.frame.defined.undefinedBits(slot, lane);
+    for (unsigned half = 0; half < 2 && bits; ++half) {
+      unsigned g = lane / 4, t = lane % 4 * 2 + half;
+      Context::Target to = found.rows[8 * i + (r.transposed ? t : g)];
+      unsigned col = r.transposed ? g : t;
+      if (!to.data)
+        continue;
+      to.data += 2 * col;
+      to.offset += 2 * col;
+      uint64_t low = bits >> 16 * half & 0xff,
+               high = bits >> 16 * half & 0xff00;
+      c.put(at, lane, to, 2, uint64_t(low != 0) | uint64_t(high != 0) << 1,
+            c.originOf(slot, lane), slot);
+    }
+  }
+}
+
 Step storeMatrix(Context &c, const Instruction &at) {
   const Rows &r = *static_cast<const Rows *>(at.data);
-  std::byte *rows[32];
-  findRows(c, at, r, true, rows);
+  Found found;
+  findRows(c, at, r, true, found);
   for (unsigned i = 0; i < r.count; ++i) {
     uint32_t slot = at.slots[1 + i];
-    if (c.checks)
-      if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
-        c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-                 "stores " + c.neverWritten(slot));
+    if (uint32_t bad = c.mask & ~c.definedLanes(slot); bad && c.checks) {
+      if (c.grid.passesUndefined) {
+        handOn(c, at, r, i, found);
+      } else {
+        unsigned lane = unsigned(__builtin_ctz(bad));
+        c.report(FindingKind::Uninitialised, at, lane,
+                 "stores " + c.neverWritten(slot, lane));
         c.define(slot, bad);
       }
+    }
     const uint32_t *s = c.lanes<uint32_t>(slot);
     uint16_t m[8][8];
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -158,7 +218,7 @@ Step storeMatrix(Context &c, const Instruction &at) {
       (r.transposed ? m[t + 1][g] : m[g][t + 1]) = uint16_t(s[lane] >> 16);
     }
     for (unsigned row = 0; row < 8; ++row)
-      if (std::byte *p = rows[8 * i + row])
+      if (std::byte *p = found.rows[8 * i + row].data)
         std::memcpy(p, m[row], 16);
   }
   c.event();
@@ -169,20 +229,27 @@ Step moveMatrix(Context &c, const Instruction &at) {
   needsWholeWarp(c, at);
   const uint32_t *s = c.lanes<uint32_t>(at.slots[1]);
   uint32_t *d = c.lanes<uint32_t>(at.slots[0]);
-  uint32_t results[32], defined = 0, good = c.definedLanes(at.slots[1]);
+  const Definedness &defined = c.frame.defined;
+  uint32_t results[32], origins[32];
+  uint64_t undefined[32];
   for (unsigned lane = 0; lane < 32; ++lane) {
     unsigned g = lane / 4, t = lane % 4 * 2; // element (t, g), (t + 1, g)
     unsigned from = t * 4 + g / 2, shift = g % 2 * 16;
     results[lane] =
         (s[from] >> shift & 0xffff) | (s[from + 4] >> shift & 0xffff) << 16;
-    if ((good >> from & 1) && (good >> (from + 4) & 1))
-      defined |= 1u << lane;
+    uint64_t low = defined.undefinedBits(at.slots[1], from) >> shift & 0xffff,
+             high =
+                 defined.undefinedBits(at.slots[1], from + 4) >> shift & 0xffff;
+    undefined[lane] = low | high << 16;
+    origins[lane] = c.originOf(at.slots[1], low ? from : from + 4);
   }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane))
       d[lane] = results[lane];
-  c.define(at.slots[0], c.mask & defined);
-  c.undefine(at.slots[0], c.mask & ~defined, at.slots[1]);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (c.active(lane) && c.checks)
+      c.frame.defined.setUndefinedBits(at.slots[0], lane, undefined[lane],
+                                       origins[lane]);
   return Step::Next;
 }
 

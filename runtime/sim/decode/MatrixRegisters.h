@@ -33,14 +33,18 @@ struct RegisterMatrix {
   unsigned stride = 1;
   unsigned bits = 32;
   unsigned registers = 0;
+  bool byColumn = false;
+  unsigned inner = 1; // `elements` of a row, or of a column
 
   template <typename PlaceOf> // Place(row, col)
   static RegisterMatrix make(unsigned rows, unsigned cols, unsigned bits,
                              bool byColumn, PlaceOf placeOf) {
     RegisterMatrix r;
     r.bits = bits;
+    r.byColumn = byColumn;
     unsigned outer = byColumn ? cols : rows, inner = byColumn ? rows : cols;
     unsigned step = bits == 1 ? 32 : 1;
+    r.inner = inner / step;
     for (unsigned i = 0; i < outer; ++i)
       for (unsigned j = 0; j < inner; j += step) {
         Place p = byColumn ? placeOf(j, i) : placeOf(i, j);

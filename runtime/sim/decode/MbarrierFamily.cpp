@@ -126,7 +126,7 @@ Step invalidate(Context &c, const Instruction &i) {
     m->live = false;
     c.cta.markMbarrier(m->offset, false);
     if (c.checks)
-      c.cta.shared.shadow->setInitialised(m->offset, 8, false);
+      c.cta.shared.shadow->undefine(m->offset, 8, /*store=*/0);
   }
   c.event();
   return Step::Next;

@@ -129,21 +129,24 @@ void defineAll(const Context &c, const Instruction &i, unsigned count) {
     c.define(i.slots[1 + k], c.mask);
 }
 
-/// Of what a lane loaded, bytes of memory that was never written. Compilers
-/// load more than they need, to make one access of it.
+/// Of what a lane loaded, bytes that are undefined. Compilers load more than
+/// they need, to make one access of it.
 void undefine(const Context &c, const Instruction &i, unsigned lane,
-              uint32_t unwritten) {
+              const Context::Target &from, uint32_t undefined) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   for (unsigned k = 0; k < t.count; ++k) {
     uint64_t bits = 0;
+    uint32_t ofElement =
+        undefined >> k * t.bytes & uint32_t((uint64_t(1) << t.bytes) - 1);
     for (unsigned byte = 0; byte < t.bytes; ++byte)
-      if (unwritten >> (k * t.bytes + byte) & 1)
+      if (ofElement >> byte & 1)
         bits |= t.bytes > 8 ? ~uint64_t(0) : uint64_t(255) << 8 * byte;
     if (t.isSigned && bits >> (8 * t.bytes - 1) & 1)
       bits |= ~uint64_t(0) << (8 * t.bytes - 1); // copies of the sign
     if (bits)
-      c.frame.defined.setUndefinedBits(i.slots[1 + k], lane, bits,
-                                       Definedness::memory);
+      c.frame.defined.setUndefinedBits(
+          i.slots[1 + k], lane, bits,
+          c.originAt(i, from, k * t.bytes + __builtin_ctz(ofElement)));
   }
 }
 
@@ -153,26 +156,25 @@ Step load(Context &c, const Instruction &i) {
   t.address.lanes(c, addresses);
   unsigned total = t.bytes * t.count;
   Manner reads;
-  reads.read = true;
-  reads.partly = total <= 32;
-  uint32_t unwritten[32], parts = 0;
-  auto define = [&] {
-    defineAll(c, i, t.count);
-    for (; parts; parts &= parts - 1) {
-      unsigned lane = unsigned(__builtin_ctz(parts));
-      undefine(c, i, lane, unwritten[lane]);
-    }
-    return Step::Next;
-  };
+  reads.read = reads.partly = true;
+  reads = c.passing(reads);
+  uint32_t undefined[32];
   Context::Lanes all;
   if (t.move && t.order == Order::Weak &&
       c.resolveLanes(t.address.space, addresses, total, false, all)) {
-    parts = c.judgeLanes(i, all, addresses, total, reads, nullptr, unwritten);
+    uint32_t parts =
+        c.judgeLanes(i, all, addresses, total, reads, nullptr, undefined);
     t.move(c, i, t.count, all);
     Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
                    false);
-    return define();
+    defineAll(c, i, t.count);
+    for (; parts; parts &= parts - 1) {
+      unsigned lane = unsigned(__builtin_ctz(parts));
+      undefine(c, i, lane, c.targetOf(all, lane), undefined[lane]);
+    }
+    return Step::Next;
   }
+  defineAll(c, i, t.count);
   Sectors sectors;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
@@ -182,13 +184,14 @@ Step load(Context &c, const Instruction &i) {
                                      total, total, false);
     if (from.data) {
       if (t.order == Order::Weak) {
-        unwritten[lane] = c.judge(i, lane, from, addresses[lane], total, reads);
-        parts |= uint32_t(unwritten[lane] != 0) << lane;
+        undefined[lane] = c.judge(i, lane, from, addresses[lane], total, reads);
         std::memcpy(buffer, from.data, total);
       } else {
-        loadOrdered(c, i, lane, from, addresses[lane], buffer, total, t.order,
-                    t.scope);
+        undefined[lane] = loadOrdered(c, i, lane, from, addresses[lane], buffer,
+                                      total, t.order, t.scope);
       }
+      if (undefined[lane])
+        undefine(c, i, lane, from, undefined[lane]);
       sectors.add(from, addresses[lane], total);
     }
     for (unsigned k = 0; k < t.count; ++k)
@@ -196,7 +199,7 @@ Step load(Context &c, const Instruction &i) {
           t.bytes, t.isSigned);
   }
   sectors.count(*c.warp.counters, false);
-  return define();
+  return Step::Next;
 }
 
 // What a lane of st writes.
@@ -206,6 +209,22 @@ void gather(const Context &c, const Instruction &i, unsigned lane,
   for (unsigned k = 0; k < t.count; ++k)
     get(c, i.slots[1 + k], t.registerBytes[k], lane, buffer + k * t.bytes,
         t.bytes);
+}
+
+// What a lane of st has written where is undefined as its value is.
+void handOn(const Context &c, const Instruction &i, unsigned lane,
+            const Context::Target &to) {
+  const Transfer &t = *static_cast<const Transfer *>(i.data);
+  for (unsigned k = 0; k < t.count; ++k) {
+    uint32_t slot = i.slots[1 + k];
+    uint64_t bits = c.frame.defined.undefinedBits(slot, lane), bytes = 0;
+    for (unsigned byte = 0; byte < t.bytes; ++byte)
+      bytes |= uint64_t((bits >> 8 * (byte & 7) & 255) != 0) << byte;
+    Context::Target element = to;
+    element.data += k * t.bytes;
+    element.offset += k * t.bytes;
+    c.put(i, lane, element, t.bytes, bytes, c.originOf(slot, lane), slot);
+  }
 }
 
 Step store(Context &c, const Instruction &i) {
@@ -220,6 +239,10 @@ Step store(Context &c, const Instruction &i) {
     t.move(c, i, t.count, all);
     Sectors::count(*c.warp.counters, *all.region, all.offsets, c.mask, total,
                    true);
+    for (uint32_t left = c.passes ? c.mask : 0; left; left &= left - 1) {
+      unsigned lane = unsigned(__builtin_ctz(left));
+      handOn(c, i, lane, c.targetOf(all, lane));
+    }
     if (t.address.space == Space::Shared)
       c.event();
     else
@@ -253,6 +276,8 @@ Step store(Context &c, const Instruction &i) {
       storeOrdered(c, i, lane, to, addresses[lane], buffer, total, t.order,
                    t.scope);
     }
+    if (c.passes || (!to.region && !c.warp.undefinedLocals.empty()))
+      handOn(c, i, lane, to);
     sectors.add(to, addresses[lane], total);
   }
   sectors.count(*c.warp.counters, true);
@@ -446,6 +471,7 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
   t.address = Address(d, a, access.space);
   d.pushSlot(a.slot);
   std::vector<const Operand *> values = d.elements(valueAt, t.count);
+  const size_t firstValue = d.readCount();
   for (unsigned k = 0; k < t.count; ++k) {
     const Operand &o = *values[k];
     if (isStore)
@@ -455,6 +481,8 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
     t.registerBytes[k] =
         uint8_t(o.kind == Operand::Reg ? d.registerBytes(o) : slotBytes(type));
   }
+  if (isStore)
+    d.passes(firstValue);
   if (!isStore && d.isSink(valueAt))
     d.fail("'" + d.tree().spelling() + "' needs a register for what it reads");
   if (access.hasPolicy)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc}{.rnd} d, a, b, c
-#include "runtime/sim/UndefinedBits.h"
-#include "runtime/sim/decode/MatrixRegisters.h"
+#include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -30,24 +29,20 @@ void defineResults(Context &c, const Instruction &at, const Mma &m) {
   if (!c.checks)
     return;
   const uint32_t *slots = at.slots;
-  uint32_t a = undefinedLanes(c, slots + m.ofA, m.countA);
-  uint32_t b = undefinedLanes(c, slots + m.ofB, m.countB);
-  uint32_t all = undefinedLanes(c, slots + m.ofC, m.countC);
-  if (a | b) {
-    if (m.products > 1)
-      all = ~0u;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      if (a >> lane & 1)
-        all |= 15u << (lane & ~3u);
-      if (b >> lane & 1)
-        all |= 0x11111111u << (lane / 4 / 2);
-    }
+  uint32_t bad = undefinedLanes(c, slots + m.ofA, m.countA) |
+                 undefinedLanes(c, slots + m.ofB, m.countB) |
+                 undefinedLanes(c, slots + m.ofC, m.countC);
+  std::vector<UndefinedProduct> parts;
+  for (unsigned q = 0; bad && q < m.products; ++q) {
+    parts.emplace_back(m.extent.m, m.extent.n);
+    parts[q].addA(c, slots + m.ofA, m.inA[q], m.countA);
+    parts[q].addB(c, slots + m.ofB, m.inB[q], m.countB);
+    parts[q].addC(c, slots + m.ofC, m.inC[q], m.countC);
   }
-  uint32_t origin = all ? undefinedSource(c, at) : noSlot;
-  for (unsigned i = 0; i < m.countD; ++i) {
-    c.define(slots[m.ofD + i], c.mask & ~all);
-    c.undefine(slots[m.ofD + i], c.mask & all, origin);
-  }
+  for (unsigned i = 0; i < m.countD; ++i)
+    c.define(slots[m.ofD + i], c.mask);
+  for (unsigned q = 0; q < parts.size(); ++q)
+    parts[q].undefine(c, slots + m.ofD, m.inD[q]);
 }
 
 void count(Context &c, const Mma &m) {

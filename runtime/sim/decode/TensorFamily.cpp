@@ -110,6 +110,24 @@ public:
         });
   }
 
+  /// Calls run(place in global memory, offset of the box's region, bytes) for
+  /// what lies together in both; `shared`: where the box is.
+  template <typename Run>
+  void eachPair(const Context::Target &shared, const Run &run) {
+    values.resize(box.bytes);
+    eachRun([&](std::byte *inBox, std::byte *global, size_t n) {
+      uint64_t first = uint64_t(inBox - values.data());
+      for (uint64_t at = first; at < first + n;) {
+        uint64_t chunk = at / 16 * 16, end = std::min(chunk + 16, first + n);
+        uint64_t place =
+            swizzled(uint32_t(shared.offset + chunk), box.swizzle) + at - chunk;
+        if (place + (end - at) <= shared.region->bytes)
+          run(global + (at - first), place, size_t(end - at));
+        at = end;
+      }
+    });
+  }
+
 private:
   std::vector<std::byte> values; // of the box, not swizzled
 
@@ -163,10 +181,12 @@ Result<TiledTensor> mapOf(const BoxCopy &t, const Context::Target &where) {
   return map;
 }
 
-// Places and judges the rows in global memory.
-void aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
+// Places and judges the rows in global memory. Whether undefined bytes are
+// read.
+bool aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
          Manner manner, Epoch self) {
   const TensorBox &box = op.box;
+  bool undefined = false;
   Counters &n = *c.warp.counters;
   for (size_t r = 0; r < box.rows.size(); ++r) {
     const TensorBox::Row &row = box.rows[r];
@@ -189,21 +209,23 @@ void aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
       Context::Target element = t;
       element.data += at;
       element.offset += at;
-      judgeAsync(c, i, lane, element, row.global + at, part, manner, self,
-                 values);
+      undefined |= judgeAsync(c, i, lane, element, row.global + at, part,
+                              manner, self, values);
       if (part == bytes)
         break;
       values += values ? part : 0;
     }
   }
+  return undefined;
 }
 
-// Judges the box in shared memory.
-void judgeBox(Context &c, const Instruction &i, unsigned lane,
+// Judges the box in shared memory. Whether undefined bytes are read.
+bool judgeBox(Context &c, const Instruction &i, unsigned lane,
               const TensorBox &box, const Context::Target &at, Manner manner,
               Epoch self) {
+  bool undefined = false;
   if (!c.checks)
-    return;
+    return false;
   for (const TensorBox::Stretch &s : box.stretches(at.offset, !manner.write)) {
     if (s.offset + s.bytes > at.region->bytes)
       continue;
@@ -211,9 +233,30 @@ void judgeBox(Context &c, const Instruction &i, unsigned lane,
     t.offset = s.offset;
     t.data = at.region->data + s.offset;
     uint64_t rank = t.owner == &c.cta ? 0 : t.owner->rank + 1;
-    judgeAsync(c, i, lane, t, sharedWindow | rank << sharedRankShift | s.offset,
-               s.bytes, manner, self);
+    undefined |= judgeAsync(c, i, lane, t,
+                            sharedWindow | rank << sharedRankShift | s.offset,
+                            s.bytes, manner, self);
   }
+  return undefined;
+}
+
+// What is undefined of the box where it is read, is so where it goes. Bytes
+// that no element of the tensor is for are filled, and defined.
+void copyUndefinedBox(const Context &c, const Instruction &i, unsigned lane,
+                      TensorCopy &op, const Context::Target &shared) {
+  const unsigned adds = op.reduction ? op.reduction->bytes : 0;
+  op.eachPair(shared, [&](std::byte *inGlobal, uint64_t inShared, size_t n) {
+    Context::Target s = shared, g;
+    s.offset = inShared;
+    s.data = shared.region->data + inShared;
+    g.region = c.grid.memory->find(reinterpret_cast<uint64_t>(inGlobal));
+    if (!g.region)
+      return;
+    g.data = inGlobal;
+    g.offset = uint64_t(inGlobal - g.region->data);
+    op.inGroup ? c.copyUndefined(i, lane, g, s, n, adds)
+               : c.copyUndefined(i, lane, s, g, n);
+  });
 }
 
 void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
@@ -251,6 +294,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
                    " bytes; where they lie is not specified");
   Manner reads, writes;
   reads.read = reads.async = writes.write = writes.async = true;
+  reads = c.passing(reads);
   Counters &n = *c.warp.counters;
   if (t.out) {
     op->inGroup = true;
@@ -267,7 +311,9 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
       op->reduction = how;
       writes.read = writes.strong = true;
       writes.scope = Scope::Gpu;
+      writes = c.passing(writes);
     }
+    bool undefined = false;
     Epoch reader = groupReader(c, lane);
     judgeTensorMap(c, i, lane, where, mapAddress, reader);
     op->from = c.resolve(i, lane, Space::Shared, from, bytes, boxAlign, false);
@@ -275,22 +321,26 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
       if (op->from.owner != &c.cta)
         c.reportAt(FindingKind::InvalidOperation, i, lane, from,
                    "reads .shared::cta, but at an address of another CTA");
-      judgeBox(c, i, lane, box, op->from, reads, reader);
+      undefined = judgeBox(c, i, lane, box, op->from, reads, reader);
     }
     n.sharedLoadWavefronts += (bytes + 127) / 128;
     if (c.checks)
       op->read(); // what it would put as things are
     aim(c, i, lane, *op, writes, groupWriter(c, lane));
+    if (undefined)
+      copyUndefinedBox(c, i, lane, *op, op->from);
   } else {
     op->landings = landingsOf(c, i, lane, t.landing, bytes, boxAlign);
     checkInitFences(c, i, lane, op->landings);
     Epoch reader = readerOf(c, lane, op->landings);
     judgeTensorMap(c, i, lane, where, mapAddress, reader);
-    aim(c, i, lane, *op, reads, reader);
+    const bool undefined = aim(c, i, lane, *op, reads, reader);
     for (const Landing &l : op->landings) {
       n.sharedStoreWavefronts += (bytes + 127) / 128;
       if (l.to.data)
         judgeBox(c, i, lane, box, l.to, writes, l.self);
+      if (l.to.data && undefined)
+        copyUndefinedBox(c, i, lane, *op, l.to);
     }
   }
   issue(c, i, lane, bytes, std::move(op));

@@ -29,6 +29,13 @@ uint64_t signatureOf(const std::string &spelling) {
 template <typename Each>
 bool exchange(Context &c, const Instruction &i, unsigned maskSlot, Each each) {
   const uint32_t *masks = c.lanes<uint32_t>(i.slots[maskSlot]);
+  if (uint32_t bad = c.mask & ~c.definedLanes(i.slots[maskSlot]);
+      bad && c.checks) {
+    unsigned lane = unsigned(__builtin_ctz(bad));
+    c.report(FindingKind::Uninitialised, i, lane,
+             "uses " + c.neverWritten(i.slots[maskSlot], lane));
+    c.define(i.slots[maskSlot], bad);
+  }
   uint32_t members = c.mask;
   for (unsigned l = 0; l < 32; ++l)
     if (c.active(l))
@@ -112,15 +119,20 @@ template <Shuffle Mode> Step shuffle(Context &c, const Instruction &i) {
         present & c.definedLanes(i.slots[3]) & c.definedLanes(i.slots[4]);
     good &= sure;
     uint64_t bits[32] = {};
+    uint32_t origins[32];
     for (uint32_t left = c.mask & ~good; left; left &= left - 1) {
       unsigned l = unsigned(__builtin_ctz(left));
+      origins[l] = c.originOf(i.slots[2], from[l]);
+      for (unsigned s : {3, 4})
+        if (!(c.definedLanes(i.slots[s]) >> l & 1))
+          origins[l] = c.originOf(i.slots[s], l);
       bits[l] = sure >> l & 1 ? defined.undefinedBits(i.slots[2], from[l])
                               : ~uint64_t(0);
     }
     c.define(i.slots[0], c.mask & good);
     for (uint32_t left = c.mask & ~good; left; left &= left - 1) {
       unsigned l = unsigned(__builtin_ctz(left));
-      c.frame.defined.setUndefinedBits(i.slots[0], l, bits[l], i.slots[2]);
+      c.frame.defined.setUndefinedBits(i.slots[0], l, bits[l], origins[l]);
     }
     c.define(i.slots[1], c.mask);
   }
@@ -169,6 +181,34 @@ void decodeShfl(Decoder &d) {
   sign(d);
 }
 
+// ---- what all lanes of a group have in common
+
+/// Results of an instruction that looks at the source of every lane of a group:
+/// undefined for all when one is. `byLane`: bit l of them is lane l's.
+void defineTogether(Context &c, const Instruction &i, uint32_t source,
+                    uint32_t members, bool byLane = false) {
+  if (!c.checks)
+    return;
+  uint32_t good = c.definedLanes(source);
+  for (unsigned k = 0; k < i.writeCount && !(c.mask & ~good); ++k)
+    c.define(i.writes[k].slot, c.mask);
+  if (!(c.mask & ~good))
+    return;
+  uint32_t bad[32], origins[32];
+  const uint32_t *masks = c.lanes<uint32_t>(members);
+  for (unsigned l = 0; l < 32; ++l) {
+    bad[l] = c.active(l) ? c.mask & ~good & masks[l] : 0;
+    if (bad[l])
+      origins[l] = c.originOf(source, unsigned(__builtin_ctz(bad[l])));
+  }
+  for (unsigned k = 0; k < i.writeCount; ++k)
+    for (unsigned l = 0; l < 32; ++l)
+      if (c.active(l))
+        c.frame.defined.setUndefinedBits(
+            i.writes[k].slot, l, byLane || !bad[l] ? bad[l] : ~uint64_t(0),
+            origins[l]);
+}
+
 // ---- vote
 
 enum class Vote : uint32_t { All, Any, Uniform, Ballot };
@@ -190,6 +230,7 @@ template <Vote Mode> Step vote(Context &c, const Instruction &i) {
   });
   if (!done)
     return Step::Blocked;
+  defineTogether(c, i, i.slots[1], i.slots[2], Mode == Vote::Ballot);
   if (Mode == Vote::Ballot)
     put(c, i.slots[0], words);
   else
@@ -207,7 +248,7 @@ void decodeVote(Decoder &d) {
           : mode == 1 ? &vote<Vote::Any>
           : mode == 2 ? &vote<Vote::Uniform>
                       : &vote<Vote::Ballot>,
-          Class::Shuffle);
+          Class::Shuffle, flagDefinesItself);
   d.result(0, t);
   bool negated = false;
   d.sourcePredicate(1, &negated);
@@ -238,6 +279,7 @@ template <typename T, bool All> Step match(Context &c, const Instruction &i) {
   // The ISA promises no order of memory here, but libcu++ lives by it: a lane
   // that match elects destroys what the others used (cuda::pipeline).
   orderLanes(c);
+  defineTogether(c, i, i.slots[2], i.slots[3]);
   put(c, i.slots[0], words);
   putPredicate(c, i.slots[1], same);
   return Step::Next;
@@ -252,7 +294,7 @@ void decodeMatch(Decoder &d) {
   bool wide = t == Type::B64;
   d.begin(all ? (wide ? &match<uint64_t, true> : &match<uint32_t, true>)
               : (wide ? &match<uint64_t, false> : &match<uint32_t, false>),
-          Class::Shuffle);
+          Class::Shuffle, flagDefinesItself);
   if (!all && d.operand(0).kind == Operand::PredPair)
     return d.fail("'" + d.tree().spelling() + "' has no predicate result");
   resultAndPredicate(d, Type::U32);
@@ -297,6 +339,7 @@ template <class Op> Step reduce(Context &c, const Instruction &i) {
   });
   if (!done)
     return Step::Blocked;
+  defineTogether(c, i, i.slots[1], i.slots[2]);
   put(c, i.slots[0], words);
   return Step::Next;
 }
@@ -332,6 +375,7 @@ void decodeRedux(Decoder &d) {
     break;
   }
   plainOperands(d, h, Class::Shuffle, Type::U32, 2);
+  d.current().flags |= flagDefinesItself;
   sign(d);
 }
 

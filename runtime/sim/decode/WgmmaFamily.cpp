@@ -17,8 +17,7 @@
 //     bit 62       it uses it as A, else as accumulator
 //     bit 63       another instruction has used it since the last wgmma.fence
 #include "runtime/sim/SharedDescriptor.h"
-#include "runtime/sim/UndefinedBits.h"
-#include "runtime/sim/decode/MatrixRegisters.h"
+#include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -210,8 +209,31 @@ void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
              "uses");
 }
 
-/// Places the chunks, judges the reads.
-void aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
+/// Where the chunks of an operand (0 or 1) hold undefined bytes, the rows or
+/// columns (`line`) are so.
+template <typename Line>
+void findUndefined(const Context &c, const Instruction &at,
+                   const Chunks &chunks, unsigned operand, unsigned bits,
+                   const Line &line) {
+  const unsigned perChunk = 128 / (bits == 1 ? 32 : bits);
+  Context::Target shared = {c.cta.shared.data, &c.cta.shared, 0, &c.cta};
+  for (size_t k = 0; k < chunks.offsets.size(); ++k) {
+    const uint32_t a = chunks.offsets[k];
+    if (a == ~0u)
+      continue;
+    for (const auto &part : c.cta.shared.shadow->undefined(a, 16)) {
+      const uint32_t origin = c.originAt(at, shared, part.offset, operand);
+      for (uint64_t byte = part.offset; byte < part.offset + part.bytes; ++byte)
+        line(chunks.mnMajor ? unsigned(k / chunks.minors) * perChunk +
+                                  unsigned(byte - a) * perChunk / 16
+                            : unsigned(k % chunks.minors),
+             origin);
+    }
+  }
+}
+
+/// Places the chunks, judges the reads. Whether some bytes are undefined.
+bool aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
          Chunks &chunks, Epoch self) {
   unsigned lane = unsigned(__builtin_ctz(c.mask));
   const Region &shared = c.cta.shared;
@@ -233,13 +255,15 @@ void aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
       chunks.offsets.push_back(a);
     }
   if (!c.checks)
-    return;
+    return false;
   // Neighbouring chunks are judged together.
   Manner manner;
   manner.read = manner.async = true;
+  manner = c.passing(manner);
+  bool undefined = false;
   auto judge = [&](uint64_t from, uint64_t to) {
     Context::Target t = {shared.data + from, &c.cta.shared, from, &c.cta};
-    judgeAsync(c, at, lane, t, from, to - from, manner, self);
+    undefined |= judgeAsync(c, at, lane, t, from, to - from, manner, self);
   };
   uint64_t from = ~uint64_t(0), count = uint64_t(units.size()) * 64;
   for (uint64_t u = 0; u <= count; ++u) {
@@ -255,6 +279,7 @@ void aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
       from = ~uint64_t(0);
     }
   }
+  return undefined;
 }
 
 uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
@@ -275,8 +300,9 @@ void checkOperands(const Context &c, const Instruction &at, const Wgmma &p) {
                       at.slots[p.registersA ? p.ofScale : p.ofA]};
   for (uint32_t slot : slots)
     if (uint32_t bad = c.mask & ~c.definedLanes(slot)) {
-      c.report(FindingKind::Uninitialised, at, unsigned(__builtin_ctz(bad)),
-               "uses " + c.neverWritten(slot));
+      unsigned lane = unsigned(__builtin_ctz(bad));
+      c.report(FindingKind::Uninitialised, at, lane,
+               "uses " + c.neverWritten(slot, lane));
       return;
     }
 }
@@ -305,14 +331,11 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
     op->how = seededAccumulation(c.warp.random, p.extent.k, p.half);
 
   claim(c, at, p, group);
-  uint32_t undefined =
-      p.registersA ? undefinedLanes(c, at.slots + p.ofA, p.countA) : 0;
-  if (op->accumulate)
-    undefined |= undefinedLanes(c, at.slots, p.countD);
-  uint32_t origin = undefined ? undefinedSource(c, at) : noSlot;
-  for (unsigned i = 0; i < p.countD; ++i)
-    undefined ? c.undefine(at.slots[i], ~0u, origin)
-              : c.define(at.slots[i], ~0u);
+  UndefinedProduct undefined(16, p.extent.n);
+  if (c.checks && p.registersA && undefinedLanes(c, at.slots + p.ofA, p.countA))
+    undefined.addA(c, at.slots + p.ofA, p.inA, p.countA);
+  if (c.checks && op->accumulate && undefinedLanes(c, at.slots, p.countD))
+    undefined.addC(c, at.slots, p.inD, p.countD);
 
   Epoch self = c.warp.epoch(OwnWgmma, 0, uint32_t(group));
   unsigned perChunk = 128 / bitsOf(p.a), rows = c.warp.index % 4 * 16;
@@ -323,16 +346,25 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
     a.minors = p.majorMA ? p.extent.k : 16;
     a.firstMajor = p.majorMA ? rows / perChunk : 0;
     a.firstMinor = p.majorMA ? 0 : rows;
-    aim(c, at, SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofA])),
-        a, self);
+    if (aim(c, at,
+            SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofA])), a,
+            self))
+      findUndefined(c, at, a, 0, bitsOf(p.a), [&](unsigned i, uint32_t origin) {
+        undefined.row(i, origin);
+      });
   }
   Chunks &b = op->chunksB;
   b.mnMajor = p.majorNB;
   b.majors = (p.majorNB ? p.extent.n : p.extent.k) / perChunk;
   b.minors = p.majorNB ? p.extent.k : p.extent.n;
-  aim(c, at,
-      SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofScale - 1])), b,
-      self);
+  if (aim(c, at,
+          SharedDescriptor::unpack(
+              descriptorAt(c, at, at.slots[p.ofScale - 1])),
+          b, self))
+    findUndefined(c, at, b, 1, bitsOf(p.a), [&](unsigned j, uint32_t origin) {
+      undefined.column(j, origin);
+    });
+  undefined.define(c, at.slots, p.inD);
 
   for (size_t i = c.cta.operations.size(); i-- > 0 && !op->previous;)
     if (c.cta.operations[i]->warp == c.warp.index)

@@ -2,8 +2,7 @@
 //
 // wmma.load, wmma.store, wmma.mma: whole matrices between memory and fragments
 // whose layout is the machine's own affair (Fragments.h).
-#include "runtime/sim/UndefinedBits.h"
-#include "runtime/sim/decode/MatrixRegisters.h"
+#include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -73,6 +72,35 @@ uint64_t offsetOf(const Transfer &t, unsigned index, uint64_t stride) {
   return t.columnMajor ? col * stride + row : row * stride + col;
 }
 
+/// Bytes of a register (of all its copies) that a load found undefined.
+void undefine(const Context &c, const Instruction &at, unsigned lane,
+              const Context::Target &from, uint32_t bytes, unsigned reg,
+              unsigned first) {
+  const Transfer &t = *static_cast<const Transfer *>(at.data);
+  Definedness &defined = c.frame.defined;
+  uint32_t origin = c.originAt(at, from, uint64_t(__builtin_ctz(bytes)));
+  uint64_t bits = 0;
+  for (; bytes; bytes &= bytes - 1)
+    bits |= uint64_t(255) << 8 * (first + unsigned(__builtin_ctz(bytes)));
+  for (unsigned copy = 0; copy < t.copies; ++copy) {
+    uint32_t slot = at.slots[2 + reg + copy * t.count];
+    defined.setUndefinedBits(slot, lane,
+                             defined.undefinedBits(slot, lane) | bits, origin);
+  }
+}
+
+/// What a store made of `bytes` of a register, from `first` on.
+void handOn(const Context &c, const Instruction &at, unsigned lane,
+            const Context::Target &to, unsigned bytes, unsigned reg,
+            unsigned first) {
+  uint32_t slot = at.slots[2 + reg];
+  uint64_t bits = c.frame.defined.undefinedBits(slot, lane) >> 8 * first,
+           undefined = 0;
+  for (unsigned byte = 0; byte < bytes; ++byte)
+    undefined |= uint64_t((bits >> 8 * byte & 255) != 0) << byte;
+  c.put(at, lane, to, bytes, undefined, c.originOf(slot, lane), slot);
+}
+
 Step transfer(Context &c, const Instruction &at) {
   const Transfer &t = *static_cast<const Transfer *>(at.data);
   needsWholeWarp(c, at);
@@ -82,8 +110,16 @@ Step transfer(Context &c, const Instruction &at) {
   Manner manner;
   manner.write = t.store;
   manner.read = !t.store;
+  manner = c.passing(manner);
+  // `place`: of a register among those of the operand, and in that, in bytes.
+  struct Place {
+    unsigned reg, byte;
+  };
+  if (!t.store)
+    for (unsigned r = 0; r < t.count * t.copies; ++r)
+      c.define(at.slots[2 + r], c.mask);
   auto move = [&](unsigned lane, uint64_t address, unsigned bytes,
-                  std::byte *reg) {
+                  std::byte *reg, Place place) {
     Context::Target where =
         c.resolve(at, lane, t.space, address, bytes, bytes, t.store);
     if (!where.data) {
@@ -91,11 +127,15 @@ Step transfer(Context &c, const Instruction &at) {
         std::memset(reg, 0, bytes);
       return;
     }
-    c.judge(at, lane, where, address, bytes, manner);
+    uint32_t undefined = c.judge(at, lane, where, address, bytes, manner);
     if (t.store)
       std::memcpy(where.data, reg, bytes);
     else
       std::memcpy(reg, where.data, bytes);
+    if (undefined)
+      undefine(c, at, lane, where, undefined, place.reg, place.byte);
+    if (t.store && c.passes)
+      handOn(c, at, lane, where, bytes, place.reg, place.byte);
   };
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!c.active(lane))
@@ -111,11 +151,12 @@ Step transfer(Context &c, const Instruction &at) {
           c.frame.registers + at.slots[2 + r] + size_t(lane) * width;
       unsigned first = (r * 32 + lane) * perRegister;
       if (contiguous || perRegister == 1) {
-        move(lane, base + offsetOf(t, first, stride) * t.bits / 8, width, reg);
+        move(lane, base + offsetOf(t, first, stride) * t.bits / 8, width, reg,
+             {r, 0});
       } else {
         for (unsigned e = 0; e < perRegister; ++e)
           move(lane, base + offsetOf(t, first + e, stride) * t.bits / 8,
-               t.bits / 8, reg + e * t.bits / 8);
+               t.bits / 8, reg + e * t.bits / 8, {r, e * t.bits / 8});
       }
       for (unsigned copy = 1; copy < t.copies; ++copy)
         std::memcpy(c.frame.registers + at.slots[2 + r + copy * t.count] +
@@ -125,9 +166,6 @@ Step transfer(Context &c, const Instruction &at) {
   }
   if (t.store)
     c.eventGlobal();
-  else
-    for (unsigned r = 0; r < t.count * t.copies; ++r)
-      c.define(at.slots[2 + r], c.mask);
   return Step::Next;
 }
 
@@ -205,9 +243,11 @@ void decodeTransfer(Decoder &d, bool store) {
   else
     d.pushSlot(t.base.slot); // not looked at
   unsigned bits = t.bits == 64 ? 64 : 32;
+  const size_t firstValue = d.readCount();
   if (store)
     matrixSources(d, 1, t.count, bits);
-  else
+  d.passes(firstValue);
+  if (!store)
     matrixResults(d, 0, t.count * t.copies, bits);
   d.current().data = d.keep(t);
 }
@@ -277,9 +317,16 @@ Step product(Context &c, const Instruction &at) {
   uint32_t bad = undefinedLanes(c, slots + p.ofA, p.countA) |
                  undefinedLanes(c, slots + p.ofB, p.countB) |
                  undefinedLanes(c, slots + p.ofC, p.countC);
-  uint32_t origin = bad ? undefinedSource(c, at) : noSlot;
+  UndefinedProduct undefined(p.extent.m, p.extent.n);
+  if (bad && c.checks) {
+    undefined.addA(c, slots + p.ofA, p.inA, p.countA);
+    undefined.addB(c, slots + p.ofB, p.inB, p.countB);
+    undefined.addC(c, slots + p.ofC, p.inC, p.countC);
+  }
   for (unsigned i = 0; i < p.countD; ++i)
-    bad ? c.undefine(slots[i], c.mask, origin) : c.define(slots[i], c.mask);
+    c.define(slots[i], c.mask);
+  if (bad && c.checks)
+    undefined.undefine(c, slots, p.inD);
   c.warp.counters->tensorFlops[unsigned(tensorKindOf(p.a))] +=
       uint64_t(2) * p.extent.m * p.extent.n * p.extent.k;
   return Step::Next;

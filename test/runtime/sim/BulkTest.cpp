@@ -91,6 +91,7 @@ TEST(Bulk, ChecksSizesAndAddresses) {
                        "global.mbarrier::complete_tx::bytes " +
                            b.operands + ";",
                        "");
+    k.strict = true; // else what is not used may be undefined
     ASSERT_TRUE(k.run()) << k.error;
     EXPECT_TRUE(k.finds(b.kind, b.why)) << b.operands << "\n" << k.told();
   }

@@ -412,8 +412,9 @@ TEST(Mbarrier, MisuseIsSaid) {
   expectFinding(alone("mbarrier.arrive.shared.b64 s, [bar+4];"),
                 FindingKind::Misaligned, "");
   expectFinding(alone("mbarrier.inval.shared.b64 [bar]; "
-                      "ld.shared.b64 s, [bar];"),
-                FindingKind::Uninitialised, "");
+                      "ld.shared.b64 s, [bar]; setp.eq.u64 p, s, 0;"
+                      "@p ret;"),
+                FindingKind::Uninitialised, "never written");
 }
 
 TEST(Mbarrier, DeadlockSaysWhatIsMissing) {

@@ -160,7 +160,7 @@ TYPED_TEST(FormatTest, ReluKeepsWhatIsPositive) {
   using F = TypeParam;
   for (uint64_t bits = 0; bits <= 2 * uint64_t(F::magnitude) + 1; ++bits) {
     double v = valueOf<F>(uint32_t(bits));
-    uint32_t expected = std::isnan(v) ? uint32_t(F::nan)
+    uint32_t expected = std::isnan(v)     ? uint32_t(F::nan)
                         : std::signbit(v) ? 0
                                           : uint32_t(bits);
     ASSERT_EQ(relu<F>(uint32_t(bits)), expected) << bits;
@@ -201,8 +201,8 @@ __attribute__((noinline)) T inMode(Rounding r, Function f) {
   return result;
 }
 
-template <typename T> using BitsOf =
-    std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
 /// Numbers that make rounding hard: near each other, near powers of two,
 /// subnormal, huge; or anything.
@@ -242,8 +242,9 @@ template <typename T> T hard(Random &random) {
   return as<T>(BitsOf<T>(sign | e << M | mantissa));
 }
 
-template <typename T> void expectSame(T got, T expected, const char *what,
-                                      Rounding r, T a, T b, T c) {
+template <typename T>
+void expectSame(T got, T expected, const char *what, Rounding r, T a, T b,
+                T c) {
   if (std::isnan(expected) && std::isnan(got))
     return;
   ASSERT_EQ(as<BitsOf<T>>(got), as<BitsOf<T>>(expected))
@@ -265,7 +266,8 @@ TYPED_TEST(Directed, AgreesWithTheMachine) {
       b = random.below(2) ? b : -a;
     }
     volatile T va = a, vb = b, vc = c;
-    for (Rounding r : {Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp}) {
+    for (Rounding r :
+         {Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp}) {
       expectSame<T>(addRounded<T>(a, b, r),
                     inMode<T>(r, [&] { return va + vb; }), "add", r, a, b, c);
       expectSame<T>(mulRounded<T>(a, b, r),
@@ -294,7 +296,8 @@ TYPED_TEST(Directed, IntegersAgreeWithTheMachine) {
       bits = 0 - bits;
     volatile uint64_t u = bits;
     volatile int64_t s = int64_t(bits);
-    for (Rounding r : {Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp}) {
+    for (Rounding r :
+         {Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp}) {
       ASSERT_EQ(fromInteger<F>(bits, true, r),
                 as<BitsOf<T>>(inMode<T>(r, [&] { return T(s); })));
       // The machine has no conversion of 64 unsigned bits to rely on.
@@ -334,8 +337,7 @@ TEST(ToInteger, RoundsAndClamps) {
   EXPECT_EQ(toInteger(1e30, Rounding::Rzi, 64, false, 0), ~uint64_t(0));
   EXPECT_EQ(toInteger(-3, Rounding::Rzi, 64, false, 0), 0u);
   EXPECT_EQ(toInteger(NAN, Rounding::Rzi, 64, true, 5), 5u);
-  EXPECT_EQ(toInteger(0x1p63, Rounding::Rzi, 64, true, 0),
-            0x7fffffffffffffffu);
+  EXPECT_EQ(toInteger(0x1p63, Rounding::Rzi, 64, true, 0), 0x7fffffffffffffffu);
   EXPECT_EQ(toInteger32(NAN, Rounding::Rni, -0x1p31, 0x1p31 - 1), 0);
   EXPECT_EQ(toInteger32(INFINITY, Rounding::Rzi, 0, 0xffffffffp0), 0xffffffff);
   EXPECT_EQ(toInteger32(-7, Rounding::Rzi, 0, 255), 0);

@@ -35,6 +35,7 @@ bool Kernel::run() {
   Options options;
   options.seed = seed;
   options.drawsRounding = drawsRounding;
+  options.strict = strict;
   options.maximumInstructions = 2000000;
   Simulator sim(*machine, options);
   auto module = sim.load(text(), "k.ptx");
@@ -82,6 +83,10 @@ bool Kernel::run() {
   if (report->stoppedAfter)
     return refuse(stopped("k", report->stoppedAfter));
   findings = report->findings;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (places[i])
+      for (Finding &f : sim.takenByHost(places[i], arguments[i].bytes.size()))
+        findings.push_back(std::move(f));
   counters = report->counters;
   for (size_t i = 0; i < arguments.size(); ++i) {
     results.push_back(arguments[i].bytes);

@@ -33,6 +33,7 @@ public:
   uint32_t grid = 1, block = 32, cluster = 0;
   uint64_t seed = 0;
   bool drawsRounding = true;
+  bool strict = false; // Options::strict
 
   template <typename T> Kernel &array(const std::vector<T> &values) {
     Argument a;

@@ -33,6 +33,8 @@ bool Snippet::run() {
   if (report->stoppedAfter)
     return refuse(stopped("snippet", report->stoppedAfter).str());
   findings = report->findings;
+  for (Finding &f : sim.takenByHost(*memory, bytesOfAll()))
+    findings.push_back(std::move(f));
   counters = report->counters;
   offset = 0;
   for (Value &v : values) {
