@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Memory.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -203,14 +204,22 @@ std::vector<Finding> Memory::takenByHost() {
 
 uint64_t Memory::uninitialised(const void *pointer, uint64_t bytes,
                                uint64_t elementBytes) const {
-  uint64_t address = reinterpret_cast<uint64_t>(pointer), count = 0;
+  uint64_t address = reinterpret_cast<uint64_t>(pointer), count = 0, next = 0;
   Region *r = find(address);
   if (!r || !r->shadow || elementBytes == 0)
     return 0;
   uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
-  uint64_t end = offset + std::min(bytes, r->bytes - offset);
-  for (; offset + elementBytes <= end; offset += elementBytes)
-    count += !r->shadow->isDefined(offset, elementBytes);
+  // Of whole elements; `next` is the first that is not counted yet.
+  bytes = std::min(bytes, r->bytes - offset) / elementBytes * elementBytes;
+  for (const auto &part : r->shadow->undefined(offset, bytes)) {
+    uint64_t first = (part.offset - offset) / elementBytes,
+             last = (part.offset + part.bytes - 1 - offset) / elementBytes;
+    first = std::max(first, next);
+    if (first <= last) {
+      count += last + 1 - first;
+      next = last + 1;
+    }
+  }
   return count;
 }
 
