@@ -651,9 +651,9 @@ struct Context {
   void put(const Instruction &at, unsigned lane, const Target &where,
            uint64_t bytes, uint64_t undefined, uint32_t origin,
            uint32_t slot) const;
-  /// Of bytes that a lane has copied, those that were undefined still are. What
-  /// was there (`adds`: a reduction) and is undefined stays so, too, and makes
-  /// all of the element undefined that it is in, of so many bytes.
+  /// Of bytes that a lane has copied, those that were undefined still are. One
+  /// makes all of its element undefined (of `adds` bytes) where the copy adds to
+  /// what is there; with `from` the same as `to`, what was there.
   void copyUndefined(const Instruction &at, unsigned lane, const Target &to,
                      const Target &from, uint64_t bytes,
                      unsigned adds = 0) const;

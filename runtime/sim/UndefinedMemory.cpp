@@ -177,9 +177,9 @@ void Warp::copyLocals(uint64_t to, uint64_t from, uint64_t bytes) {
 void Warp::forgetLocals(unsigned lane, uint64_t begin, uint64_t end) {
   begin += lane * localLimit;
   end += lane * localLimit;
-  for (auto it = undefinedLocals.begin(); it != undefinedLocals.end();)
-    it = it->first >= begin && it->first < end ? undefinedLocals.erase(it)
-                                               : std::next(it);
+  // A frame is small; deep calls may hold many.
+  while (begin < end)
+    undefinedLocals.erase(begin++);
 }
 
 } // namespace act::runtime::sim

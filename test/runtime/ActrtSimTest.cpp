@@ -118,7 +118,17 @@ TEST_F(ActrtSim, FindingsAreTwo) {
   EXPECT_EQ(run("conformance",
                 "--kernel count_block --grid 4 --arg 'out:i32[4]:o.npy'"),
             2);
-  EXPECT_NE(err.find("uninitialised"), std::string::npos) << err;
+  EXPECT_NE(err.find("uninitialised: count_block: copies memory that was never "
+                     "written (such as "),
+            std::string::npos)
+      << err;
+  EXPECT_EQ(run("conformance", "--kernel count_block --grid 4 --strict "
+                               "--arg 'out:i32[4]:o.npy'"),
+            2);
+  EXPECT_NE(err.find("uninitialised: count_block: reads memory that was never "
+                     "written\n"),
+            std::string::npos)
+      << err;
   EXPECT_EQ(run("conformance", "--kernel count_block --grid 4 "
                                "--arg 'out:i32[4]:o.npy' --checks=none"),
             0)

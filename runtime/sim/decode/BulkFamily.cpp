@@ -285,9 +285,10 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
     n.globalStoreSectors += (to % 32 + bytes + 31) / 32;
     if (source.data)
       undefined = judgeAsync(c, i, lane, source, from, bytes, reads, reader);
-    if (target.data)
-      judgeAsync(c, i, lane, target, to, bytes, writes, groupWriter(c, lane),
-                 t.reduction ? nullptr : source.data);
+    if (target.data &&
+        judgeAsync(c, i, lane, target, to, bytes, writes, groupWriter(c, lane),
+                   t.reduction ? nullptr : source.data))
+      c.copyUndefined(i, lane, target, target, bytes, adds);
     if (target.data && undefined)
       c.copyUndefined(i, lane, target, source, bytes, adds);
   } else {

@@ -241,9 +241,11 @@ bool judgeBox(Context &c, const Instruction &i, unsigned lane,
 }
 
 // What is undefined of the box where it is read, is so where it goes. Bytes
-// that no element of the tensor is for are filled, and defined.
+// that no element of the tensor is for are filled, and defined. `own`: what it
+// was in global memory already, of a reduction.
 void copyUndefinedBox(const Context &c, const Instruction &i, unsigned lane,
-                      TensorCopy &op, const Context::Target &shared) {
+                      TensorCopy &op, const Context::Target &shared,
+                      bool own = false) {
   const unsigned adds = op.reduction ? op.reduction->bytes : 0;
   op.eachPair(shared, [&](std::byte *inGlobal, uint64_t inShared, size_t n) {
     Context::Target s = shared, g;
@@ -254,7 +256,7 @@ void copyUndefinedBox(const Context &c, const Instruction &i, unsigned lane,
       return;
     g.data = inGlobal;
     g.offset = uint64_t(inGlobal - g.region->data);
-    op.inGroup ? c.copyUndefined(i, lane, g, s, n, adds)
+    op.inGroup ? c.copyUndefined(i, lane, g, own ? g : s, n, adds)
                : c.copyUndefined(i, lane, s, g, n);
   });
 }
@@ -326,7 +328,8 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
     n.sharedLoadWavefronts += (bytes + 127) / 128;
     if (c.checks)
       op->read(); // what it would put as things are
-    aim(c, i, lane, *op, writes, groupWriter(c, lane));
+    if (aim(c, i, lane, *op, writes, groupWriter(c, lane)))
+      copyUndefinedBox(c, i, lane, *op, op->from, /*own=*/true);
     if (undefined)
       copyUndefinedBox(c, i, lane, *op, op->from);
   } else {

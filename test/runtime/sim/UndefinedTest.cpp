@@ -351,6 +351,16 @@ const MemoryCase memoryCases[] = {
      "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0], "
      "[%r1], 128; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
      {"copies ", "s + 12", "'p0' + 12", "the host gets 4 bytes"}},
+    {"added by a bulk copy to what was never written",
+     "setp.ne.u32 %p0, %r0, 3; @%p0 st.global.b32 [%rd1], %r0;"
+     "st.shared.b32 [%r2], %r0; fence.proxy.async; bar.warp.sync -1;"
+     "setp.eq.u32 %p1, %r0, 0;"
+     "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0], "
+     "[%r1], 128; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+     {"copies ", "'p0' + 12", "read by cp.reduce", "the host gets 4 bytes"}},
+    {"added atomically to what was never written",
+     "red.global.add.u32 [%rd1], 1;",
+     {"'p0' + 0", "read by red.global.add.u32", "the host gets 128 bytes"}},
     {"atomics on what was never written",
      "atom.shared.add.u32 %d1, [%r2], 1; st.global.b32 [%rd1], %d1;",
      {"stores %d1, computed from", "s + 0), read by atom"},
