@@ -641,8 +641,8 @@ struct Context {
   // ---- undefined values in memory (UndefinedMemory.cpp)
   /// Which of at most 32 bytes of local memory are undefined.
   uint32_t undefinedLocals(const Target &where, uint64_t bytes) const;
-  /// Where the byte came from, which `at` read and which is undefined. Of memory
-  /// that was never written, all that one operand reads is one origin.
+  /// Where the byte came from, which `at` read and which is undefined. Of
+  /// memory that was never written, all that one operand reads is one origin.
   uint32_t originAt(const Instruction &at, const Target &where, uint64_t byte,
                     unsigned operand = 0) const;
   /// A lane has put a value there, of at most 64 bytes: those of `undefined` (a
@@ -652,8 +652,8 @@ struct Context {
            uint64_t bytes, uint64_t undefined, uint32_t origin,
            uint32_t slot) const;
   /// Of bytes that a lane has copied, those that were undefined still are. One
-  /// makes all of its element undefined (of `adds` bytes) where the copy adds to
-  /// what is there; with `from` the same as `to`, what was there.
+  /// makes all of its element undefined (of `adds` bytes) where the copy adds
+  /// to what is there; with `from` the same as `to`, what was there.
   void copyUndefined(const Instruction &at, unsigned lane, const Target &to,
                      const Target &from, uint64_t bytes,
                      unsigned adds = 0) const;
