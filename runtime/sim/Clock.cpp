@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Clock.h"
+#include "runtime/sim/Wide.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -48,24 +49,40 @@ namespace {
 
 using Ticks = std::shared_ptr<const std::vector<uint32_t>>;
 
-bool covers(const std::vector<uint32_t> &big,
-            const std::vector<uint32_t> &small) {
-  for (size_t i = 0; i < small.size(); ++i)
-    if ((i < big.size() ? big[i] : 0) < small[i])
-      return false;
-  return true;
+/// Where one has a larger tick than the other: bits 0 and 1 for a and b.
+ACT_WIDE unsigned larger(const uint32_t *a, const uint32_t *b, size_t count) {
+  uint32_t ofA = 0, ofB = 0;
+  for (size_t i = 0; i < count; ++i) {
+    ofA |= a[i] > b[i];
+    ofB |= b[i] > a[i];
+  }
+  return ofA | ofB << 1;
+}
+ACT_WIDE void raise(uint32_t *to, const uint32_t *from, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    to[i] = std::max(to[i], from[i]);
+}
+void raise(std::vector<uint32_t> &to, const std::vector<uint32_t> &from) {
+  if (to.size() < from.size())
+    to.resize(from.size());
+  raise(to.data(), from.data(), from.size());
+}
+bool isAnyFrom(const std::vector<uint32_t> &ticks, size_t first) {
+  return std::any_of(ticks.begin() + std::min(first, ticks.size()), ticks.end(),
+                     [](uint32_t tick) { return tick != 0; });
 }
 
 Ticks joinTicks(const Ticks &a, const Ticks &b) {
-  if (a == b || covers(*a, *b))
+  if (a == b)
     return a;
-  if (covers(*b, *a))
+  const size_t both = std::min(a->size(), b->size());
+  const unsigned of = larger(a->data(), b->data(), both);
+  if (!(of & 2) && !isAnyFrom(*b, both))
+    return a;
+  if (!(of & 1) && !isAnyFrom(*a, both))
     return b;
   auto result = std::make_shared<std::vector<uint32_t>>(*a);
-  if (result->size() < b->size())
-    result->resize(b->size());
-  for (size_t i = 0; i < b->size(); ++i)
-    (*result)[i] = std::max((*result)[i], (*b)[i]);
+  raise(*result, *b);
   return result;
 }
 
@@ -133,14 +150,8 @@ void Gathering::add(const KnowledgeRef &k) {
   if (recent.size() >= 8)
     recent.erase(recent.begin());
   recent.push_back(k);
-  for (const Knowledge::Part &from : k->parts) {
-    std::vector<uint32_t> &to = part(from.cta).ticks;
-    const std::vector<uint32_t> &ticks = *from.ticks;
-    if (to.size() < ticks.size())
-      to.resize(ticks.size());
-    for (size_t i = 0; i < ticks.size(); ++i)
-      to[i] = std::max(to[i], ticks[i]);
-  }
+  for (const Knowledge::Part &from : k->parts)
+    raise(part(from.cta).ticks, *from.ticks);
 }
 
 void Gathering::add(Epoch e) {
@@ -158,13 +169,8 @@ void Gathering::add(Epoch e) {
 void Gathering::add(const Gathering &other) {
   for (const KnowledgeRef &k : other.recent)
     add(k);
-  for (const Part &from : other.parts) {
-    std::vector<uint32_t> &to = part(from.cta).ticks;
-    if (to.size() < from.ticks.size())
-      to.resize(from.ticks.size());
-    for (size_t i = 0; i < from.ticks.size(); ++i)
-      to[i] = std::max(to[i], from.ticks[i]);
-  }
+  for (const Part &from : other.parts)
+    raise(part(from.cta).ticks, from.ticks);
   frozen.reset();
 }
 

@@ -295,7 +295,8 @@ Warp::Outcome Warp::run(uint32_t budget) {
     if (!choose())
       break;
     Fragment &f = fragments[current];
-    if (f.looks >= looksOfATurn * uint32_t(__builtin_popcount(f.mask))) {
+    if (f.looks &&
+        f.looks >= looksOfATurn * uint32_t(__builtin_popcount(f.mask))) {
       f.blocked = true; // until the next turn
       continue;
     }
@@ -357,7 +358,8 @@ Warp::Outcome Warp::run(uint32_t budget) {
     moved = true;
     worked += works;
     counters->warpInstructions[unsigned(i.kind)] += 1;
-    counters->laneInstructions += unsigned(__builtin_popcount(c.mask));
+    counters->laneInstructions +=
+        c.mask == ~0u ? 32 : unsigned(__builtin_popcount(c.mask));
     if (step == Step::Next) {
       if (checks && !(i.flags & (flagDefinesItself | flagByBits)))
         propagate(c, i);
