@@ -667,6 +667,28 @@ bool judgeAsync(Context &c, const Instruction &at, unsigned lane,
   return conflict.undefined;
 }
 
+bool judgeSharedReads(Context &c, const Instruction &at, unsigned lane,
+                      const std::vector<std::pair<uint32_t, uint32_t>> &places,
+                      Manner manner, Epoch self, uint32_t agents) {
+  Region &shared = c.cta.shared;
+  if (!c.checks || !shared.shadow)
+    return false;
+  manner.deferred = true;
+  const Context::Target all = {shared.data, &shared, 0, &c.cta};
+  LaneObserver by(c, lane, at, all, manner);
+  by.self = self;
+  Shadow::KnownWrite known;
+  bool undefined = false;
+  for (auto [from, to] : places) {
+    if (!c.cta.holdsMbarrier(from, to - from) &&
+        shared.shadow->readPlainly(by, agents, from, to - from, known))
+      continue;
+    const Context::Target t = {shared.data + from, &shared, from, &c.cta};
+    undefined |= judgeAsync(c, at, lane, t, from, to - from, manner, self);
+  }
+  return undefined;
+}
+
 uint32_t judgeLanesAsync(Context &c, const Instruction &at,
                          const Context::Lanes &where,
                          const uint64_t (&addresses)[32], unsigned bytes,

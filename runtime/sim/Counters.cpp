@@ -33,6 +33,9 @@ void Counters::add(const Counters &o) {
   sharedLoadWavefronts += o.sharedLoadWavefronts;
   sharedStoreWavefronts += o.sharedStoreWavefronts;
   sharedConflicts += o.sharedConflicts;
+  wgmmaSharedBytes += o.wgmmaSharedBytes;
+  bulkSharedLoadBytes += o.bulkSharedLoadBytes;
+  bulkSharedStoreBytes += o.bulkSharedStoreBytes;
   exp2 += o.exp2;
   barrierWaits += o.barrierWaits;
   asyncBytes += o.asyncBytes;

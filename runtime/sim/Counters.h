@@ -45,9 +45,14 @@ struct Counters {
   uint64_t globalLoadSectors = 0, globalStoreSectors = 0; // 32 bytes each
   uint64_t sharedLoadWavefronts = 0, sharedStoreWavefronts = 0;
   uint64_t sharedConflicts = 0; // wavefronts beyond the least possible
-  uint64_t exp2 = 0;            // lanes of ex2
-  uint64_t barrierWaits = 0;    // warps that had to wait at a barrier
-  uint64_t asyncBytes = 0;      // moved by cp.async and bulk copies
+  /// Bytes of shared memory, by what moves them behind a thread's back: read as
+  /// operands of wgmma (B once for the four warps), read and written by bulk
+  /// copies (in the CTA of each that they are written to).
+  uint64_t wgmmaSharedBytes = 0;
+  uint64_t bulkSharedLoadBytes = 0, bulkSharedStoreBytes = 0;
+  uint64_t exp2 = 0;         // lanes of ex2
+  uint64_t barrierWaits = 0; // warps that had to wait at a barrier
+  uint64_t asyncBytes = 0;   // moved by cp.async and bulk copies
   uint64_t ctas = 0, warps = 0;
   void add(const Counters &other);
   uint64_t totalWarpInstructions() const;

@@ -344,9 +344,14 @@ public:
   Cta();
   ~Cta();
   bool holdsMbarrier(uint64_t offset, uint64_t bytes) const {
-    for (uint64_t k = offset / 8; k < (offset + bytes + 7) / 8; ++k)
-      if (k / 64 < mbarrierWords.size() && mbarrierWords[k / 64] >> k % 64 & 1)
+    const uint64_t end = (offset + bytes + 7) / 8;
+    for (uint64_t k = offset / 8, count; k < end; k += count) {
+      if (k / 64 >= mbarrierWords.size())
+        return false;
+      count = end - k < 64 - k % 64 ? end - k : 64 - k % 64;
+      if (mbarrierWords[k / 64] & ~uint64_t(0) >> (64 - count) << k % 64)
         return true;
+    }
     return false;
   }
   /// Reports warps that came to fewer setmaxnreg than their warpgroup.
@@ -685,6 +690,11 @@ struct Context {
 bool judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);
+/// The same for reads of the CTA's own shared memory by `agents` of the 32 that
+/// `self` is one of, from byte to byte, multiples of 16.
+bool judgeSharedReads(Context &context, const Instruction &at, unsigned lane,
+                      const std::vector<std::pair<uint32_t, uint32_t>> &places,
+                      Manner manner, Epoch self, uint32_t agents);
 /// The same for all lanes that execute, each by its own agent of `kind`, one
 /// per thread, at the same tick. Returns the lanes that do.
 uint32_t judgeLanesAsync(Context &context, const Instruction &at,

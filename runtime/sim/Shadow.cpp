@@ -613,6 +613,40 @@ Conflict Shadow::access(const Observer &by, uint64_t first, uint64_t bytes) {
   return conflict;
 }
 
+bool Shadow::readPlainly(const Observer &by, uint32_t agents, uint64_t offset,
+                         uint64_t bytes, KnownWrite &known) {
+  if (locks || offset % cellBytes || bytes % cellBytes ||
+      !defined.all(offset, bytes))
+    return false;
+  const bool async = by.manner.async;
+  auto knows = [&](const Cell &cell) {
+    const uint8_t manner = cell.writeManner;
+    if (!cell.write || (cell.write == known.epoch && manner == known.manner))
+      return true;
+    const Epoch e = unpack(cell.write);
+    const bool needsProxy = async && (!isAsync(manner) || isObject(manner));
+    if (!by.ordered(e, needsProxy) &&
+        !(async && !needsProxy && by.ordered(e, true)))
+      return false;
+    known = {cell.write, manner};
+    return true;
+  };
+  const uint64_t self = pack(by.self);
+  const Reader reader(self, agents, by.site, encode(by.manner));
+  for (uint64_t at = offset; at < offset + bytes; at += cellBytes) {
+    auto &table = tables[at / stretchBytes];
+    if (!table)
+      table = std::make_unique<Table>();
+    Cell &cell = table->cells[at % stretchBytes / cellBytes];
+    if (!table->all(cell, 0, cellBytes, knows))
+      return false;
+    table->visit(cell, 0, cellBytes, at, false, [&](Cell &part, uint64_t) {
+      table->addReader(part, reader, self);
+    });
+  }
+  return true;
+}
+
 void Shadow::forgetAccesses() {
   for (auto &table : tables)
     table.reset();

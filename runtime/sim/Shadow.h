@@ -128,6 +128,15 @@ public:
   /// offsets are multiples of it.
   uint32_t accessLanes(WarpObserver &by, const uint64_t *offsets,
                        uint32_t lanes, unsigned bytes);
+  /// A write that a reader was found to know; of several reads by one.
+  struct KnownWrite {
+    uint64_t epoch = 0;
+    uint8_t manner = 0;
+  };
+  /// A weak read of whole cells, by `agents` of the 32 that `by.self` is one
+  /// of. False where it is not plain that nothing is wrong: it wants access().
+  bool readPlainly(const Observer &by, uint32_t agents, uint64_t offset,
+                   uint64_t bytes, KnownWrite &known);
   /// Forgets accesses, keeps what is defined.
   void forgetAccesses();
   /// Forgets everything: fresh shared memory.

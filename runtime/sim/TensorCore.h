@@ -86,28 +86,14 @@ inline Accumulation seededAccumulation(const Random &of, unsigned k,
 }
 
 struct Extent {
-  unsigned m, n, k; // n a multiple of 8, m at most 64, k at most 64 (floats)
+  unsigned m, n, k; // n a multiple of 8; k at most 32 (narrow floats)
 };
 
 /// Codes of narrow floating-point numbers, one in a word: a[k][m], b[k][n]. c
-/// and the result, in place: f32 bits, or f16 bits in words: c[m][n]. Fastest
-/// for n a multiple of 16.
+/// and the result, in place: f32 bits, or f16 bits in words: c[m][n]. Operands
+/// in registers are multiplied without being laid out like this: ProductTile.h.
 void multiply(const Accumulation &how, Extent extent, Element aType,
               Element bType, const uint32_t *a, const uint32_t *b, uint32_t *c);
-/// A factor taken apart, as multiply() does with it first: whoever multiplies
-/// it often keeps it so.
-struct Factor {
-  static constexpr unsigned most = 16 * 32;
-  Element type = Element::F16;
-  unsigned count = 0;
-  uint32_t codes[most];
-  float numbers[most]; // what takeApart() makes of `count` codes
-  int32_t exponents[most];
-};
-void takeApart(Factor &factor);
-/// The same of two operands that are taken apart.
-void multiply(const Accumulation &how, Extent extent, const Factor &a,
-              const Factor &b, uint32_t *c);
 /// a[m][k], b[k][n], c[m][n] in place.
 void multiply(Extent extent, const double *a, const double *b, double *c,
               Rounding rounding);

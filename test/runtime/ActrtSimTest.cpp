@@ -323,6 +323,9 @@ TEST_F(ActrtSim, TensorMapsMoveTiles) {
               0)
         << err;
     auto got = array<uint16_t>("o.npy");
+    EXPECT_NE(out.find("async shared bytes\n    bulk store"), std::string::npos)
+        << out;
+    EXPECT_NE(out.find("  1024\n"), std::string::npos) << out;
     for (unsigned r = 0; r < 8; ++r)
       for (unsigned c = 0; c < 64; ++c) {
         unsigned chunk = (c / 8) ^ (r & mask);

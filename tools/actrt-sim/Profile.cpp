@@ -43,8 +43,7 @@ Occupancy simtool::occupancy(const Profile &p) {
 //
 // Instructions are PTX's, of which ptxas makes others: it fuses mul.f32 with
 // add.f32 (not .rn), and moves, addresses and issue slots say too little to be
-// bounds. Nor are global sectors, which L1 may serve. What wgmma and bulk
-// copies move within shared memory is in no wavefront.
+// bounds. Nor are global sectors, which L1 may serve.
 std::vector<Bound> simtool::bounds(const Profile &p) {
   const Counters &c = p.report.counters;
   const Target &t = p.target;
@@ -111,6 +110,14 @@ static Json counters(const Counters &c) {
   j["shared_load_wavefronts"] = c.sharedLoadWavefronts;
   j["shared_store_wavefronts"] = c.sharedStoreWavefronts;
   j["shared_conflicts"] = c.sharedConflicts;
+  Json &behind = j["async_shared_bytes"] = Json::object();
+  const std::pair<const char *, uint64_t> moved[] = {
+      {"wgmma", c.wgmmaSharedBytes},
+      {"bulk_load", c.bulkSharedLoadBytes},
+      {"bulk_store", c.bulkSharedStoreBytes}};
+  for (auto [what, bytes] : moved)
+    if (bytes)
+      behind[what] = bytes;
   j["async_bytes"] = c.asyncBytes;
   j["exp2"] = c.exp2;
   j["barrier_waits"] = c.barrierWaits;

@@ -70,6 +70,8 @@ Epoch readerOf(const Context &c, unsigned lane,
 Epoch groupReader(Context &c, unsigned lane);
 Epoch groupWriter(const Context &c, unsigned lane);
 
+/// What a copy costs in a CTA's shared memory: 128 bytes are a wavefront.
+void countShared(Counters &counters, uint64_t bytes, bool isStore);
 /// Fills in who issued it, and hands it over.
 void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
            std::unique_ptr<BulkOperation> operation);

@@ -143,6 +143,13 @@ Epoch groupWriter(const Context &c, unsigned lane) {
                       uint32_t(c.warp.bulkGroups[lane] + 1));
 }
 
+void countShared(Counters &counters, uint64_t bytes, bool isStore) {
+  (isStore ? counters.bulkSharedStoreBytes : counters.bulkSharedLoadBytes) +=
+      bytes;
+  (isStore ? counters.sharedStoreWavefronts : counters.sharedLoadWavefronts) +=
+      (bytes + 127) / 128;
+}
+
 void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
            std::unique_ptr<BulkOperation> op) {
   op->cta = &c.cta;
@@ -273,7 +280,7 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
     n.globalLoadBytes += bytes;
     n.globalLoadSectors += (from % 32 + bytes + 31) / 32;
   } else {
-    n.sharedLoadWavefronts += (bytes + 127) / 128;
+    countShared(n, bytes, /*isStore=*/false);
   }
   if (t.toGlobal) {
     op->inGroup = true;
@@ -298,7 +305,7 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
       undefined = judgeAsync(c, i, lane, source, from, bytes, reads,
                              readerOf(c, lane, op->landings));
     for (const Landing &l : op->landings) {
-      n.sharedStoreWavefronts += (bytes + 127) / 128;
+      countShared(n, bytes, /*isStore=*/true);
       if (!t.fromGlobal && l.to.owner == &c.cta)
         c.reportAt(FindingKind::InvalidOperation, i, lane, l.address,
                    "copies from shared memory to that of its own CTA, "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc}{.rnd} d, a, b, c
+#include "runtime/sim/decode/TileRegisters.h"
 #include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
@@ -17,8 +18,7 @@ struct Mma {
   bool saturate = false, exclusiveOr = false;
   Rounding rounding = Rounding::Rn;
   unsigned products = 1; // m8n8k4 f16: four
-  /// Of narrow floating-point numbers A, C and D by columns: D^T = B^T · A^T is
-  /// computed, with the 16 rows in the lanes of the machine's vectors.
+  /// Of what is not multiplied as tiles; of f16 A by columns.
   RegisterMatrix inA[4], inB[4], inC[4], inD[4];
   unsigned ofD, ofA, ofB, ofC; // first slot of each
   unsigned countD, countA, countB, countC;
@@ -50,73 +50,66 @@ void count(Context &c, const Mma &m) {
       uint64_t(2) * m.extent.m * m.extent.n * m.extent.k * m.products;
 }
 
-/// Fragments that were multiplied lately. A kernel multiplies one many times;
-/// that it is the same still is seen from its registers.
-class Fragments {
-public:
-  const Factor &of(const Frame &f, const Extent &shape, Element type,
-                   const RegisterMatrix &in, const uint32_t *slots) {
-    Entry &e = entries[(slots[0] >> 7) * 0x9e3779b1u >> 28];
-    bool same = e.factor.type == type && e.shape.m == shape.m &&
-                e.shape.n == shape.n && e.shape.k == shape.k;
-    for (unsigned r = 0; same && r < in.registers; ++r)
-      same =
-          std::memcmp(e.raw[r], f.registers + slots[r], sizeof e.raw[r]) == 0;
-    if (same)
-      return e.factor;
-    e.shape = shape;
-    e.factor.type = type;
-    e.factor.count = unsigned(in.elements.size());
-    for (unsigned r = 0; r < in.registers; ++r)
-      std::memcpy(e.raw[r], f.registers + slots[r], sizeof e.raw[r]);
-    in.gather(f, slots, e.factor.codes);
-    takeApart(e.factor);
-    return e.factor;
-  }
-
-private:
-  struct Entry {
-    Extent shape = {0, 0, 0};
-    uint32_t raw[4][32];
-    Factor factor;
-  };
-  Entry entries[16];
+/// Operands of an instruction as tiles, from registers that held them before if
+/// possible.
+struct Tiles {
+  RecentTiles<LeftTile> left;
+  RecentTiles<RightTile> right;
 };
+Tiles &recentTiles() {
+  // What takeApart() fills in is left as it is until then.
+  thread_local const std::unique_ptr<Tiles> tiles(new Tiles);
+  return *tiles;
+}
 
-Step mmaFloat(Context &c, const Instruction &at) {
+Step mmaTile(Context &c, const Instruction &at) {
   const Mma &m = *static_cast<const Mma *>(at.data);
-  thread_local auto ofA = std::make_unique<Fragments>(),
-                    ofB = std::make_unique<Fragments>();
-  uint32_t a[16 * 32], b[32 * 8], d[16 * 8];
+  needsWholeWarp(c, at);
+  Tiles &tiles = recentTiles();
+  const uint32_t *slots = at.slots;
+  const unsigned step = m.extent.m == 8 ? 2 : 1; // a tile has 16 rows
+  const LeftTile &a =
+      tiles.left.of(c.frame, m.a, m.extent.k, slots + m.ofA, m.countA, step);
+  const RightTile &b =
+      tiles.right.of(c.frame, m.b, m.extent.k, slots + m.ofB, m.countB);
+  TileSums sums, results;
+  takeSums(c.frame, slots + m.ofC, m.countC, m.half, sums);
+  if (isFloating(m.a)) {
+    Accumulation how = m.how;
+    if (!c.warp.random.roundsPlainly())
+      how = seededAccumulation(c.warp.random, m.extent.k, m.half);
+    multiply(how, a, b, sums, results);
+  } else {
+    multiply(a, b, m.saturate, sums, results);
+  }
+  putSums(results, slots + m.ofD, m.countD, m.half, c.mask, c.frame);
+  defineResults(c, at, m);
+  count(c, m);
+  return Step::Next;
+}
+
+/// m8n8k4 of f16: all four are computed before any is written, since the
+/// registers may overlap.
+Step mmaSmall(Context &c, const Instruction &at) {
+  const Mma &m = *static_cast<const Mma *>(at.data);
   needsWholeWarp(c, at);
   Accumulation how = m.how;
   if (!c.warp.random.roundsPlainly())
     how =
         seededAccumulation(c.warp.random, m.extent.k, m.half && !m.wideResult);
-  // All four are computed before any is written: the registers may overlap.
   uint32_t results[4][64];
   for (unsigned q = 0; q < m.products; ++q) {
-    m.inC[q].gather(c.frame, at.slots + m.ofC, d);
-    if (m.wideResult)
-      for (uint32_t &x : d)
-        x = as<uint32_t>(fromHalf(uint16_t(x)));
-    const Extent x = m.extent;
-    if (m.products == 1) {
-      multiply(how, {x.n, x.m, x.k},
-               ofB->of(c.frame, x, m.b, m.inB[q], at.slots + m.ofB),
-               ofA->of(c.frame, x, m.a, m.inA[q], at.slots + m.ofA), d);
-      continue;
-    }
+    uint32_t a[8 * 4], b[4 * 8], *d = results[q];
     m.inA[q].gather(c.frame, at.slots + m.ofA, a);
     m.inB[q].gather(c.frame, at.slots + m.ofB, b);
-    multiply(how, {x.n, x.m, x.k}, m.b, m.a, b, a, d);
-    std::copy_n(d, 64, results[q]);
+    m.inC[q].gather(c.frame, at.slots + m.ofC, d);
+    if (m.wideResult)
+      for (uint32_t &x : results[q])
+        x = as<uint32_t>(fromHalf(uint16_t(x)));
+    multiply(how, m.extent, m.a, m.b, a, b, d);
   }
-  if (m.products == 1)
-    m.inD[0].scatter(c.frame, at.slots + m.ofD, c.mask, d);
-  else
-    for (unsigned q = 0; q < m.products; ++q)
-      m.inD[q].scatter(c.frame, at.slots + m.ofD, c.mask, results[q]);
+  for (unsigned q = 0; q < m.products; ++q)
+    m.inD[q].scatter(c.frame, at.slots + m.ofD, c.mask, results[q]);
   defineResults(c, at, m);
   count(c, m);
   return Step::Next;
@@ -135,23 +128,6 @@ Step mmaDouble(Context &c, const Instruction &at) {
   std::memcpy(z, d, 8 * m.inC[0].elements.size());
   multiply(m.extent, x, y, z, m.rounding);
   m.inD[0].scatter(c.frame, at.slots + m.ofD, c.mask, z);
-  defineResults(c, at, m);
-  count(c, m);
-  return Step::Next;
-}
-
-Step mmaInteger(Context &c, const Instruction &at) {
-  const Mma &m = *static_cast<const Mma *>(at.data);
-  needsWholeWarp(c, at);
-  int32_t a[16 * 64], b[64 * 8], d[16 * 8];
-  auto isSigned = [](Element e) {
-    return e == Element::S8 || e == Element::S4;
-  };
-  m.inA[0].gatherIntegers(c.frame, at.slots + m.ofA, isSigned(m.a), a);
-  m.inB[0].gatherIntegers(c.frame, at.slots + m.ofB, isSigned(m.b), b);
-  m.inC[0].gather(c.frame, at.slots + m.ofC, d);
-  multiply(m.extent, a, b, d, m.saturate);
-  m.inD[0].scatter(c.frame, at.slots + m.ofD, c.mask, d);
   defineResults(c, at, m);
   count(c, m);
   return Step::Next;
@@ -236,9 +212,9 @@ void layOut(Mma &m, bool alongA, bool alongB, bool halfC, bool halfD) {
                                     placeOf(Role::A, bits, alongA));
     m.inB[q] = RegisterMatrix::make(x.k, x.n, bits, bits == 1, // along K
                                     placeOf(Role::B, bits, alongB));
-    m.inC[q] = RegisterMatrix::make(x.m, x.n, bitsC, narrow,
+    m.inC[q] = RegisterMatrix::make(x.m, x.n, bitsC, false,
                                     placeOf(Role::Accumulator, bitsC, true));
-    m.inD[q] = RegisterMatrix::make(x.m, x.n, bitsD, narrow,
+    m.inD[q] = RegisterMatrix::make(x.m, x.n, bitsD, false,
                                     placeOf(Role::Accumulator, bitsD, true));
   }
   m.countA = m.inA[0].registers;
@@ -327,8 +303,8 @@ void decodeMma(Decoder &d) {
   });
   d.begin(group == Element::F64  ? mmaDouble
           : group == Element::B1 ? mmaBits
-          : isFloating(group)    ? mmaFloat
-                                 : mmaInteger,
+          : small                ? mmaSmall
+                                 : mmaTile,
           Class::Matrix, flagAligned | flagDefinesItself);
   unsigned bits = bitsOf(plan->a);
   matrixResults(d, 0, plan->countD, bits);

@@ -325,7 +325,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
                    "reads .shared::cta, but at an address of another CTA");
       undefined = judgeBox(c, i, lane, box, op->from, reads, reader);
     }
-    n.sharedLoadWavefronts += (bytes + 127) / 128;
+    countShared(n, bytes, /*isStore=*/false);
     if (c.checks)
       op->read(); // what it would put as things are
     if (aim(c, i, lane, *op, writes, groupWriter(c, lane)))
@@ -339,7 +339,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
     judgeTensorMap(c, i, lane, where, mapAddress, reader);
     const bool undefined = aim(c, i, lane, *op, reads, reader);
     for (const Landing &l : op->landings) {
-      n.sharedStoreWavefronts += (bytes + 127) / 128;
+      countShared(n, bytes, /*isStore=*/true);
       if (l.to.data)
         judgeBox(c, i, lane, box, l.to, writes, l.self);
       if (l.to.data && undefined)

@@ -16,7 +16,8 @@
 //     bits 40..59  N of that wgmma, 0 after a fence: the same shape may go on
 //     bit 62       it uses it as A, else as accumulator
 //     bit 63       another instruction has used it since the last wgmma.fence
-#include "runtime/sim/SharedDescriptor.h"
+#include "runtime/sim/decode/SharedOperand.h"
+#include "runtime/sim/decode/TileRegisters.h"
 #include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
@@ -37,21 +38,18 @@ struct Wgmma {
   bool registersA = false, majorMA = false, majorNB = false;
   bool negateA = false, negateB = false;
   bool scaleNegated = false;
-  RegisterMatrix inA, inD; // a warp's 16 rows
-  unsigned ofA, ofScale;   // slots: D, then A or its descriptor, B's, scale-d
+  unsigned ofA, ofScale; // slots: D, then A or its descriptor, B's, scale-d
   unsigned countA, countD;
+  RegisterMatrix inA, inD; // a warp's 16 rows, for what is undefined
 };
 
-/// The chunks of a matrix in shared memory, in the order of major, minor.
-struct Chunks {
-  unsigned majors, minors, firstMajor = 0, firstMinor = 0;
-  bool mnMajor;
-  std::vector<uint32_t> offsets; // ~0: out of bounds
-  std::vector<std::byte> bytes;
-  const std::byte *at(unsigned major, unsigned minor) const {
-    return bytes.data() + 16 * (size_t(major) * minors + minor);
-  }
-};
+/// The signs of a word's numbers.
+uint32_t signsOf(Element type) {
+  uint32_t signs = 0;
+  for (unsigned bits = bitsOf(type), at = bits; at <= 32; at += bits)
+    signs |= 1u << (at - 1);
+  return signs;
+}
 
 class WgmmaOperation final : public AsyncOperation {
 public:
@@ -61,7 +59,7 @@ public:
   Cta *cta;
   bool accumulate;
   Accumulation how;
-  Chunks chunksA, chunksB;
+  std::shared_ptr<const SharedPlaces> placesA, placesB;
   /// Operations of a warp write in order; one that comes too early takes those
   /// before it along.
   WgmmaOperation *previous = nullptr;
@@ -70,13 +68,14 @@ public:
 
   void read() override {
     const Wgmma &p = *plan;
-    if (p.registersA) {
-      codesA.resize(p.inA.elements.size());
-      p.inA.gather(*frame, slots + p.ofA, codesA.data());
-    } else {
-      fetch(chunksA);
-    }
-    fetch(chunksB);
+    const std::byte *shared = cta->shared.data;
+    if (p.registersA)
+      takeWords(*frame, slots + p.ofA, p.countA, 1, wordsA);
+    else
+      for (unsigned half = 0; half < 2; ++half)
+        placesA->fetch(shared, half, wordsA[half], wordsA[2 + half]);
+    right = rightOperand(*placesB, shared, p.b, p.extent.k,
+                         p.negateB ? signsOf(p.b) : 0);
   }
   void write() override {
     while (previous && !*previousWritten)
@@ -86,81 +85,39 @@ public:
   }
 
 private:
-  std::vector<uint32_t> codesA;
+  alignas(64) uint32_t wordsA[LeftTile::mostRegisters][32] = {};
+  std::shared_ptr<const RightOperand> right;
 
-  void fetch(Chunks &c) {
-    c.bytes.assign(c.offsets.size() * 16, std::byte());
-    for (size_t i = 0; i < c.offsets.size(); ++i)
-      if (c.offsets[i] != ~0u)
-        std::memcpy(c.bytes.data() + 16 * i, cta->shared.data + c.offsets[i],
-                    16);
-  }
-
-  /// The elements of chunks as codes: out[mn][k] or, `kFirst`, out[k][mn].
-  template <typename Raw>
-  static void spread(const Chunks &c, unsigned mn, unsigned k, bool kFirst,
-                     uint32_t *out) {
-    constexpr unsigned T = 16 / sizeof(Raw);
-    for (unsigned major = 0; major < c.majors; ++major)
-      for (unsigned minor = 0; minor < c.minors; ++minor) {
-        Raw raw[T];
-        std::memcpy(raw, c.at(major, minor), 16);
-        for (unsigned t = 0; t < T; ++t) {
-          unsigned i = c.mnMajor ? major * T + t : minor;
-          unsigned j = c.mnMajor ? minor : major * T + t;
-          if (i < mn && j < k)
-            out[kFirst ? j * mn + i : i * k + j] = raw[t];
-        }
-      }
-  }
-  static void spread(const Chunks &c, unsigned bits, unsigned mn, unsigned k,
-                     bool kFirst, uint32_t *out) {
-    if (bits == 8)
-      spread<uint8_t>(c, mn, k, kFirst, out);
-    else if (bits == 16)
-      spread<uint16_t>(c, mn, k, kFirst, out);
-    else // tf32, and single bits by words
-      spread<uint32_t>(c, mn, k, kFirst, out);
-  }
-
-  static void signExtend(std::vector<uint32_t> &codes, Element type) {
-    if (type == Element::S8)
-      for (uint32_t &x : codes)
-        x = uint32_t(int32_t(int8_t(x)));
+  const LeftTile &left() const {
+    thread_local LeftTile tile;
+    tile.type = plan->a;
+    tile.k = plan->extent.k;
+    tile.registers = LeftTile::mostRegisters;
+    const uint32_t flip = plan->negateA ? signsOf(plan->a) : 0;
+    for (unsigned r = 0; r < LeftTile::mostRegisters; ++r)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        tile.words[r][lane] = wordsA[r][lane] ^ flip;
+    takeApart(tile);
+    return tile;
   }
 
   void compute() {
     const Wgmma &p = *plan;
-    const unsigned n = p.extent.n, bits = bitsOf(p.a);
-    const Extent quarter = {16, n, p.extent.k};
-    const unsigned k = bits == 1 ? p.extent.k / 32 : p.extent.k;
-    std::vector<uint32_t> b(size_t(n) * k), d(16 * n);
-    if (!p.registersA) {
-      codesA.resize(16 * k);
-      spread(chunksA, bits, 16, k, isFloating(p.a), codesA.data());
+    const LeftTile &a = left();
+    const unsigned count = p.half ? 2 : 4; // registers of D in a tile
+    TileSums sums = {}, results;
+    for (const RightTile &b : *right) {
+      const uint32_t *d = slots + (&b - right->data()) * count;
+      if (accumulate)
+        takeSums(*frame, d, count, p.half, sums);
+      if (p.a == Element::B1)
+        multiplyBits(a, b, sums, results);
+      else if (isFloating(p.a))
+        multiply(how, a, b, sums, results);
+      else
+        multiply(a, b, p.saturate, sums, results);
+      putSums(results, d, count, p.half, ~0u, *frame);
     }
-    spread(chunksB, bits, n, k, bits != 1, b.data());
-    if (p.negateA)
-      for (uint32_t &x : codesA)
-        x ^= 1u << (bits - 1);
-    if (p.negateB)
-      for (uint32_t &x : b)
-        x ^= 1u << (bits - 1);
-    if (accumulate)
-      p.inD.gather(*frame, slots, d.data());
-    if (bits == 1) {
-      multiplyBits(quarter, codesA.data(), b.data(),
-                   reinterpret_cast<int32_t *>(d.data()), false);
-    } else if (isFloating(p.a)) {
-      multiply(how, quarter, p.a, p.b, codesA.data(), b.data(), d.data());
-    } else {
-      signExtend(codesA, p.a);
-      signExtend(b, p.b);
-      multiply(quarter, reinterpret_cast<int32_t *>(codesA.data()),
-               reinterpret_cast<int32_t *>(b.data()),
-               reinterpret_cast<int32_t *>(d.data()), p.saturate);
-    }
-    p.inD.scatter(*frame, slots, ~0u, d.data());
   }
 };
 
@@ -213,73 +170,41 @@ void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
 /// columns (`line`) are so.
 template <typename Line>
 void findUndefined(const Context &c, const Instruction &at,
-                   const Chunks &chunks, unsigned operand, unsigned bits,
+                   const SharedPlaces &places, unsigned operand,
                    const Line &line) {
-  const unsigned perChunk = 128 / (bits == 1 ? 32 : bits);
   Context::Target shared = {c.cta.shared.data, &c.cta.shared, 0, &c.cta};
-  for (size_t k = 0; k < chunks.offsets.size(); ++k) {
-    const uint32_t a = chunks.offsets[k];
-    if (a == ~0u)
+  for (size_t k = 0; k < places.offsets.size(); ++k) {
+    const uint32_t a = places.offsets[k];
+    if (a == SharedPlaces::outside)
       continue;
+    const unsigned first = unsigned(k / SharedPlaces::perGroup) * 8;
     for (const auto &part : c.cta.shared.shadow->undefined(a, 16)) {
       const uint32_t origin = c.originAt(at, shared, part.offset, operand);
       for (uint64_t byte = part.offset; byte < part.offset + part.bytes; ++byte)
-        line(chunks.mnMajor ? unsigned(k / chunks.minors) * perChunk +
-                                  unsigned(byte - a) * perChunk / 16
-                            : unsigned(k % chunks.minors),
+        line(first +
+                 (places.mnMajor ? unsigned(byte - a) / 2 : unsigned(k % 8)),
              origin);
     }
   }
 }
 
-/// Places the chunks, judges the reads. Whether some bytes are undefined.
-bool aim(Context &c, const Instruction &at, const SharedDescriptor &desc,
-         Chunks &chunks, Epoch self) {
+/// Judges the reads of an operand by `agents` of the warpgroup, and counts them
+/// where `counts`. Whether some bytes are undefined.
+bool judgeReads(Context &c, const Instruction &at, const SharedPlaces &places,
+                Epoch self, uint32_t agents, bool counts) {
   unsigned lane = unsigned(__builtin_ctz(c.mask));
-  const Region &shared = c.cta.shared;
-  bool reported = false;
-  std::vector<uint64_t> units(c.checks ? shared.bytes / 1024 + 1 : 0);
-  chunks.offsets.reserve(size_t(chunks.majors) * chunks.minors);
-  for (unsigned i = 0; i < chunks.majors; ++i)
-    for (unsigned j = 0; j < chunks.minors; ++j) {
-      uint32_t a = desc.chunk(chunks.mnMajor, chunks.firstMajor + i,
-                              chunks.firstMinor + j);
-      if (uint64_t(a) + 16 > shared.bytes) {
-        if (!reported)
-          c.resolve(at, lane, ptx::Space::Shared, a, 16, 16, false);
-        reported = true;
-        a = ~0u;
-      } else if (c.checks) {
-        units[a / 1024] |= uint64_t(1) << (a / 16 % 64);
-      }
-      chunks.offsets.push_back(a);
-    }
-  if (!c.checks)
-    return false;
-  // Neighbouring chunks are judged together.
+  if (places.firstOutside != SharedPlaces::outside)
+    c.resolve(at, lane, ptx::Space::Shared, places.firstOutside, 16, 16, false);
+  if (counts) {
+    Counters &n = *c.warp.counters;
+    n.wgmmaSharedBytes += 16 * places.offsets.size();
+    n.sharedLoadWavefronts += places.wavefronts;
+    n.sharedConflicts += places.conflicts;
+  }
   Manner manner;
   manner.read = manner.async = true;
-  manner = c.passing(manner);
-  bool undefined = false;
-  auto judge = [&](uint64_t from, uint64_t to) {
-    Context::Target t = {shared.data + from, &c.cta.shared, from, &c.cta};
-    undefined |= judgeAsync(c, at, lane, t, from, to - from, manner, self);
-  };
-  uint64_t from = ~uint64_t(0), count = uint64_t(units.size()) * 64;
-  for (uint64_t u = 0; u <= count; ++u) {
-    if (u % 64 == 0 && u < count && !units[u / 64] && from == ~uint64_t(0)) {
-      u += 63;
-      continue;
-    }
-    bool set = u < count && units[u / 64] >> (u % 64) & 1;
-    if (set && from == ~uint64_t(0))
-      from = u;
-    if (!set && from != ~uint64_t(0)) {
-      judge(from * 16, u * 16);
-      from = ~uint64_t(0);
-    }
-  }
-  return undefined;
+  return judgeSharedReads(c, at, lane, places.stretches, c.passing(manner),
+                          self, agents);
 }
 
 uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
@@ -338,30 +263,26 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
     undefined.addC(c, at.slots, p.inD, p.countD);
 
   Epoch self = c.warp.epoch(OwnWgmma, 0, uint32_t(group));
-  unsigned perChunk = 128 / bitsOf(p.a), rows = c.warp.index % 4 * 16;
+  const uint64_t shared = c.cta.shared.bytes;
+  const unsigned warp = c.warp.index % 4;
   if (!p.registersA) {
-    Chunks &a = op->chunksA;
-    a.mnMajor = p.majorMA;
-    a.majors = (p.majorMA ? 16 : p.extent.k) / perChunk;
-    a.minors = p.majorMA ? p.extent.k : 16;
-    a.firstMajor = p.majorMA ? rows / perChunk : 0;
-    a.firstMinor = p.majorMA ? 0 : rows;
-    if (aim(c, at,
-            SharedDescriptor::unpack(descriptorAt(c, at, at.slots[p.ofA])), a,
-            self))
-      findUndefined(c, at, a, 0, bitsOf(p.a), [&](unsigned i, uint32_t origin) {
+    op->placesA = SharedPlaces::of(descriptorAt(c, at, at.slots[p.ofA]),
+                                   p.majorMA, 2 * warp, 2, shared);
+    if (judgeReads(c, at, *op->placesA, self, 1u << (c.warp.index & 31), true))
+      findUndefined(c, at, *op->placesA, 0, [&](unsigned i, uint32_t origin) {
         undefined.row(i, origin);
       });
   }
-  Chunks &b = op->chunksB;
-  b.mnMajor = p.majorNB;
-  b.majors = (p.majorNB ? p.extent.n : p.extent.k) / perChunk;
-  b.minors = p.majorNB ? p.extent.k : p.extent.n;
-  if (aim(c, at,
-          SharedDescriptor::unpack(
-              descriptorAt(c, at, at.slots[p.ofScale - 1])),
-          b, self))
-    findUndefined(c, at, b, 1, bitsOf(p.a), [&](unsigned j, uint32_t origin) {
+  // The four warps read all of B, their tensor cores at once. Who knows of one
+  // of these reads knows of all (wait_group), so the first may stand for all.
+  op->placesB = SharedPlaces::of(descriptorAt(c, at, at.slots[p.ofScale - 1]),
+                                 p.majorNB, 0, p.extent.n / 8, shared);
+  const unsigned first = c.warp.index - warp;
+  const unsigned warps =
+      std::min<unsigned>(4, unsigned(c.cta.warps.size()) - first);
+  if (judgeReads(c, at, *op->placesB, self, ((1u << warps) - 1) << (first & 31),
+                 warp == 0))
+    findUndefined(c, at, *op->placesB, 1, [&](unsigned j, uint32_t origin) {
       undefined.column(j, origin);
     });
   undefined.define(c, at.slots, p.inD);
@@ -501,9 +422,10 @@ void decodeMultiply(Decoder &d) {
       return placeInMma(role, width, row, col);
     };
   };
-  p.inA = RegisterMatrix::make(16, p.extent.k, bits, isFloating(p.a),
-                               place(Role::A, bits));
   unsigned bitsD = p.half ? 16 : 32;
+  if (p.registersA)
+    p.inA =
+        RegisterMatrix::make(16, p.extent.k, bits, false, place(Role::A, bits));
   p.inD = RegisterMatrix::make(16, n, bitsD, false,
                                place(Role::Accumulator, bitsD));
   p.countA = p.registersA ? p.inA.registers : 1;

@@ -33,6 +33,8 @@ TEST(Bulk, LoadsWhatItsBarrierCounts) {
     ASSERT_TRUE(k.runClean(12)) << k.error;
     EXPECT_EQ(k.get<uint32_t>(1), counted(32));
     EXPECT_EQ(k.counters.asyncBytes, 128u);
+    EXPECT_EQ(k.counters.bulkSharedStoreBytes, 128u);
+    EXPECT_EQ(k.counters.bulkSharedLoadBytes, 0u);
   }
   // Bytes may land before they are expected.
   Kernel k = loading(load + expect(128) + landed);

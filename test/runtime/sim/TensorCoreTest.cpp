@@ -4,7 +4,7 @@
 // were published of each architecture; never further from the true sum than
 // truncation allows; and bit for bit what a slow, literal reading of the model
 // gives (integers of 128 bits, one output at a time).
-#include "runtime/sim/TensorCore.h"
+#include "runtime/sim/ProductTile.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <vector>
@@ -354,20 +354,8 @@ TEST(TensorCore, IsTheModelBitForBit) {
           how.order = 0;
         }
         std::vector<uint32_t> before = c;
-        if (round % 3) {
-          multiply(how, {m, n, k.k}, k.type, k.type, a.data(), b.data(),
-                   c.data());
-        } else {
-          Factor x, y;
-          x.type = y.type = k.type;
-          x.count = unsigned(a.size());
-          y.count = unsigned(b.size());
-          std::copy(a.begin(), a.end(), x.codes);
-          std::copy(b.begin(), b.end(), y.codes);
-          takeApart(x);
-          takeApart(y);
-          multiply(how, {m, n, k.k}, x, y, c.data());
-        }
+        multiply(how, {m, n, k.k}, k.type, k.type, a.data(), b.data(),
+                 c.data());
         for (unsigned i = 0; i < m; ++i)
           for (unsigned j = 0; j < n; ++j) {
             std::vector<uint32_t> x(k.k), y(k.k);
@@ -387,6 +375,68 @@ TEST(TensorCore, IsTheModelBitForBit) {
           }
       }
     }
+}
+
+// Vectors of every width that the machine has come to the same, and say alike
+// where the plain way is not right.
+TEST(TensorCore, EveryWidthOfVectorsIsTheSame) {
+  Random random(11, 4);
+  const Element types[] = {Element::F16, Element::BF16, Element::TF32,
+                           Element::E4M3, Element::S8};
+  unsigned plain = 0;
+  for (unsigned round = 0; round < 200; ++round) {
+    const Element type = types[round % 5];
+    LeftTile a;
+    RightTile b;
+    a.type = b.type = type;
+    a.registers = 4;
+    b.registers = 2;
+    a.k = b.k = 256 / bitsOf(type);
+    auto word = [&] {
+      uint32_t w = 0;
+      for (unsigned at = 0; at < 32; at += bitsOf(type))
+        w |= type == Element::S8 ? uint32_t(random.below(256)) << at
+                                 : drawn(random, type, round / 5 % 4) << at;
+      return w;
+    };
+    for (auto &reg : a.words)
+      for (uint32_t &w : reg)
+        w = word();
+    for (auto &reg : b.words)
+      for (uint32_t &w : reg)
+        w = word();
+    const bool half = type == Element::F16 && round % 2;
+    Accumulation how = round % 3 ? accumulationOf(90, Unit::Wgmma, type, half)
+                                 : drawAccumulation(random, a.k, half);
+    how.order = 0;
+    TileSums c, first, d;
+    for (auto &reg : c.words)
+      for (uint32_t &w : reg) {
+        float near = float(int(random.below(4001)) - 2000) / 97;
+        w = half ? toHalf(near) : f32(near);
+      }
+    bool firstIsPlain = false;
+    for (const TileKernels &kernels : tileKernels()) {
+      kernels.left(a);
+      kernels.right(b);
+      bool isPlain = true;
+      if (type == Element::S8)
+        kernels.integers(a, b, c, d, round % 2);
+      else
+        isPlain = kernels.plain(how, a, b, c, d);
+      if (kernels.lanes == tileKernels()[0].lanes) {
+        first = d;
+        firstIsPlain = isPlain;
+        plain += isPlain;
+      }
+      ASSERT_EQ(isPlain, firstIsPlain) << kernels.lanes;
+      for (unsigned v = 0; isPlain && v < 4; ++v)
+        for (unsigned lane = 0; lane < 32; ++lane)
+          ASSERT_EQ(d.words[v][lane], first.words[v][lane])
+              << kernels.lanes << " lanes, type " << int(type);
+    }
+  }
+  EXPECT_GT(plain, 100u);
 }
 
 // Drawn orders and truncations stay near the true sum: every block loses at

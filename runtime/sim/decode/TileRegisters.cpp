@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/decode/TileRegisters.h"
+#include "runtime/sim/Wide.h"
+#include <cstring>
+
+namespace act::runtime::sim {
+
+ACT_WIDE bool takeWords(const Frame &f, const uint32_t *slots, unsigned count,
+                        unsigned step, uint32_t (*words)[32]) {
+  uint64_t apart = 0;
+  for (unsigned r = 0; r < count; ++r) {
+    uint64_t mine[16], other[16];
+    std::memcpy(mine, words[r * step], sizeof mine);
+    std::memcpy(other, f.registers + slots[r], sizeof other);
+    for (unsigned i = 0; i < 16; ++i)
+      apart |= mine[i] ^ other[i];
+  }
+  if (!apart)
+    return false;
+  for (unsigned r = 0; r < count; ++r)
+    std::memcpy(words[r * step], f.registers + slots[r], sizeof *words);
+  return true;
+}
+
+ACT_WIDE void takeSums(const Frame &f, const uint32_t *slots, unsigned count,
+                       bool half, TileSums &sums) {
+  for (unsigned r = 0; r < count; ++r) {
+    if (!half) {
+      std::memcpy(sums.words[r], f.registers + slots[r], sizeof *sums.words);
+      continue;
+    }
+    uint32_t both[32];
+    std::memcpy(both, f.registers + slots[r], sizeof both);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      sums.words[2 * r][lane] = both[lane] & 0xffff;
+      sums.words[2 * r + 1][lane] = both[lane] >> 16;
+    }
+  }
+}
+
+ACT_WIDE void putSums(const TileSums &sums, const uint32_t *slots,
+                      unsigned count, bool half, uint32_t lanes, Frame &f) {
+  for (unsigned r = 0; r < count; ++r) {
+    uint32_t words[32];
+    if (half)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        words[lane] = sums.words[2 * r][lane] | sums.words[2 * r + 1][lane]
+                                                    << 16;
+    else
+      std::memcpy(words, sums.words[r], sizeof words);
+    std::byte *to = f.registers + slots[r];
+    if (lanes == ~0u) {
+      std::memcpy(to, words, sizeof words);
+      continue;
+    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if (lanes >> lane & 1)
+        std::memcpy(to + 4 * lane, &words[lane], 4);
+  }
+}
+
+} // namespace act::runtime::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the registers of a warp and the tiles that mma and wgmma multiply
+// (ProductTile.h).
+#ifndef ACT_RUNTIME_SIM_DECODE_TILEREGISTERS_H
+#define ACT_RUNTIME_SIM_DECODE_TILEREGISTERS_H
+#include "runtime/sim/Machine.h"
+#include "runtime/sim/ProductTile.h"
+
+namespace act::runtime::sim {
+
+/// Registers of an operand become words[0], words[step] ...; false when they
+/// were that already.
+bool takeWords(const Frame &f, const uint32_t *slots, unsigned count,
+               unsigned step, uint32_t (*words)[32]);
+/// Registers of an accumulator become a tile's sums; of f16 (`half`) two share
+/// a register.
+void takeSums(const Frame &f, const uint32_t *slots, unsigned count, bool half,
+              TileSums &sums);
+/// The other way; `lanes`: those that may be written.
+void putSums(const TileSums &sums, const uint32_t *slots, unsigned count,
+             bool half, uint32_t lanes, Frame &f);
+
+/// Operands that were multiplied lately, taken apart. A kernel multiplies one
+/// many times; that it is the same still is seen from its registers.
+template <typename Tile> class RecentTiles {
+public:
+  /// `step`: as for takeWords().
+  const Tile &of(const Frame &f, Element type, unsigned k,
+                 const uint32_t *slots, unsigned count, unsigned step = 1) {
+    Tile &e = entries[(slots[0] >> 7) * 0x9e3779b1u >> 28];
+    const bool alike =
+        e.type == type && e.k == k && e.registers == count * step;
+    if (!takeWords(f, slots, count, step, e.words) && alike)
+      return e;
+    e.type = type;
+    e.k = k;
+    e.registers = count * step;
+    takeApart(e);
+    return e;
+  }
+
+private:
+  Tile entries[16];
+};
+
+} // namespace act::runtime::sim
+#endif
