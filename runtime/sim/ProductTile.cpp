@@ -121,8 +121,11 @@ template <Accumulation::Result R, unsigned W, unsigned L> class PlainTile {
   using Halves = typename V::Halves;
   static constexpr bool half = R == Accumulation::RnF16;
   static constexpr unsigned chunks = 32 / W, wide = 16 / W;
-  // Of sums that one group of products fills to the brim.
-  static constexpr bool looksAtSums = L == 16 || L == 32;
+  // Whether it takes more than one group of products that fit in an int32, and
+  // whether one fills it to the brim.
+  static constexpr bool hasGroups =
+      L == 0 || (L == 32 && R != Accumulation::Rz13);
+  static constexpr bool looksAtSums = !hasGroups && L >= 16;
 
 public:
   __attribute__((always_inline))
@@ -150,7 +153,7 @@ public:
         scale[v] = bits<Floats>(unit[v]);
       }
       Ints sums[4] = {};
-      if constexpr (L != 0)
+      if constexpr (!hasGroups)
         add(first, length, chunk, scale, sums);
       ACT_UNROLL4
       for (unsigned v = 0; v < 4; ++v) {
@@ -160,7 +163,7 @@ public:
           largestSum = greater(largestSum, sizeOf(sums[v]));
         sums[v] += ofC;
       }
-      if constexpr (L == 0)
+      if constexpr (hasGroups)
         addGroups(first, length, chunk, scale, sums);
       ACT_UNROLL4
       for (unsigned v = 0; v < 4; ++v) {
@@ -181,7 +184,7 @@ public:
       bad |= bits<Ints>(leastOrMostC < unsigned(leastExponent + 127) << 24);
       bad |= bits<Ints>(leastTerm < uint16_t(special + leastExponent));
     }
-    if constexpr (looksAtSums || L == 0)
+    if constexpr (looksAtSums || hasGroups)
       bad |= bits<Ints>(largestSum >= mostSum);
     return isZero(bad);
   }
@@ -271,7 +274,7 @@ private:
                                                 unsigned chunk,
                                                 const Floats (&scale)[4],
                                                 Ints (&sums)[4]) {
-    const unsigned most = 1u << (29 - F);
+    const unsigned most = L ? 16 : 1u << (29 - F); // F is at most 25 with L
     for (unsigned done = 0; done < length; done += most) {
       Ints some[4] = {};
       add(first + done, std::min(most, length - done), chunk, scale, some);
@@ -333,6 +336,8 @@ ACT_INLINE bool plain(const Accumulation &how, const LeftTile &a,
       return plain<Accumulation::RzF32, W, 8>(how, a, b, c, d);
     if (block == 16)
       return plain<Accumulation::RzF32, W, 16>(how, a, b, c, d);
+    if (block == 32)
+      return plain<Accumulation::RzF32, W, 32>(how, a, b, c, d);
     return plain<Accumulation::RzF32, W, 0>(how, a, b, c, d);
   case Accumulation::RnF16:
     if (block == 8)
