@@ -60,6 +60,15 @@ WAIT:
   ret;
 }
 
+// Data that it never computed.
+.visible .entry leaves(.param .u64 w) {
+  .reg .b64 %w; .reg .b32 %never;
+  ld.param.u64 %w, [w];
+  st.global.u32 [%w], %never;
+  st.release.gpu.global.u32 [%w+16], 1;
+  ret;
+}
+
 // Counts while it waits, with a look that is none to the scheduler.
 .visible .entry counts(.param .u64 w) {
   .reg .b64 %w; .reg .b32 %r<4>; .reg .pred %p;
@@ -228,6 +237,46 @@ TEST(Streams, OrderHoldsBehindAKernelThatWaits) {
       "");
   EXPECT_EQ(filled, 100u);
   EXPECT_EQ(called, 100u);
+}
+
+// An undefined value goes from kernel to kernel, and its origin with it. What
+// is found when the host gets it is told by who waits for that copy.
+TEST(Streams, UndefinedValuesGoFromKernelToKernel) {
+  Device d;
+  auto one = d.stream(), two = d.stream();
+  uint32_t got = 0;
+  EXPECT_EQ(told(d.meet(*one, false, 1, 1, 4)), "");
+  EXPECT_EQ(told(one->copy(&got, d.words + 16, 4, Direction::DeviceToHost)),
+            "");
+  EXPECT_EQ(told(d.launch(*two, "leaves", {})), "");
+  EXPECT_EQ(told(two->synchronize()), "");
+  std::string error = told(one->synchronize());
+  EXPECT_NE(error.find("uninitialised: meet: stores %r6, computed from %never, "
+                       "which was never written; the host gets 4 bytes"),
+            std::string::npos)
+      << error;
+  EXPECT_EQ(d.executor->findings().count, 1u);
+}
+
+// The host sees memory of its own when no kernel is at it any more.
+TEST(Streams, TheHostSeesUndefinedValuesWhenAllHaveEnded) {
+  alignas(16) uint32_t words[32] = {};
+  sim::Simulator simulator(*sim::targetNamed("sm_80"), {});
+  simulator.registerHost(words, sizeof words, "'words'");
+  auto module = std::move(*simulator.load(text, "streams.ptx"));
+  sim::LaunchRequest request;
+  request.parameters.resize(8);
+  uint32_t *at = words;
+  std::memcpy(request.parameters.data(), &at, 8);
+  auto counts = *simulator.begin(*module, "counts", request);
+  auto leaves = *simulator.begin(*module, "leaves", request);
+  while (!counts->ended() && simulator.advance(1000, false))
+    ;
+  ASSERT_TRUE(leaves->ended() && counts->ended());
+  EXPECT_TRUE(leaves->report()->findings.empty());
+  ASSERT_EQ(counts->report()->findings.size(), 1u);
+  EXPECT_EQ(counts->report()->findings[0].kernel, "leaves");
+  EXPECT_EQ(counts->report()->findings[0].where, "'words' + 0 (of 128 bytes)");
 }
 
 // Whoever does more than look has turns with the others, and an end.

@@ -481,19 +481,42 @@ INSTANTIATE_TEST_SUITE_P(Kernels, UndefinedMemory,
                          [](auto &info) { return testName(info.param.name); });
 
 // D of wgmma, of tiles in shared memory: A, of 64 rows of 16 numbers, lacks row
-// 20 and B, of 8 columns, lacks column 3. D is stored but for those, or with
-// one of them.
+// 20 and B, of 8 columns, lacks column 3; laid out by rows and columns, of all
+// their bytes, and the other way, of one number each. D is stored but for
+// those, or with one of them.
 TEST(Undefined, RowsAndColumnsOfWgmma) {
+  const char *const drop =
+                        "setp.ne.u32 %p2, %r10, 20; setp.ne.u32 %p3, %r4, 1;",
+                    *const rows =
+                        "setp.ne.u32 %p2, %r10, 64; setp.ne.u32 %p3, %r4, 1;",
+                    *const columns =
+                        "setp.ne.u32 %p2, %r10, 20; setp.ne.u32 %p3, %r4, 4;";
   struct {
+    bool across;
     const char *keeps; // %p2: rows, %p3: columns
     const char *expected;
     size_t stores = 1; // that are found
   } all[] = {
-      {"setp.ne.u32 %p2, %r10, 20; setp.ne.u32 %p3, %r4, 1;", ""},
-      {"setp.ne.u32 %p2, %r10, 64; setp.ne.u32 %p3, %r4, 1;", "s + 576", 2},
-      {"setp.ne.u32 %p2, %r10, 20; setp.ne.u32 %p3, %r4, 4;", "s + 2096"},
+      {false, drop, ""},
+      {false, rows, "s + 576", 2},
+      {false, columns, "s + 2096"},
+      {true, drop, ""},
+      {true, rows, "s + 584", 2},
+      {true, columns, "s + 2102"},
   };
+  // Each chunk is of one k now, and all that was left out is there but number 4
+  // of thread 20's first one, and 3 of thread 3's of B.
+  const char *const alsoAcross =
+      "setp.eq.u32 %p0, %r6, 20;"
+      "@%p0 st.shared.v2.b32 [%r7], {%d0, %d0};"
+      "@%p0 st.shared.b16 [%r7+10], %d0; @%p0 st.shared.b32 [%r7+12], %d0;"
+      "@%p0 st.shared.v4.b32 [%r7+128], {%d0, %d0, %d0, %d0};"
+      "setp.eq.u32 %p0, %r6, 3;"
+      "@%p0 st.shared.b32 [%r7+2048], %d0; @%p0 st.shared.b16 [%r7+2052], %d0;"
+      "@%p0 st.shared.v2.b32 [%r7+2056], {%d0, %d0};"
+      "@%p0 st.shared.v4.b32 [%r7+2176], {%d0, %d0, %d0, %d0};";
   for (auto &c : all) {
+    SCOPED_TRACE(std::string(c.across ? "across: " : "") + c.keeps);
     Kernel k = memoryKernel(
         // Chunks of 8 rows of 16 bytes, 128 bytes each; the next 8 rows are 256
         // behind, the next 8 of K 128. Thread t writes row t of both chunks.
@@ -505,18 +528,20 @@ TEST(Undefined, RowsAndColumnsOfWgmma) {
         "@%p0 st.shared.v4.b32 [%r7+128], {%d0, %d0, %d0, %d0};"
         "setp.lt.u32 %p0, %r6, 8; setp.ne.and.u32 %p0, %r6, 3, %p0;"
         "@%p0 st.shared.v4.b32 [%r7+2048], {%d0, %d0, %d0, %d0};"
-        "@%p0 st.shared.v4.b32 [%r7+2176], {%d0, %d0, %d0, %d0};"
-        "fence.proxy.async; bar.sync 0; mov.b32 %f1, 0; mov.b32 %f2, 0;"
-        "mov.b32 %f3, 0; mov.b32 %f4, 0; setp.ne.u32 %p1, %r0, %r0;"
-        // lead 128, stride 256 bytes, both by 16
-        "shr.u32 %r9, %r1, 4; cvt.u64.u32 %w0, %r9;"
-        "or.b64 %w0, %w0, 0x0000001000080000; add.u64 %w1, %w0, 128;"
-        "wgmma.fence.sync.aligned;"
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
-        "{%f1, %f2, %f3, %f4}, %w0, %w1, %p1, 1, 1, 0, 0;"
-        "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
-        "shr.u32 %r10, %r6, 5; shl.b32 %r10, %r10, 4; add.u32 %r10, %r10, "
-        "%r3;" +
+        "@%p0 st.shared.v4.b32 [%r7+2176], {%d0, %d0, %d0, %d0};" +
+            std::string(c.across ? alsoAcross : "") +
+            "fence.proxy.async; bar.sync 0; mov.b32 %f1, 0; mov.b32 %f2, 0;"
+            "mov.b32 %f3, 0; mov.b32 %f4, 0; setp.ne.u32 %p1, %r0, %r0;"
+            // lead 128, stride 256 bytes, both by 16
+            "shr.u32 %r9, %r1, 4; cvt.u64.u32 %w0, %r9;"
+            "or.b64 %w0, %w0, 0x0000001000080000; add.u64 %w1, %w0, 128;"
+            "wgmma.fence.sync.aligned;"
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+            "{%f1, %f2, %f3, %f4}, %w0, %w1, %p1, 1, 1, " +
+            (c.across ? "1, 1;" : "0, 0;") +
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+            "shr.u32 %r10, %r6, 5; shl.b32 %r10, %r10, 4; add.u32 %r10, %r10, "
+            "%r3;" +
             std::string(c.keeps) +
             "mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd2, %rd0;"
             "@%p2 st.global.f32 [%rd2], %f1; and.pred %p2, %p2, %p3;"
