@@ -188,7 +188,10 @@ static void onStream(const char *name, void *stream, Body body) {
     if (!device)
       return device.error();
     auto s = Devices::get().stream(stream, **device);
-    return s ? body(**s) : s.error();
+    if (!s)
+      return s.error();
+    Status status = body(**s);
+    return status ? status : withFindings(**device, status.error());
   });
 }
 

@@ -83,11 +83,13 @@ openWithOptions(const std::string &text) {
       options.checks = value == "all";
     else if (key == "benign" && value == "error")
       options.benignFails = true;
+    else if (word == "strict")
+      options.strict = true;
     else
       return Error{
           "ACT_DEVICE has '" + word +
-              "', expected max-instructions=N, seed=N, checks=all|none "
-              "or benign=error behind the device",
+              "', expected max-instructions=N, seed=N, checks=all|none, "
+              "benign=error or strict behind the device",
           ""};
   }
   if (text != name && name.compare(0, 4, "sim:") != 0)

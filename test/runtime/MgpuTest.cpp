@@ -223,8 +223,9 @@ TEST(MgpuDeathTest, SimulatorsTakeOptions) {
   auto run = [](const char *device) {
     setenv("ACT_DEVICE", device, 1);
     char code[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
-                  ".entry forever() { .reg .b32 %r;\nL: add.u32 %r, 1, 1;\n"
-                  "bra L; }";
+                  ".entry forever() { .reg .b32 %r, %never;\n"
+                  ".shared .b32 s; st.shared.b32 [s], %never;\n"
+                  "L: add.u32 %r, 1, 1;\nbra L; }";
     void *m = mgpuModuleLoadJIT(code, 2);
     void *f = m ? mgpuModuleGetFunction(m, "forever") : nullptr;
     if (f)
@@ -233,12 +234,40 @@ TEST(MgpuDeathTest, SimulatorsTakeOptions) {
   };
   EXPECT_EXIT(run("sim:sm_80,max-instructions=10000"),
               testing::ExitedWithCode(1), "'forever' was stopped after");
+  EXPECT_EXIT(run("sim:sm_80,max-instructions=10000,strict"),
+              testing::ExitedWithCode(1), "%never, which was never written");
   EXPECT_EXIT(run("sim:sm_80,steps=3"), testing::ExitedWithCode(1),
               "has 'steps=3', expected max-instructions=N");
   EXPECT_EXIT(run("sim:sm_80,seed="), testing::ExitedWithCode(1),
               "has 'seed=', expected");
   EXPECT_EXIT(run("host,seed=1"), testing::ExitedWithCode(1),
               "which only a simulator takes");
+}
+
+// A copy to the host that finds something says so once: not again with what
+// the next failure found.
+TEST(MgpuDeathTest, CopiesTellTheirFindings) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("ACT_DEVICE", "sim:sm_80", 1);
+        char code[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                      ".entry k(.param .u64 p) { .reg .b64 a; .reg .b32 u;\n"
+                      "ld.param.u64 a, [p]; st.global.u32 [a], u; }\n"
+                      ".entry stop() { trap; }";
+        void *m = mgpuModuleLoadJIT(code, 2);
+        void *data = mgpuMemAlloc(4, nullptr, false);
+        uint32_t word = 0;
+        launch(mgpuModuleGetFunction(m, "k"), 1, 1, nullptr, {&data});
+        mgpuMemcpy(&word, data, 4, nullptr);
+        fprintf(stderr, "went on\n");
+        launch(mgpuModuleGetFunction(m, "stop"), 1, 1, nullptr, {});
+        exit(0);
+      },
+      testing::ExitedWithCode(1),
+      "'mgpuMemcpy' failed: uninitialised: k: stores u, which was never "
+      "written; the host gets 4 bytes.*went on\n[^\n]*invalid-operation: stop"
+      "[^\n]*\n[^\n]*trap[^\n]*\n$");
 }
 
 // What fails is printed, the program goes on, and its exit status tells.
