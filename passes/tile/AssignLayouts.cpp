@@ -225,7 +225,7 @@ void Assignment::spreadFrom(Value v) {
         if (n == 1 && blockType(v).getDimSize(d) != 1)
           in = in.projected(d);
       offer(broadcast.getInput(), in.withoutRegisterCopies());
-    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
       if (auto in = l.reshaped(blockType(reshape.getInput()).getShape().vec()))
         offer(reshape.getInput(), *in);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
@@ -250,7 +250,7 @@ void Assignment::spreadFrom(Value v) {
         offer(o, l);
       for (Value r : reduce.getResults())
         offer(r, l.dropped(reduce.getAxis()));
-    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
       if (auto out =
               l.reshaped(blockType(reshape.getResult()).getShape().vec()))
         offer(reshape.getResult(), *out);
@@ -261,7 +261,7 @@ void Assignment::spreadFrom(Value v) {
       offer(op->getOperand(0), l);
       offer(op->getOperand(1), l);
       offer(op->getResult(0), l.joined());
-    } else if (isa<SplitOp>(op)) {
+    } else if (isa<tile::SplitOp>(op)) {
       if (auto half = l.split())
         for (Value r : op->getResults())
           offer(r, *half);
@@ -564,7 +564,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     require(broadcast.getInputMutable(), in.withoutRegisterCopies());
     return success();
   }
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
     Distributed out = layoutOf(reshape.getResult());
     if (auto in =
             out.reshaped(blockType(reshape.getInput()).getShape().vec())) {
@@ -602,7 +602,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     r.replaceAllUsesExcept(converted, converted);
     return success();
   }
-  if (isa<SplitOp>(op)) {
+  if (isa<tile::SplitOp>(op)) {
     require(op->getOpOperand(0), layoutOf(op->getResult(0)).joined());
     Distributed half = layoutOf(op->getResult(0));
     if (layoutOf(op->getResult(1)) != half) {

@@ -111,7 +111,7 @@ private:
   void separate();
   LogicalResult relate(Operation *op);
   void relateAccess(BlockAccessOpInterface access);
-  void relateReshape(ReshapeOp op);
+  void relateReshape(tile::ReshapeOp op);
   /// `both` has another dimension, of two.
   void relateHalf(Operation *op, Value half, Value both) {
     int64_t rank = blockOf(half).getRank();
@@ -169,7 +169,7 @@ void Resizer::relateAccess(BlockAccessOpInterface access) {
 
 /// Dimensions that a reshape leaves alone are as long as before; of those that
 /// it splits or merges none changes.
-void Resizer::relateReshape(ReshapeOp op) {
+void Resizer::relateReshape(tile::ReshapeOp op) {
   Value from = op.getInput(), to = op.getResult();
   ArrayRef<int64_t> a = blockOf(from).getShape(), b = blockOf(to).getShape();
   size_t i = 0, j = 0;
@@ -231,7 +231,7 @@ LogicalResult Resizer::relate(Operation *op) {
           if (from.getDimSize(d) == blockOf(o.getResult()).getDimSize(d))
             same(o.getInput(), d, o.getResult(), d);
       })
-      .Case([&](ReshapeOp o) { relateReshape(o); })
+      .Case([&](tile::ReshapeOp o) { relateReshape(o); })
       .Case([&](ReduceOp o) {
         sameShape(o.getInputs());
         for (auto [input, result] : llvm::zip(o.getInputs(), o.getResults()))
@@ -243,7 +243,7 @@ LogicalResult Resizer::relate(Operation *op) {
         sameShape(o.getOperands());
         relateHalf(o, o.getLhs(), o.getResult());
       })
-      .Case([&](SplitOp o) {
+      .Case([&](tile::SplitOp o) {
         sameShape(o.getResults());
         relateHalf(o, o.getLhs(), o.getInput());
       })
