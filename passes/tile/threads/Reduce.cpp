@@ -10,9 +10,9 @@ using namespace act::tile;
 
 namespace {
 
-class Reduction {
+class BlockReduction {
 public:
-  Reduction(ReduceOp op, ThreadBuilder &t)
+  BlockReduction(ReduceOp op, ThreadBuilder &t)
       : op(op), t(t), axis(op.getAxis()),
         in(t.layoutOf(op.getInputs()[0].getType())) {}
 
@@ -32,14 +32,14 @@ private:
   const act::layout::Distributed &in;
 };
 
-Tuple Reduction::tree(ArrayRef<Tuple> values) {
+Tuple BlockReduction::tree(ArrayRef<Tuple> values) {
   if (values.size() == 1)
     return values.front();
   size_t half = (values.size() + 1) / 2;
   return combine(tree(values.take_front(half)), tree(values.drop_front(half)));
 }
 
-void Reduction::overLanes(Tuple &values) {
+void BlockReduction::overLanes(Tuple &values) {
   int64_t divisor = 1;
   for (const act::layout::Digit &d : in.lanes()) {
     if (d.dimension() == axis)
@@ -72,7 +72,7 @@ void Reduction::overLanes(Tuple &values) {
 
 /// Each warp writes its part, one per position outside of the axis; all warps
 /// read all parts and combine them in the warps' order.
-void Reduction::overWarps(std::vector<Tuple> &values) {
+void BlockReduction::overWarps(std::vector<Tuple> &values) {
   using Role = WarpParts::Role;
   WarpParts parts(
       in,
@@ -93,7 +93,7 @@ void Reduction::overWarps(std::vector<Tuple> &values) {
   }
 }
 
-LogicalResult Reduction::run() {
+LogicalResult BlockReduction::run() {
   // Registers that differ along the axis only, in the axis' order.
   std::map<Coordinates, std::map<int64_t, int64_t>> groups;
   for (int64_t r = in.registerCount() - 1; r >= 0; --r) {
@@ -142,5 +142,5 @@ LogicalResult Reduction::run() {
 } // namespace
 
 LogicalResult act::tile::lowerReduce(Operation *op, ThreadBuilder &t) {
-  return Reduction(cast<ReduceOp>(op), t).run();
+  return BlockReduction(cast<ReduceOp>(op), t).run();
 }
