@@ -50,7 +50,7 @@ add_library(act_mlir_archives INTERFACE)
 target_link_libraries(act_mlir_archives INTERFACE
   "$<LINK_GROUP:RESCAN,${mlirArchives}>" ${llvmNeeds})
 target_link_options(act_mlir_archives INTERFACE
-  -Wl,--as-needed $<$<CONFIG:Release,MinSizeRel>:-Wl,--strip-all>)
+  -Wl,--as-needed -Wl,--gc-sections $<$<CONFIG:Release,MinSizeRel>:-Wl,--strip-all>)
 
 # One of upstream's passes initialises every target that LLVM was built for, and so links
 # twenty code generators: with them and with symbols act-opt is 240 MB, without 112. These
