@@ -388,9 +388,9 @@ ACTRT_API actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
  * their parameters. The same on every device and with any number of threads,
  * and on all of the host's cores (the device's threads, where it has some). */
 ACTRT_API actrt_status actrt_step_initialise(actrt_step step, uint64_t seed);
-/* Since 0.3. The same of one parameter and its master copy: for who shows how
- * far it is, or sets the others from a file. States of a step that has not run
- * are zero already. */
+/* Since 0.3. Initialises one parameter and its master copy, for callers that
+ * show progress or set the other parameters from a file. States of a step that
+ * has not run are zero already. */
 ACTRT_API actrt_status actrt_step_initialise_parameter(actrt_step step,
                                                        const char *name,
                                                        uint64_t seed);

@@ -31,13 +31,13 @@ namespace act::runtime::sim {
 
 class Grid;
 
-/// What a release or a fence leaves for who acquires it.
+/// What a release or a fence leaves for a thread that acquires it.
 struct Told {
   KnowledgeRef seen, proxied;
 };
 
 /// A word of memory through which threads synchronise: what was released to it,
-/// by threads of which CTA, for whom.
+/// by the threads of a CTA, and for whom.
 struct Release {
   struct Part {
     uint32_t cta;

@@ -11,7 +11,7 @@ static const char pages[] =
 #include "tile.md.inc"
     ;
 
-// Traits, interfaces and the table of attributes are for who writes passes.
+// Traits, interfaces and the table of attributes are for pass writers.
 static std::string withoutInternals(StringRef section) {
   std::string out;
   bool keep = true;

@@ -56,9 +56,8 @@ struct Options {
   Attention attention = Attention::Flash;
   /// Where a layer has a mask, if that is another one.
   std::optional<Attention> masked;
-  /// scaled_dot_product_attention chose them. It gets grouped heads as they
-  /// are, where for an Efficient that is asked for keys and values are
-  /// repeated.
+  /// scaled_dot_product_attention chose them. It takes grouped heads as they
+  /// are; an Efficient named by the user repeats keys and values.
   bool chosen = false;
   /// Layers at which a checkpointed run of layers ends; the last is the number
   /// of layers. Empty: nothing is checkpointed.
@@ -71,8 +70,8 @@ struct Options {
 
 /// Sets the attention by its name, as people write it: "sdpa-flash" and the
 /// others of name(), "flash", "math" and "efficient" for short, and what
-/// transformers calls them, of which "flash_attention_2" and _3 run the kernel
-/// that PyTorch has as Flash. "sdpa" leaves the choice to
+/// transformers calls them; "flash_attention_2" and _3 run the kernel that
+/// PyTorch has as Flash. "sdpa" leaves the choice to
 /// scaled_dot_product_attention (choose()). Fails with a list of names.
 Status setAttention(const std::string &name, const Model &model,
                     Options &options);
