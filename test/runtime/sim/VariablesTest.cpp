@@ -126,14 +126,20 @@ TEST(Variables, StaticSharedMemoryHasItsLimit) {
       << k.error;
 }
 
+// Where it is read, and where what was read is used.
 TEST(Variables, FindingsNameThem) {
-  Kernel k;
-  k.shared = ".shared .align 4 .b8 a[64];.shared .align 4 .b8 b[64];";
-  k.body = "st.shared.u32 [a], 1; ld.shared.u32 %r1, [b+8];";
-  ASSERT_TRUE(k.run()) << k.error;
-  EXPECT_NE(k.told().find("shared memory + 72 (of 128 bytes), b + 8"),
-            std::string::npos)
-      << k.told();
+  for (bool strict : {true, false}) {
+    Kernel k;
+    k.strict = strict;
+    k.shared = ".shared .align 4 .b8 a[64];.shared .align 4 .b8 b[64];";
+    k.body = "st.shared.u32 [a], 1; ld.shared.u32 %r1, [b+8];";
+    if (!strict)
+      k.body += "setp.ne.u32 %p0, %r1, 0; @%p0 st.shared.u32 [a], 2;";
+    ASSERT_TRUE(k.run()) << k.error;
+    EXPECT_NE(k.told().find("shared memory + 72 (of 128 bytes), b + 8"),
+              std::string::npos)
+        << k.told();
+  }
 }
 
 // ---- alloca
