@@ -301,8 +301,10 @@ def judge(sim, runs, path, target, text, folder, seeds):
             first = next((line for line in stderr.splitlines() if line.strip()), "")
             if code == "timeout":
                 return "missed", first
-            if code == 2 or "instructions" in first:
-                return "check", first
+            # Findings that are tolerated stand in front of what stopped it.
+            stopped = next((line for line in stderr.splitlines() if "was stopped after" in line), "")
+            if code == 2 or stopped:
+                return "check", stopped if code != 2 else first
             if code != 0:
                 return "invalid", first
             if wrong:
