@@ -98,9 +98,9 @@ typedef struct actrt_device_options {
   uint32_t orders_only;  /* 1: the seed orders, and numbers are those of 0 */
   uint32_t benign_fails; /* 1: races that are known to do no harm are findings,
                             too */
-  uint32_t strict;       /* 1: memory that was never written is noticed when it is
-                            read, an undefined value when it is stored; else when
-                            they are used, which copying to the host is, too */
+  uint32_t strict; /* 1: memory that was never written is noticed when it is
+                      read, an undefined value when it is stored; else when
+                      they are used, which copying to the host is, too */
 } actrt_device_options;
 
 typedef struct actrt_device_info {
