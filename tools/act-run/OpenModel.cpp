@@ -2,6 +2,7 @@
 #include "tools/act-run/OpenModel.h"
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
+#include "tools/act-run/StepSource.h"
 
 using namespace act;
 using namespace act::run;
@@ -44,7 +45,9 @@ static Status checkArray(const std::string &path) {
 }
 
 Status run::checkInputs(const Options &o) {
-  for (const std::string *path : {&o.file, &o.data, &o.pack})
+  if (auto s = checkStepFile(o.file); !s)
+    return s;
+  for (const std::string *path : {&o.data, &o.pack})
     if (auto s = checkFile(*path); !s)
       return s;
   for (const std::string *path :

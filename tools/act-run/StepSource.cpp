@@ -51,21 +51,35 @@ private:
 };
 } // namespace
 
-Result<std::unique_ptr<StepSource>>
-run::openStepSource(const std::string &path, const CompileOptions &options) {
+/// Whether the file is an artifact; an error unless it is that or a module.
+static Result<bool> isArtifact(const std::string &path) {
   if (auto folder = tools::ifFolder(path, tools::FileKind::Module);
       !folder.empty())
     return Error{folder, path};
   auto file = file::MappedFile::open(path);
   if (!file)
     return file.error();
-  std::unique_ptr<StepSource> source;
-  bool compiled = artifact::looksLikeArtifact(file->data(), file->size());
+  if (artifact::looksLikeArtifact(file->data(), file->size()))
+    return true;
   if (auto foreign =
           tools::ifForeign(path, file->text(), tools::FileKind::Module);
-      !compiled && !foreign.empty())
+      !foreign.empty())
     return Error{foreign, path};
-  if (compiled)
+  return false;
+}
+
+Status run::checkStepFile(const std::string &path) {
+  auto compiled = isArtifact(path);
+  return compiled ? ok() : compiled.error();
+}
+
+Result<std::unique_ptr<StepSource>>
+run::openStepSource(const std::string &path, const CompileOptions &options) {
+  auto compiled = isArtifact(path);
+  if (!compiled)
+    return compiled.error();
+  std::unique_ptr<StepSource> source;
+  if (*compiled)
     source = std::make_unique<ArtifactFile>(path);
   else
     source = std::make_unique<ModuleFile>(path, options);

@@ -19,6 +19,10 @@ public:
   virtual std::string advice(uint64_t needed, uint64_t free) = 0;
 };
 
+/// Says what a file is that is neither an artifact nor a module, and what to do
+/// with it first; reads no more than tells them apart.
+Status checkStepFile(const std::string &path);
+
 /// Tells an artifact from a module by the file's first bytes, not by its name.
 Result<std::unique_ptr<StepSource>>
 openStepSource(const std::string &path, const CompileOptions &options);
