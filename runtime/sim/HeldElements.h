@@ -17,8 +17,8 @@
 #include "runtime/sim/Finding.h"
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace act::runtime::sim {
@@ -44,7 +44,7 @@ private:
   };
   std::mutex mutex;
   std::atomic<size_t> count{0};
-  std::unordered_map<uint64_t, std::vector<Race>> races;
+  std::map<uint64_t, std::vector<Race>> races; // in the order of addresses
 };
 
 } // namespace act::runtime::sim
