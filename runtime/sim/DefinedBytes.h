@@ -46,7 +46,7 @@ public:
       at += count;
     }
   }
-  /// The bits of 64 bytes, of which one is at `offset`.
+  /// The bits of the 64 bytes around `offset`.
   uint64_t &word(uint64_t offset) { return bits[offset / 64]; }
 
   /// `store` 0: as if nobody had ever written them.

@@ -27,7 +27,7 @@ namespace {
 #define ACT_UNROLL4 _Pragma("GCC unroll 4")
 
 constexpr int leastExponent = -99, mostExponent = 110;
-// Exponents beyond those of any number: of zero and of what is no number.
+// Exponents outside the range of numbers: for zero, and for infinity and NaN.
 constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
 // Sums from here on are too near to the end of int32.
 constexpr uint32_t mostSum = 0x78000000;

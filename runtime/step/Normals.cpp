@@ -27,8 +27,8 @@ ACT_INLINE uint32_t bitsOf(float f) {
 
 // -2 ln((w + 1/2) / 2^32). The number is 2^e (1 + x) with 1 + x between
 // sqrt(1/2) and sqrt(2), and ln(1 + x) = x - x^2/2 + x^3 p(x); p interpolates
-// at Chebyshev's nodes. ln 2 is in two parts; the first times e is
-// exact.
+// at Chebyshev's nodes. ln 2 is in two parts; the first times e
+// is exact.
 ACT_INLINE float squaredRadius(uint32_t w) {
   constexpr uint32_t sqrtHalf = 0x3f3504f3;
   uint32_t bits = bitsOf(static_cast<float>(w) + 0.5f) - sqrtHalf;

@@ -88,8 +88,8 @@ struct ModelConfig {
   int64_t tokenTypes = 0; // bert
 
   Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
-  /// It is called gelu_new: Hugging Face computes it in eight operators, each
-  /// of which PyTorch runs, and saves for, by itself.
+  /// It is called gelu_new: Hugging Face computes it in eight operators, and
+  /// PyTorch runs and saves for each of them.
   bool geluInSteps = false;
   double normEps = 0;
   bool tied = false; // the head's matrix is the embedding's
