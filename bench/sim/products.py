@@ -10,8 +10,8 @@ callgrind counts the instructions of actrt-sim, which do not depend on what else
 does; it knows AVX2 and no AVX-512. All checks are on. A kernel of our own runs some rounds
 and twice as many, one of the corpus a loop over K and no round of it, and the difference
 counts, so that reading the kernel and its arrays is in none. Numbers are drawn from a normal
-distribution. wgmma reads its operands from shared memory, which is judged for races; of
-mma.sync the loads that do so are not in its line.
+distribution. wgmma reads its operands from shared memory, which is judged for races, as
+mma.sync's loads are: the lines with ldmatrix multiply what wgmma does.
 """
 import argparse
 import concurrent.futures
@@ -84,6 +84,31 @@ def mma(element, out):
     return text + TAIL, 2 * 32 * 32 * 4 * k * THREADS // 32
 
 
+def mma_loaded(element, out):
+    """64 x 128 of four warps, 32 x 64 each, four steps along K: like wgmma below, with
+    operands that ldmatrix reads. It moves 16 bytes of a row, whatever they hold."""
+    k = 256 // TYPES[element]
+    c = 2 if out == "f16" else 4
+    text = HEAD + zeros(16 * c)
+    text += ("shl.b32 %t7, %t0, 4; and.b32 %t7, %t7, 496; add.u32 %t7, %t7, %t6;\n"
+             "and.b32 %t8, %t0, 32; shl.b32 %t8, %t8, 5; add.u32 %t8, %t8, %t7;\n"  # its 32 rows of A
+             "and.b32 %t9, %t0, 64; shl.b32 %t9, %t9, 5; add.u32 %t9, %t9, %t7;\n"  # its 64 columns of B
+             "again:\n")
+    for step in range(4):
+        for i in range(2):
+            text += (f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {registers('a', 4 * i, 4)}, "
+                     f"[%t8+{2048 * step + 512 * i}];\n")
+        for j in range(4):
+            text += (f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {registers('b', 4 * j, 4)}, "
+                     f"[%t9+{8192 + 4096 * step + 512 * j}];\n")
+        for i in range(2):
+            for j in range(8):
+                d = registers("d", c * (8 * i + j), c)
+                text += (f"mma.sync.aligned.m16n8k{k}.row.col.{out}.{element}.{element}.{out} {d}, "
+                         f"{registers('a', 4 * i, 4)}, {registers('b', 2 * j, 2)}, {d};\n")
+    return text + TAIL, 2 * 64 * COLUMNS * 4 * k
+
+
 def descriptor(rows, mn_major, swizzle):
     """Of a matrix of `rows` by 128 bytes along K: everything but the address, and the
     offset of each of the four slices of 32 bytes along K."""
@@ -110,7 +135,8 @@ def wgmma(element, out, registers_a=False, mn_major=False, swizzle=128):
     a, of_a = descriptor(64, mn_major, swizzle)
     b, of_b = descriptor(COLUMNS, mn_major, swizzle)
     text = HEAD + zeros(count) + "shr.u32 %t6, %t6, 4; cvt.u64.u32 %u2, %t6;\n"
-    text += "".join(f"ld.shared.b32 %a{i}, [%t7+{128 * i}];\n" for i in range(16))
+    if registers_a:
+        text += "".join(f"ld.shared.b32 %a{i}, [%t7+{128 * i}];\n" for i in range(16))
     text += "again: wgmma.fence.sync.aligned;\n"
     for step in range(4):
         text += (f"add.u64 %u3, %u2, {a + of_a[step] // 16:#x}; "
@@ -134,6 +160,7 @@ def own():
     found = {}
     for element, out in kinds:
         found[f"mma {element} {out}"] = (*mma(element, out), element)
+        found[f"mma {element} {out}, operands by ldmatrix"] = (*mma_loaded(element, out), element)
         found[f"wgmma {element} {out}"] = (*wgmma(element, out), element)
         found[f"wgmma {element} {out}, A in registers"] = (*wgmma(element, out, registers_a=True), element)
     for swizzle in (128, 64, 32, 0):

@@ -51,8 +51,8 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
 }
 
 void Warp::learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p) {
-  seen[lane] = joiner(seen[lane], k);
-  proxied[lane] = joiner(proxied[lane], p);
+  seen[lane] = cta->joiner(seen[lane], k);
+  proxied[lane] = cta->joiner(proxied[lane], p);
 }
 
 void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
@@ -72,8 +72,8 @@ void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
 void Warp::initialised(unsigned lane, Epoch init) {
   Gathering one;
   one.add(init);
-  inits[lane] = joiner(inits[lane], one.freeze());
-  seen[lane] = joiner(seen[lane], one.freeze());
+  inits[lane] = cta->joiner(inits[lane], one.freeze());
+  seen[lane] = cta->joiner(seen[lane], one.freeze());
 }
 
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
@@ -364,6 +364,16 @@ struct LaneObserver : Observer {
   }
   bool ordered(Epoch e, bool needsProxy) const override {
     return warp.laneKnows(lane, e, needsProxy, reach);
+  }
+  bool heard(Epoch e, bool needsProxy) const override {
+    return knows(needsProxy ? warp.proxied[lane] : warp.seen[lane], e, reach) ||
+           grid.isPast(e.cta);
+  }
+  uint32_t fencedTick(Epoch first) const override {
+    if (grid.isPast(first.cta))
+      return ~uint32_t(0);
+    const KnowledgeRef &k = warp.proxied[lane];
+    return k ? k->leastTick(first.cta, first.agent, 32) : 0;
   }
   bool inScope(uint32_t cta, Scope scope) const override {
     return grid.inScope(warp.cta->linear, cta, scope) &&
@@ -669,20 +679,43 @@ bool judgeAsync(Context &c, const Instruction &at, unsigned lane,
 
 bool judgeSharedReads(Context &c, const Instruction &at, unsigned lane,
                       const std::vector<std::pair<uint32_t, uint32_t>> &places,
-                      Manner manner, Epoch self, uint32_t agents) {
+                      Manner manner, Epoch self, uint32_t agents,
+                      std::shared_ptr<const void> common) {
   Region &shared = c.cta.shared;
-  if (!c.checks || !shared.shadow)
+  if (!c.checks || !shared.shadow || places.empty())
     return false;
+  auto &before = c.cta.commonReads[at.site % c.cta.commonReads.size()];
+  Cta::CommonRead read;
+  if (common) {
+    read = {std::move(common),
+            c.warp.seen[lane],
+            c.warp.proxied[lane],
+            shared.shadow->changes(),
+            c.warp.index / 4,
+            at.site,
+            self.tick};
+    if (read == before)
+      return false;
+  }
   manner.deferred = true;
   const Context::Target all = {shared.data, &shared, 0, &c.cta};
   LaneObserver by(c, lane, at, all, manner);
   by.self = self;
-  Shadow::KnownWrite known;
+  // Mbarriers are watched by judgeAsync().
+  std::vector<Shadow::Stretch> unsure, others;
+  const bool holds = c.cta.holdsMbarrier(
+      places.front().first, places.back().second - places.front().first);
+  for (size_t i = 0; holds && i < places.size(); ++i) {
+    const auto [from, to] = places[i];
+    (c.cta.holdsMbarrier(from, to - from) ? unsure : others)
+        .push_back(places[i]);
+  }
+  const bool plain =
+      shared.shadow->readPlainly(by, agents, holds ? others : places, unsure);
+  if (read.places && plain && unsure.empty())
+    before = std::move(read);
   bool undefined = false;
-  for (auto [from, to] : places) {
-    if (!c.cta.holdsMbarrier(from, to - from) &&
-        shared.shadow->readPlainly(by, agents, from, to - from, known))
-      continue;
+  for (auto [from, to] : unsure) {
     const Context::Target t = {shared.data + from, &shared, from, &c.cta};
     undefined |= judgeAsync(c, at, lane, t, from, to - from, manner, self);
   }

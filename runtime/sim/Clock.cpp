@@ -9,6 +9,13 @@ namespace {
 
 Reach reachOf(const Knowledge::Part &p) { return Reach(p.cta >> ctaBits); }
 
+ACT_WIDE uint32_t least(const uint32_t *ticks, size_t count) {
+  uint32_t tick = ~uint32_t(0);
+  for (size_t i = 0; i < count; ++i)
+    tick = std::min(tick, ticks[i]);
+  return tick;
+}
+
 bool isOf(const Knowledge::Part &p, uint32_t cta, Reach reach) {
   return ctaOfPart(p.cta) == cta && includes(reachOf(p), reach);
 }
@@ -29,8 +36,7 @@ uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
     if (p.cta == cta) {
       if (first + count > p.ticks->size())
         return 0;
-      return *std::min_element(p.ticks->begin() + first,
-                               p.ticks->begin() + first + count);
+      return least(p.ticks->data() + first, count);
     }
   return 0;
 }
@@ -199,7 +205,7 @@ KnowledgeRef Joiner::operator()(const KnowledgeRef &a, const KnowledgeRef &b) {
   for (const Entry &e : entries)
     if (e.a == a && e.b == b)
       return e.result;
-  Entry &e = entries[next++ % 4];
+  Entry &e = entries[next++ % count];
   e = {a, b, join(a, b)};
   return e.result;
 }

@@ -138,7 +138,8 @@ private:
   struct Entry {
     KnowledgeRef a, b, result;
   };
-  Entry entries[4];
+  static constexpr unsigned count = 8;
+  Entry entries[count];
   unsigned next = 0;
 };
 

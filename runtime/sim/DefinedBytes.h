@@ -30,14 +30,17 @@ public:
       : bits((bytes + 63) / 64), stores((bytes + chunk - 1) / chunk) {}
 
   bool all(uint64_t offset, uint64_t bytes) const {
-    for (uint64_t at = offset, end = offset + bytes; at < end;) {
-      uint64_t count = std::min<uint64_t>(64 - at % 64, end - at);
-      uint64_t mask = ones(count) << at % 64;
-      if ((bits[at / 64] & mask) != mask)
-        return false;
-      at += count;
-    }
-    return true;
+    const uint64_t end = offset + bytes;
+    if (!bytes)
+      return true;
+    if (offset / 64 == (end - 1) / 64)
+      return has(offset / 64, ones(bytes) << offset % 64);
+    const uint64_t first = (offset + 63) / 64, last = end / 64;
+    return (offset % 64 == 0 ||
+            has(offset / 64, ~uint64_t(0) << offset % 64)) &&
+           std::all_of(bits.begin() + first, bits.begin() + last,
+                       [](uint64_t word) { return word == ~uint64_t(0); }) &&
+           (end % 64 == 0 || has(last, ones(end % 64)));
   }
   void define(uint64_t offset, uint64_t bytes) {
     for (uint64_t at = offset, end = offset + bytes; at < end;) {
@@ -62,6 +65,9 @@ private:
   static constexpr uint64_t chunk = 4096;
   static uint64_t ones(uint64_t count) {
     return count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+  }
+  bool has(uint64_t word, uint64_t mask) const {
+    return (bits[word] & mask) == mask;
   }
   bool isDefined(uint64_t at) const { return bits[at / 64] >> at % 64 & 1; }
   uint32_t storeAt(uint64_t at) const;

@@ -207,7 +207,6 @@ public:
   /// Its own mbarrier.init.
   std::array<KnowledgeRef, 32> inits;
   void initialised(unsigned lane, Epoch init);
-  Joiner joiner;
   Limiter limiter;
   /// What `of` knows for certain of groups of 32 agents, the last asked for.
   struct Certain {
@@ -315,6 +314,28 @@ public:
   std::deque<std::unique_ptr<AsyncOperation>> operations; // in order of issue
   std::unordered_map<uint64_t, std::unique_ptr<Mbarrier>>
       mbarriers; // by offset in its shared memory (Mbarrier.h)
+  /// A read of shared memory by all warps of a warpgroup, by one operation of
+  /// each, that was plainly right by what the first of them had heard: so it is
+  /// for another that has heard the same, while nothing changed.
+  struct CommonRead {
+    std::shared_ptr<const void> places; // what is read
+    KnowledgeRef seen, proxied;
+    uint64_t changes = 0; // of the Shadow
+    uint32_t warpgroup = 0, site = 0, tick = 0;
+    bool operator==(const CommonRead &o) const {
+      return places == o.places && seen == o.seen && proxied == o.proxied &&
+             changes == o.changes && warpgroup == o.warpgroup &&
+             site == o.site && tick == o.tick;
+    }
+  };
+  std::array<CommonRead, 16> commonReads;
+  /// Of each warpgroup: that all wgmma of its warps are over up to a group.
+  struct WgmmaReads {
+    uint64_t upTo = 0;
+    KnowledgeRef known;
+  };
+  std::array<WgmmaReads, 8> wgmmaReads;
+  Joiner joiner; // warps learn the same and are to hold the same
   uint32_t nextMbarrierAgent = 0;
   std::vector<uint64_t> mbarrierWords; // a bit per 8 bytes: a live mbarrier
   /// The last fence.proxy.tensormap::generic.acquire of each map and warp, with
@@ -691,10 +712,12 @@ bool judgeAsync(Context &context, const Instruction &at, unsigned lane,
                 const Context::Target &where, uint64_t address, uint64_t bytes,
                 Manner manner, Epoch self, const std::byte *value = nullptr);
 /// The same for reads of the CTA's own shared memory by `agents` of the 32 that
-/// `self` is one of, from byte to byte, multiples of 16.
+/// `self` is one of, from byte to byte, ascending multiples of 16. `common`:
+/// the operations of a warpgroup's warps that read the same.
 bool judgeSharedReads(Context &context, const Instruction &at, unsigned lane,
                       const std::vector<std::pair<uint32_t, uint32_t>> &places,
-                      Manner manner, Epoch self, uint32_t agents);
+                      Manner manner, Epoch self, uint32_t agents,
+                      std::shared_ptr<const void> common = nullptr);
 /// The same for all lanes that execute, each by its own agent of `kind`, one
 /// per thread, at the same tick. Returns the lanes that do.
 uint32_t judgeLanesAsync(Context &context, const Instruction &at,

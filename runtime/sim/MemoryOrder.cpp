@@ -29,8 +29,8 @@ void take(Context &c, unsigned lane, const Release &message, Order order,
     }
     Warp::Told &pending =
         w.pendingAcquire[unsigned(g.distance(part.cta, self))][lane];
-    pending.seen = w.joiner(pending.seen, part.told.seen);
-    pending.proxied = w.joiner(pending.proxied, part.told.proxied);
+    pending.seen = w.cta->joiner(pending.seen, part.told.seen);
+    pending.proxied = w.cta->joiner(pending.proxied, part.told.proxied);
   }
 }
 
@@ -68,8 +68,8 @@ void add(Context &c, Release &to, Release &&more) {
       continue;
     }
     same->cta = part.cta;
-    same->told.seen = c.warp.joiner(same->told.seen, part.told.seen);
-    same->told.proxied = c.warp.joiner(same->told.proxied, part.told.proxied);
+    same->told.seen = c.cta.joiner(same->told.seen, part.told.seen);
+    same->told.proxied = c.cta.joiner(same->told.proxied, part.told.proxied);
   }
 }
 
@@ -214,8 +214,8 @@ void tell(Warp &w, unsigned lane, Scope scope, const KnowledgeRef &seen,
           const KnowledgeRef &proxied) {
   for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d) {
     Warp::Told &told = w.fenced[d][lane];
-    told.seen = w.joiner(told.seen, seen);
-    told.proxied = w.joiner(told.proxied, proxied);
+    told.seen = w.cta->joiner(told.seen, seen);
+    told.proxied = w.cta->joiner(told.proxied, proxied);
   }
 }
 
@@ -254,7 +254,7 @@ void fenceInits(Context &c) {
     if (c.active(lane)) {
       tell(w, lane, Scope::Cluster, w.inits[lane], w.inits[lane]);
       // Other releases that follow tell the async proxy of them as well.
-      w.proxied[lane] = w.joiner(w.proxied[lane], w.inits[lane]);
+      w.proxied[lane] = w.cta->joiner(w.proxied[lane], w.inits[lane]);
     }
 }
 
@@ -279,7 +279,7 @@ void fenceProxy(Context &c, Reach reach) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
       w.proxied[lane] =
-          w.joiner(w.proxied[lane], w.limiter(w.seen[lane], reach));
+          w.cta->joiner(w.proxied[lane], w.limiter(w.seen[lane], reach));
       own[OwnThread][lane] = w.tick;
       own[OwnCopyAsync][lane] = w.own[OwnCopyAsync][lane];
     }
@@ -300,10 +300,10 @@ void fenceGenericToAsync(Context &c, Order order, Scope scope, Reach reach) {
       continue;
     }
     KnowledgeRef &known = w.proxied[lane];
-    known = w.joiner(known, w.limiter(w.seen[lane], reach));
+    known = w.cta->joiner(known, w.limiter(w.seen[lane], reach));
     for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d)
-      known =
-          w.joiner(known, limited(w.pendingAcquire[d][lane].proxied, reach));
+      known = w.cta->joiner(known,
+                            limited(w.pendingAcquire[d][lane].proxied, reach));
   }
   w.ticked();
 }

@@ -29,6 +29,8 @@ uint32_t laneOf(uint64_t epoch) { return agentOf(epoch) & 31; }
 uint64_t ofLane(uint64_t epoch, unsigned lane) {
   return epoch + (uint64_t(lane) << tickBits);
 }
+// The same tick of the first agent of its group.
+uint64_t ofFirst(uint64_t epoch) { return epoch & ~(uint64_t(31) << tickBits); }
 uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 
 } // namespace
@@ -81,6 +83,17 @@ struct Shadow::Reader {
     members = 1u << (key >> ctaShift & 7) | 1u << (epoch >> ctaShift & 7);
     key = (key + group) & ~(uint64_t(7) << ctaShift);
     ofCtas = 1;
+    return true;
+  }
+  /// Becomes r, a weak one, where that says all that this does: of the same
+  /// groups, and no lane less. False: not so, or not plainly.
+  bool replace(const Reader &r) {
+    constexpr unsigned sameEight = groupShift + 3;
+    if (lanes & ~r.lanes)
+      return false;
+    if (lanes && ((key ^ r.key) >> sameEight || members != r.members || ofCtas))
+      return false;
+    *this = r;
     return true;
   }
   /// Calls of(packed epoch of its first agent) for every group; stops at false.
@@ -424,6 +437,8 @@ void Shadow::judgeDefined(const Observer &by, uint64_t first, uint64_t offset,
 
 void Shadow::accessStretch(const Observer &by, uint64_t first, uint64_t offset,
                            uint64_t bytes, Conflict &conflict) {
+  if (by.manner.write)
+    changed();
   uint64_t index = offset / stretchBytes;
   std::unique_lock<std::mutex> lock = lockOf(offset);
   if (by.manner.read && !defined.all(offset, bytes))
@@ -468,7 +483,7 @@ struct Shadow::Sure {
     auto &of = known[groupOf(epoch) % 8];
     if (groupOf(epoch) != of.group) {
       of.group = groupOf(epoch);
-      of.tick = by.knownTick(unpack(epoch & ~((uint64_t(32) << tickBits) - 1)));
+      of.tick = by.knownTick(unpack(ofFirst(epoch)));
     }
     return tickOf(epoch) <= of.tick;
   }
@@ -565,6 +580,8 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
 
 uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
                              uint32_t lanes, unsigned bytes) {
+  if (by.manner.write)
+    changed();
   Sure sure(by);
   uint32_t unsure = 0;
   uint64_t held = ~uint64_t(0);
@@ -613,41 +630,97 @@ Conflict Shadow::access(const Observer &by, uint64_t first, uint64_t bytes) {
   return conflict;
 }
 
-bool Shadow::readPlainly(const Observer &by, uint32_t agents, uint64_t offset,
-                         uint64_t bytes, KnownWrite &known) {
-  if (locks || offset % cellBytes || bytes % cellBytes ||
-      !defined.all(offset, bytes))
+bool Shadow::readPlainly(const Observer &by, uint32_t agents,
+                         const std::vector<Stretch> &stretches,
+                         std::vector<Stretch> &unsure) {
+  if (locks) {
+    unsure.insert(unsure.end(), stretches.begin(), stretches.end());
     return false;
-  const bool async = by.manner.async;
+  }
+  bool heardAll = true;
+  // Of groups of agents: up to which tick they are known. Threads, who write
+  // through the generic proxy, are many at one tick; of all others the last
+  // write that was known is remembered.
+  struct Fenced {
+    uint64_t group = ~uint64_t(0);
+    uint32_t tick = 0;
+  } fenced[8], last;
+  uint64_t knownWrite = 0;
+  uint8_t knownManner = 0;
+  auto generic = [](const Cell &cell) {
+    return !isAsync(cell.writeManner) || isObject(cell.writeManner);
+  };
   auto knows = [&](const Cell &cell) {
-    const uint8_t manner = cell.writeManner;
-    if (!cell.write || (cell.write == known.epoch && manner == known.manner))
+    const uint64_t write = cell.write;
+    if (!write || (write == knownWrite && cell.writeManner == knownManner))
       return true;
-    const Epoch e = unpack(cell.write);
-    const bool needsProxy = async && (!isAsync(manner) || isObject(manner));
-    if (!by.ordered(e, needsProxy) &&
-        !(async && !needsProxy && by.ordered(e, true)))
-      return false;
-    known = {cell.write, manner};
+    const bool needsProxy = generic(cell);
+    if (needsProxy) {
+      Fenced &of = fenced[groupOf(write) % 8];
+      if (of.group != groupOf(write))
+        of = {groupOf(write), by.fencedTick(unpack(ofFirst(write)))};
+      last = of;
+      if (tickOf(write) <= of.tick)
+        return true;
+    }
+    const Epoch e = unpack(write);
+    if (!by.heard(e, needsProxy) && !by.heard(e, true)) {
+      heardAll = false;
+      if (!by.ordered(e, needsProxy) && !by.ordered(e, true))
+        return false;
+    }
+    knownWrite = write;
+    knownManner = cell.writeManner;
     return true;
   };
   const uint64_t self = pack(by.self);
   const Reader reader(self, agents, by.site, encode(by.manner));
-  for (uint64_t at = offset; at < offset + bytes; at += cellBytes) {
-    auto &table = tables[at / stretchBytes];
-    if (!table)
-      table = std::make_unique<Table>();
-    Cell &cell = table->cells[at % stretchBytes / cellBytes];
-    if (!table->all(cell, 0, cellBytes, knows))
+  auto read = [&](Table &table, Cell &cell, uint64_t at) {
+    if (!table.all(cell, 0, cellBytes, knows))
       return false;
-    table->visit(cell, 0, cellBytes, at, false, [&](Cell &part, uint64_t) {
-      table->addReader(part, reader, self);
+    table.visit(cell, 0, cellBytes, at, false, [&](Cell &part, uint64_t) {
+      table.addReader(part, reader, self);
     });
+    return true;
+  };
+  // Nearly all cells are like the one before: written by its group or by the
+  // same copy, and last read by who reads now.
+  auto isLikeLast = [&](Cell &cell) {
+    if (cell.more)
+      return false;
+    const bool known =
+        groupOf(cell.write) == last.group
+            ? tickOf(cell.write) <= last.tick && generic(cell)
+            : cell.write == knownWrite && cell.writeManner == knownManner;
+    return known && cell.reader.replace(reader);
+  };
+  const bool allDefined =
+      !stretches.empty() &&
+      defined.all(stretches.front().first,
+                  stretches.back().second - stretches.front().first);
+  const size_t before = unsure.size();
+  for (auto stretch : stretches) {
+    const auto [from, to] = stretch;
+    bool plain = !((from | to) % cellBytes) &&
+                 (allDefined || defined.all(from, to - from));
+    for (uint64_t at = from; plain && at < to;) {
+      auto &table = tables[at / stretchBytes];
+      if (!table)
+        table = std::make_unique<Table>();
+      Cell *cell = table->cells + at % stretchBytes / cellBytes;
+      const uint64_t end =
+          std::min<uint64_t>(to, (at / stretchBytes + 1) * stretchBytes);
+      for (; plain && at < end; at += cellBytes, ++cell)
+        plain = isLikeLast(*cell) || read(*table, *cell, at);
+    }
+    if (!plain)
+      unsure.push_back(stretch);
   }
-  return true;
+  return heardAll && unsure.size() == before;
 }
 
 void Shadow::forgetAccesses() {
+  changed();
   for (auto &table : tables)
     table.reset();
 }
@@ -665,6 +738,7 @@ void Shadow::define(uint64_t offset, uint64_t bytes) {
 }
 
 void Shadow::undefine(uint64_t offset, uint64_t bytes, uint32_t store) {
+  changed();
   byStretch(offset, bytes, [&](uint64_t at, uint64_t count) {
     auto lock = lockOf(at);
     defined.undefine(at, count, store);

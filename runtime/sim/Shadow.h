@@ -89,9 +89,15 @@ public:
   Epoch self;        // recorded for this access
   uint32_t site = 0; // instruction, for messages
   Manner manner;
-  /// Whether the access e is ordered before this one; `generic` says that e
+  /// Whether the access e is ordered before this one; `needsProxy` says that e
   /// was a write by the generic proxy and this one is async.
   virtual bool ordered(Epoch e, bool needsProxy) const = 0;
+  /// The same by what others have told, which is all of it but for the agent's
+  /// own accesses.
+  virtual bool heard(Epoch, bool) const { return false; }
+  /// `first` is the first of 32 agents: up to which tick heard(e, true) holds
+  /// of all of them; 0 when that is not easily said.
+  virtual uint32_t fencedTick(Epoch) const { return 0; }
   /// Whether a strong access of CTA `cta` with scope `scope` and this one
   /// include each other.
   virtual bool inScope(uint32_t cta, Scope scope) const = 0;
@@ -128,15 +134,17 @@ public:
   /// offsets are multiples of it.
   uint32_t accessLanes(WarpObserver &by, const uint64_t *offsets,
                        uint32_t lanes, unsigned bytes);
-  /// A write that a reader was found to know; of several reads by one.
-  struct KnownWrite {
-    uint64_t epoch = 0;
-    uint8_t manner = 0;
-  };
-  /// A weak read of whole cells, by `agents` of the 32 that `by.self` is one
-  /// of. False where it is not plain that nothing is wrong: it wants access().
-  bool readPlainly(const Observer &by, uint32_t agents, uint64_t offset,
-                   uint64_t bytes, KnownWrite &known);
+  using Stretch = std::pair<uint32_t, uint32_t>; // first byte, and end
+  /// Weak reads through the async proxy, of stretches of whole cells in
+  /// ascending order, by `agents` of the 32 that `by.self` is one of. Appends
+  /// to `unsure` those of which it is not plain that nothing is wrong: they
+  /// want access(). Whether none was, by what `by` has heard alone.
+  bool readPlainly(const Observer &by, uint32_t agents,
+                   const std::vector<Stretch> &stretches,
+                   std::vector<Stretch> &unsure);
+  /// Of shared memory: rises with whatever could make a read that was plain
+  /// another one.
+  uint64_t changes() const { return changeCount; }
   /// Forgets accesses, keeps what is defined.
   void forgetAccesses();
   /// Forgets everything: fresh shared memory.
@@ -162,6 +170,8 @@ private:
   std::vector<std::unique_ptr<Table>> tables;
   std::unique_ptr<std::mutex[]> locks; // striped; null when not concurrent
   DefinedBytes defined;
+  uint64_t changeCount = 0; // stays where it is when concurrent
+  void changed() { changeCount += !locks; }
   std::unique_lock<std::mutex> lockOf(uint64_t offset) const;
   template <typename Run>
   void byStretch(uint64_t offset, uint64_t bytes, const Run &run) const;

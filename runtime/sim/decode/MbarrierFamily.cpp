@@ -302,8 +302,8 @@ void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
       w.learn(lane, seen, proxied);
     } else {
       Warp::Told &pending = w.pendingAcquire[unsigned(distance)][lane];
-      pending.seen = w.joiner(pending.seen, seen);
-      pending.proxied = w.joiner(pending.proxied, proxied);
+      pending.seen = w.cta->joiner(pending.seen, seen);
+      pending.proxied = w.cta->joiner(pending.proxied, proxied);
     }
   };
   take(Scope::Cta, m.endedSeen, m.endedProxied);

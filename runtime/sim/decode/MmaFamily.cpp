@@ -24,16 +24,12 @@ struct Mma {
   unsigned countD, countA, countB, countC;
 };
 
-/// Results depend on whole rows of A and columns of B.
-void defineResults(Context &c, const Instruction &at, const Mma &m) {
-  if (!c.checks)
-    return;
-  const uint32_t *slots = at.slots;
-  uint32_t bad = undefinedLanes(c, slots + m.ofA, m.countA) |
-                 undefinedLanes(c, slots + m.ofB, m.countB) |
-                 undefinedLanes(c, slots + m.ofC, m.countC);
+/// Results depend on whole rows of A and columns of B, of which some are
+/// undefined.
+[[gnu::noinline]] void undefineResults(Context &c, const uint32_t *slots,
+                                       const Mma &m) {
   std::vector<UndefinedProduct> parts;
-  for (unsigned q = 0; bad && q < m.products; ++q) {
+  for (unsigned q = 0; q < m.products; ++q) {
     parts.emplace_back(m.extent.m, m.extent.n);
     parts[q].addA(c, slots + m.ofA, m.inA[q], m.countA);
     parts[q].addB(c, slots + m.ofB, m.inB[q], m.countB);
@@ -41,8 +37,19 @@ void defineResults(Context &c, const Instruction &at, const Mma &m) {
   }
   for (unsigned i = 0; i < m.countD; ++i)
     c.define(slots[m.ofD + i], c.mask);
-  for (unsigned q = 0; q < parts.size(); ++q)
+  for (unsigned q = 0; q < m.products; ++q)
     parts[q].undefine(c, slots + m.ofD, m.inD[q]);
+}
+
+void defineResults(Context &c, const Instruction &at, const Mma &m) {
+  if (!c.checks)
+    return;
+  const uint32_t *slots = at.slots;
+  // A, B and C stand one behind the other.
+  if (undefinedLanes(c, slots + m.ofA, m.countA + m.countB + m.countC))
+    return undefineResults(c, slots, m);
+  for (unsigned i = 0; i < m.countD; ++i)
+    c.define(slots[m.ofD + i], c.mask);
 }
 
 void count(Context &c, const Mma &m) {

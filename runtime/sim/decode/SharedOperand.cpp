@@ -3,14 +3,11 @@
 #include "runtime/sim/Sectors.h"
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 namespace act::runtime::sim {
 
 namespace {
-
-/// Answers that were given lately.
-constexpr unsigned slots = 64;
-unsigned slotOf(uint64_t key) { return (key ^ key >> 6 ^ key >> 12) % slots; }
 
 struct Question {
   uint64_t descriptor = 0, sharedBytes = 0;
@@ -19,6 +16,12 @@ struct Question {
   bool operator==(const Question &o) const {
     return descriptor == o.descriptor && sharedBytes == o.sharedBytes &&
            first == o.first && groups == o.groups && mnMajor == o.mnMajor;
+  }
+};
+struct HashQuestion {
+  size_t operator()(const Question &q) const {
+    return q.descriptor ^ q.sharedBytes << 16 ^ uint64_t(q.first) << 50 ^
+           uint64_t(q.groups) << 56 ^ uint64_t(q.mnMajor) << 63;
   }
 };
 
@@ -64,16 +67,17 @@ SharedPlaces placesOf(const Question &q) {
 std::shared_ptr<const SharedPlaces>
 SharedPlaces::of(uint64_t descriptor, bool mnMajor, unsigned first,
                  unsigned groups, uint64_t sharedBytes) {
-  struct Entry {
-    Question question;
-    std::shared_ptr<const SharedPlaces> answer;
-  };
-  thread_local Entry entries[slots];
-  const Question q = {descriptor, sharedBytes, first, groups, mnMajor};
-  Entry &e = entries[slotOf((descriptor & 0x3fff) / 2 + first * 37 + groups)];
-  if (!e.answer || !(e.question == q))
-    e = {q, std::make_shared<const SharedPlaces>(placesOf(q))};
-  return e.answer;
+  constexpr size_t most = 1024; // answers that are kept
+  thread_local std::unordered_map<Question, std::shared_ptr<const SharedPlaces>,
+                                  HashQuestion>
+      answers;
+  if (answers.size() >= most)
+    answers.clear();
+  auto &answer = answers[{descriptor, sharedBytes, first, groups, mnMajor}];
+  if (!answer)
+    answer = std::make_shared<const SharedPlaces>(
+        placesOf({descriptor, sharedBytes, first, groups, mnMajor}));
+  return answer;
 }
 
 void SharedPlaces::fetch(const std::byte *shared, unsigned group,
@@ -105,8 +109,10 @@ std::shared_ptr<const RightOperand> rightOperand(const SharedPlaces &places,
                                                  const std::byte *shared,
                                                  Element type, unsigned k,
                                                  uint32_t flip) {
+  constexpr unsigned slots = 64; // operands that are kept
   thread_local std::shared_ptr<RightOperand> recent[slots];
-  auto &operand = recent[slotOf(places.offsets[0] / 32)];
+  const uint32_t key = places.offsets[0] / 32;
+  auto &operand = recent[(key ^ key >> 6 ^ key >> 12) % slots];
   const unsigned count = places.groups();
   if (!operand || operand->size() != count)
     operand = std::make_shared<RightOperand>(count);

@@ -7,15 +7,18 @@ namespace act::runtime::sim {
 
 ACT_WIDE bool takeWords(const Frame &f, const uint32_t *slots, unsigned count,
                         unsigned step, uint32_t (*words)[32]) {
-  uint64_t apart = 0;
+  typedef uint64_t Eight __attribute__((vector_size(64)));
+  Eight apart = {};
   for (unsigned r = 0; r < count; ++r) {
-    uint64_t mine[16], other[16];
+    Eight mine[2], other[2];
     std::memcpy(mine, words[r * step], sizeof mine);
     std::memcpy(other, f.registers + slots[r], sizeof other);
-    for (unsigned i = 0; i < 16; ++i)
-      apart |= mine[i] ^ other[i];
+    apart |= (mine[0] ^ other[0]) | (mine[1] ^ other[1]);
   }
-  if (!apart)
+  uint64_t some = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    some |= apart[i];
+  if (!some)
     return false;
   for (unsigned r = 0; r < count; ++r)
     std::memcpy(words[r * step], f.registers + slots[r], sizeof *words);

@@ -190,8 +190,10 @@ void findUndefined(const Context &c, const Instruction &at,
 
 /// Judges the reads of an operand by `agents` of the warpgroup, and counts them
 /// where `counts`. Whether some bytes are undefined.
-bool judgeReads(Context &c, const Instruction &at, const SharedPlaces &places,
-                Epoch self, uint32_t agents, bool counts) {
+bool judgeReads(Context &c, const Instruction &at,
+                const std::shared_ptr<const SharedPlaces> &of, Epoch self,
+                uint32_t agents, bool counts) {
+  const SharedPlaces &places = *of;
   unsigned lane = unsigned(__builtin_ctz(c.mask));
   if (places.firstOutside != SharedPlaces::outside)
     c.resolve(at, lane, ptx::Space::Shared, places.firstOutside, 16, 16, false);
@@ -204,7 +206,7 @@ bool judgeReads(Context &c, const Instruction &at, const SharedPlaces &places,
   Manner manner;
   manner.read = manner.async = true;
   return judgeSharedReads(c, at, lane, places.stretches, c.passing(manner),
-                          self, agents);
+                          self, agents, agents & (agents - 1) ? of : nullptr);
 }
 
 uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
@@ -268,7 +270,7 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   if (!p.registersA) {
     op->placesA = SharedPlaces::of(descriptorAt(c, at, at.slots[p.ofA]),
                                    p.majorMA, 2 * warp, 2, shared);
-    if (judgeReads(c, at, *op->placesA, self, 1u << (c.warp.index & 31), true))
+    if (judgeReads(c, at, op->placesA, self, 1u << (c.warp.index & 31), true))
       findUndefined(c, at, *op->placesA, 0, [&](unsigned i, uint32_t origin) {
         undefined.row(i, origin);
       });
@@ -280,7 +282,7 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   const unsigned first = c.warp.index - warp;
   const unsigned warps =
       std::min<unsigned>(4, unsigned(c.cta.warps.size()) - first);
-  if (judgeReads(c, at, *op->placesB, self, ((1u << warps) - 1) << (first & 31),
+  if (judgeReads(c, at, op->placesB, self, ((1u << warps) - 1) << (first & 31),
                  warp == 0))
     findUndefined(c, at, *op->placesB, 1, [&](unsigned j, uint32_t origin) {
       undefined.column(j, origin);
@@ -340,11 +342,14 @@ Step wgmmaWait(Context &c, const Instruction &at) {
     for (uint64_t &w : f->inflight)
       if ((w & groupMask) && (w & groupMask) <= target)
         w = 0;
-  Gathering reads;
-  for (uint32_t i = first; i < end; ++i)
-    if (i != c.warp.index)
+  auto &[upTo, known] = c.cta.wgmmaReads[c.warp.index / 4];
+  if (upTo != target) {
+    Gathering reads;
+    for (uint32_t i = first; i < end; ++i)
       reads.add(c.cta.warps[i]->epoch(OwnWgmma, 0, uint32_t(target)));
-  const KnowledgeRef &known = reads.freeze();
+    known = reads.freeze();
+    upTo = target;
+  }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
       uint32_t &own = c.warp.own[OwnWgmma][lane];
