@@ -16,10 +16,6 @@ namespace act::runtime::sim {
 
 namespace {
 
-// Exponents beyond those of any number: zero never wins the maximum, a special
-// always does, even times zero.
-constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
-
 #define ACT_INLINE static inline __attribute__((always_inline))
 
 /// `number`: the significand. Of TF32 the low 13 bits of the word are not

@@ -8,6 +8,10 @@
 
 namespace act::runtime::sim {
 
+/// Exponents beyond those of any number: zero never wins the maximum, a special
+/// always does, even times zero.
+constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
+
 /// multiply() of codes: a[k][m], b[k][n], c[m][n] in place; n a multiple of 8.
 /// K is taken as it stands, whatever `how.order` says.
 void multiplyExactly(const Accumulation &how, Extent extent, Element aType,

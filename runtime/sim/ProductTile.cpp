@@ -16,6 +16,7 @@
 //     and further groups of products are added with a look at the size
 #include "runtime/sim/ProductTile.h"
 #include "runtime/sim/NarrowProduct.h"
+#include "runtime/sim/Wide.h"
 #include <algorithm>
 #include <cstring>
 
@@ -27,8 +28,6 @@ namespace {
 #define ACT_UNROLL4 _Pragma("GCC unroll 4")
 
 constexpr int leastExponent = -99, mostExponent = 110;
-// Exponents outside the range of numbers: for zero, and for infinity and NaN.
-constexpr int zeroExponent = -2000, specialExponent = 6000, special = 1000;
 // Sums from here on are too near to the end of int32.
 constexpr uint32_t mostSum = 0x78000000;
 
@@ -358,7 +357,6 @@ ACT_INLINE bool plain(const Accumulation &how, const LeftTile &a,
 // ---- operands taken apart
 
 using Eight = Vectors<8>;
-typedef uint32_t Four __attribute__((vector_size(16)));
 
 /// The value (of specials: anything) and the exponent. Of TF32 the low 13 bits
 /// of the word are not looked at.
@@ -410,25 +408,18 @@ template <class F> ACT_INLINE void takeApart(LeftTile &o) {
     }
 }
 
-ACT_INLINE void transpose(const uint32_t *words, unsigned first, Four x[4]) {
-  Four y[4];
+ACT_INLINE void transposed(const uint32_t *words, unsigned first,
+                           FourWords x[4]) {
   for (unsigned i = 0; i < 4; ++i)
-    y[i] = load<Four>(words + 8 * i + first);
-  Four a = __builtin_shufflevector(y[0], y[1], 0, 4, 1, 5);
-  Four b = __builtin_shufflevector(y[0], y[1], 2, 6, 3, 7);
-  Four c = __builtin_shufflevector(y[2], y[3], 0, 4, 1, 5);
-  Four d = __builtin_shufflevector(y[2], y[3], 2, 6, 3, 7);
-  x[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  x[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  x[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    x[i] = load<FourWords>(words + 8 * i + first);
+  transpose(x);
 }
 /// Calls each(t, words of t of columns 0 2 4 6 1 3 5 7).
 template <typename Each>
 ACT_INLINE void eachColumns(const uint32_t *words, const Each &each) {
-  Four even[4], odd[4];
-  transpose(words, 0, even);
-  transpose(words, 4, odd);
+  FourWords even[4], odd[4];
+  transposed(words, 0, even);
+  transposed(words, 4, odd);
   for (unsigned t = 0; t < 4; ++t)
     each(t, __builtin_shufflevector(even[t], odd[t], 0, 1, 2, 3, 4, 5, 6, 7));
 }

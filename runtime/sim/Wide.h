@@ -4,6 +4,7 @@
 // takes the best that the machine has. For loops over 32 lanes.
 #ifndef ACT_RUNTIME_SIM_WIDE_H
 #define ACT_RUNTIME_SIM_WIDE_H
+#include <cstdint>
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__linux__) &&           \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -20,5 +21,23 @@
 #ifndef ACT_WIDE
 #define ACT_WIDE
 #endif
+
+namespace act::runtime::sim {
+
+typedef uint32_t FourWords __attribute__((vector_size(16)));
+
+/// Rows of four words become columns, in place.
+__attribute__((always_inline)) inline void transpose(FourWords x[4]) {
+  FourWords a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+  FourWords b = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+  FourWords c = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+  FourWords d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+  x[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  x[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  x[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+} // namespace act::runtime::sim
 
 #endif

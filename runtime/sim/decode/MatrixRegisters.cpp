@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/decode/MatrixRegisters.h"
+#include "runtime/sim/Wide.h"
 #include <cstdio>
 
 namespace act::runtime::sim {
@@ -9,31 +10,18 @@ using ptx::Type;
 
 namespace {
 
-typedef uint32_t Four __attribute__((vector_size(16)));
-
-void transpose(Four x[4]) {
-  Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
-  Four b = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
-  Four c = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-  Four d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-  x[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  x[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  x[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
-
 /// Four groups of an element, from and to `stride` apart; `Next`: it is 1.
-template <bool Next> void store(uint32_t *to, unsigned stride, Four x) {
+template <bool Next> void store(uint32_t *to, unsigned stride, FourWords x) {
   if constexpr (Next)
     std::memcpy(to, &x, sizeof x);
   else
     for (unsigned i = 0; i < 4; ++i)
       to[i * stride] = x[i];
 }
-template <bool Next> Four load(const uint32_t *from, unsigned stride) {
+template <bool Next> FourWords load(const uint32_t *from, unsigned stride) {
   if constexpr (!Next)
-    return Four{from[0], from[stride], from[2 * stride], from[3 * stride]};
-  Four x;
+    return FourWords{from[0], from[stride], from[2 * stride], from[3 * stride]};
+  FourWords x;
   std::memcpy(&x, from, sizeof x);
   return x;
 }
@@ -43,7 +31,7 @@ template <bool Next> Four load(const uint32_t *from, unsigned stride) {
 template <unsigned Per, bool Next>
 void gatherHalf(const std::byte *reg, uint32_t *out, const uint16_t *first,
                 unsigned stride) {
-  Four x[4];
+  FourWords x[4];
   std::memcpy(x, reg, sizeof x);
   transpose(x);
 #pragma GCC unroll 4
@@ -58,7 +46,7 @@ void gatherHalf(const std::byte *reg, uint32_t *out, const uint16_t *first,
 template <unsigned Per, bool Next>
 void scatterHalf(std::byte *reg, const uint32_t *in, const uint16_t *first,
                  unsigned stride) {
-  Four x[4];
+  FourWords x[4];
 #pragma GCC unroll 4
   for (unsigned t = 0; t < 4; ++t)
     if constexpr (Per == 1)

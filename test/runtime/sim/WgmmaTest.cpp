@@ -266,4 +266,82 @@ TEST(Wgmma, MultipliesWhatItsOperandsHold) {
     }
 }
 
+/// Warp 0 fills 256 bytes of B at a time, all warps multiply them with A from
+/// registers. `before`: what lies between; `rounds`: over how many of B, in one
+/// group.
+Kernel readsOf(const std::string &fill, const std::string &before,
+               unsigned rounds = 1) {
+  Kernel k;
+  k.block = 128;
+  k.shared = ".shared .align 1024 .b8 s[1024]; .reg .b32 %d<4>;";
+  k.body = "mov.u32 %r0, %tid.x; mov.u32 %r2, s; shr.u32 %r2, %r2, 4;"
+           "shl.b32 %r1, %r0, 3; mov.u32 %r3, s; add.u32 %r1, %r1, %r3;"
+           "setp.lt.u32 %p2, %r0, 32; setp.lt.u32 %p3, %r0, 64;"
+           "mov.u64 %rd0, 0; mov.b32 %r5, 0; mov.b32 %r6, 0;"
+           "setp.eq.u32 %p1, 0, 1;";
+  for (int i = 0; i < 4; ++i)
+    k.body += "mov.b32 %d" + std::to_string(i) + ", 0;";
+  SharedDescriptor d;
+  d.leading = 128;
+  d.stride = 256;
+  k.body += fill + before +
+            "wgmma.fence.sync.aligned; cvt.u64.u32 %rd5, %r2;"
+            "add.u64 %rd6, %rd5, " +
+            std::to_string(d.pack()) +
+            ";"
+            "again: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+            "{%d0, %d1, %d2, %d3}, {%r5, %r5, %r5, %r5}, %rd6, %p1, 1, 1, 0;"
+            "add.u64 %rd6, %rd6, 16; add.u32 %r6, %r6, 1;"
+            "setp.lt.u32 %p0, %r6, " +
+            std::to_string(rounds) +
+            ";"
+            "@%p0 bra again; wgmma.commit_group.sync.aligned;"
+            "wgmma.wait_group.sync.aligned 0;";
+  return k;
+}
+
+// What the first warp of a warpgroup may read, another may not have heard of.
+TEST(Wgmma, JudgesTheReadsOfEachWarp) {
+  const std::string first = "@%p2 st.shared.b64 [%r1], %rd0;",
+                    second = "@%p2 st.shared.b64 [%r1+256], %rd0;",
+                    fence = "fence.proxy.async;";
+  struct Case {
+    const char *what;
+    Kernel kernel;
+    bool races;
+  } cases[] = {
+      {"all hear of it", readsOf(first + fence, "bar.sync 0;"), false},
+      {"two warps hear of it", readsOf(first + fence, "@%p3 bar.sync 1, 64;"),
+       true},
+      {"one warp wrote it", readsOf(first + fence, ""), true},
+      {"nobody has fenced", readsOf(first, "bar.sync 0;"), true},
+      {"of both they hear", readsOf(first + second + fence, "bar.sync 0;", 2),
+       false},
+      {"of the second they do not",
+       readsOf(first + fence, "bar.sync 0;" + second + fence, 2), true},
+  };
+  for (Case &c : cases)
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      c.kernel.seed = seed;
+      ASSERT_TRUE(c.kernel.run()) << c.kernel.error;
+      EXPECT_EQ(c.kernel.finds(FindingKind::Race, ""), c.races)
+          << c.what << " " << c.kernel.told();
+    }
+}
+
+// B is filled again, for the same instruction.
+TEST(Wgmma, JudgesTheNextReadOfAPlaceAgain) {
+  for (bool heard : {true, false}) {
+    Kernel k = readsOf("mov.b32 %r7, 0; next: @%p2 st.shared.b64 [%r1], %rd0;"
+                       "fence.proxy.async; setp.eq.u32 %p4, %r7, 0;",
+                       heard ? "bar.sync 0;" : "@%p4 bar.sync 0;");
+    k.body += "bar.sync 0; mov.b32 %r6, 0; add.u32 %r7, %r7, 1;"
+              "setp.lt.u32 %p4, %r7, 2; @%p4 bra next;";
+    for (k.seed = 0; k.seed < 8; ++k.seed) {
+      ASSERT_TRUE(k.run()) << k.error;
+      EXPECT_EQ(k.finds(FindingKind::Race, ""), !heard) << k.told();
+    }
+  }
+}
+
 } // namespace
