@@ -2,6 +2,7 @@
 // PyTorch eager without values. test/python/torch_view_test.py compares it with
 // PyTorch; here are figures that PyTorch gave, and what needs no PyTorch.
 #include "act/Eager/Formulas.h"
+#include "test/Samples.h"
 #include "gtest/gtest.h"
 #include <array>
 #include <random>
@@ -250,7 +251,7 @@ TEST(Eager, FormulasHoldForOtherSizes) {
                            << checkpoints;
         for (const Formulas::Condition &c : found->conditions)
           EXPECT_EQ(c.name, "s_mod_32");
-        for (int i = 0; i < 4; ++i, ++tried) {
+        for (int i = 0; i < samples(4); ++i, ++tried) {
           Model other = drawn(random, kind);
           auto its = eager::run(other, optionsOf(other));
           ASSERT_TRUE(its);
@@ -265,7 +266,7 @@ TEST(Eager, FormulasHoldForOtherSizes) {
               << found->peak.str();
         }
       }
-  EXPECT_EQ(tried, 240);
+  EXPECT_EQ(tried, 60 * samples(4));
 }
 
 // Depth stays a number where runs of layers are checkpointed together, and a

@@ -6,6 +6,7 @@
 #include "act/Plan/Validator.h"
 #include "lib/Plan/SkylineSearch.h"
 #include "lib/Plan/WindowSearch.h"
+#include "test/Samples.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -175,7 +176,7 @@ bool compare(const Problem &p) {
 
 void compare(int features, int problems, unsigned seed, int buffers = 6) {
   std::mt19937 random(seed);
-  for (int i = 0; i < problems && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < samples(problems) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE("problem " + std::to_string(i));
     compare(tiny(random, features, buffers));
   }
@@ -184,11 +185,11 @@ void compare(int features, int problems, unsigned seed, int buffers = 6) {
 TEST(PlanSearch, IsExactWhereTheBoundIsOutOfReach) {
   std::mt19937 random(10);
   int above = 0;
-  for (int i = 0; i < 500 && !HasFailure(); ++i) {
+  for (int i = 0; i < samples(500) && !HasFailure(); ++i) {
     SCOPED_TRACE("problem " + std::to_string(i));
     above += compare(churn(random, 10 + i % 4, 9 + i % 3));
   }
-  EXPECT_GT(above, 20);
+  EXPECT_GT(above, samples(20));
 }
 TEST(PlanSearch, IsExactOnPlainProblems) { compare(Plain, 2000, 1); }
 TEST(PlanSearch, IsExactWithAlignments) { compare(Aligned, 1500, 2); }

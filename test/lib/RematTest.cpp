@@ -6,6 +6,7 @@
 #include "act/Remat/LowerBound.h"
 #include "act/Remat/Solver.h"
 #include "act/Remat/TextFormat.h"
+#include "test/Samples.h"
 #include "test/lib/RematOracle.h"
 #include <gtest/gtest.h>
 
@@ -113,7 +114,7 @@ void compare(const Graph &g, int64_t budget) {
 
 TEST(RematSolver, EqualsBruteForceOnRandomGraphs) {
   RandomGraphs r;
-  for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < samples(2000) && !testing::Test::HasFailure(); ++i) {
     Graph g = r.any(3 + r.below(7), i % 2);
     const auto least = static_cast<int32_t>(leastPeak(g));
     const auto most = static_cast<int32_t>(basePeak(g));
@@ -126,7 +127,7 @@ TEST(RematSolver, EqualsBruteForceOnRandomGraphs) {
 TEST(RematSolver, BoundsAreBelowAndSchedulesAboveTheOptimum) {
   RandomGraphs r;
   int unfinished = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < samples(500); ++i) {
     Graph g = r.any(9, i % 2);
     const auto least = static_cast<int32_t>(leastPeak(g));
     const auto most = static_cast<int32_t>(basePeak(g));
@@ -155,7 +156,7 @@ TEST(RematSolver, BoundsAreBelowAndSchedulesAboveTheOptimum) {
 // What is said to be the least is: one byte less is impossible.
 TEST(RematSolver, FindsTheSmallestBudget) {
   RandomGraphs r;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < samples(300); ++i) {
     Graph g = r.any(8, i % 2);
     auto a = solve(g, 0);
     ASSERT_TRUE(a);
@@ -188,7 +189,7 @@ TEST(RematSolver, DoesNotMindLargeNumbers) {
 
 TEST(RematSolver, GivesTheSameAnswerTwice) {
   RandomGraphs r;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < samples(20); ++i) {
     Graph g = r.training(20);
     auto a = solve(g, basePeak(g) / 2), b = solve(g, basePeak(g) / 2);
     ASSERT_TRUE(a && b);
@@ -200,7 +201,7 @@ TEST(RematSolver, GivesTheSameAnswerTwice) {
 // The same cost or more under a smaller budget.
 TEST(RematSolver, CostsFallAsTheBudgetGrows) {
   RandomGraphs r;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < samples(4); ++i) {
     Graph g = r.training(10);
     int64_t before = never;
     for (int64_t budget = leastPeak(g); budget <= basePeak(g); budget += 3) {
@@ -228,9 +229,10 @@ TEST(RematSolver, OutOfTimeNothingIsProvenThatIsNotSo) {
     ASSERT_TRUE(whole);
     if (whole->outcome != Outcome::Optimal)
       continue;
-    for (int part = 1; part <= 48; ++part) {
+    const int parts = samples(48);
+    for (int part = 1; part <= parts; ++part) {
       SolverOptions options;
-      options.seconds = needed * part / 40;
+      options.seconds = needed * 1.2 * part / parts;
       auto a = solve(g, budget, options);
       ASSERT_TRUE(a);
       EXPECT_NE(a->outcome, Outcome::Impossible);
@@ -295,7 +297,7 @@ TEST(RematText, SurvivesDamage) {
 
 TEST(RematSolver, EqualsBruteForceOnTrainingGraphs) {
   RandomGraphs r;
-  for (int i = 0; i < 1000 && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < samples(1000) && !testing::Test::HasFailure(); ++i) {
     Graph g = r.training(2 + r.below(4));
     const auto least = static_cast<int32_t>(leastPeak(g));
     const auto most = static_cast<int32_t>(basePeak(g));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gradients.py BUILD [NAME...]: the gradient of every op that has one, with every
+"""gradients.py BUILD [NAME...] [--every N]: the gradient of every op that has one, with every
 option, against central differences in f64 (see central_differences.py). A case that
 does not compile or run has failed.
 
@@ -9,7 +9,10 @@ into their buffers, and on values computed from them that are used elsewhere too
 The check bites: one element changed by 1e-5 of the largest is noticed, in every
 tensor. What has no gradient is refused. Modules with repeated layers give the same
 bytes under every policy. What --fuse-attention makes of a program (gradient_fused.py)
-has the loss and the gradients of the program."""
+has the loss and the gradients of the program.
+
+--every N: of the cases of an op, which are named after it, every Nth."""
+import argparse
 import fnmatch
 import pathlib
 import subprocess
@@ -24,6 +27,7 @@ import gradient_models
 import gradient_ops
 from actrt import Runtime
 from central_differences import Compiler, Differences, Evaluation, Program, seed_of
+from sample import every
 
 POLICIES = ["none", "layer", "sqrt", "segments=2", "attention", "attention-core", "selective"]
 
@@ -133,9 +137,14 @@ def check_fused(runtime, compiler, name, write, fuses):
 
 
 def main():
-    build, *names = sys.argv[1:]
-    runtime = Runtime(pathlib.Path(build) / "lib/libact_runtime.so")
-    compiler = Compiler(build, pathlib.Path(build) / "test/python/gradients")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--every", type=int, default=1)
+    options = parser.parse_args()
+    names = options.names
+    runtime = Runtime(options.build / "lib/libact_runtime.so")
+    compiler = Compiler(options.build, options.build / "test/python/gradients")
     cases = {**gradient_ops.CASES, **gradient_models.CASES, **gradient_models.REFUSED}
     spellings = {f"fused-{n}": (w, fuses) for fuses, programs in
                  ((True, gradient_fused.FUSES), (False, gradient_fused.ALONE))
@@ -145,6 +154,7 @@ def main():
         cases = {c: w for c, w in cases.items() if any(fnmatch.fnmatch(c, n) for n in names)}
         if not cases:
             sys.exit(f"no case is called {' or '.join(names)}")
+    cases = {c: cases[c] for c in every(cases, options.every, lambda c: c.split("-")[0])}
     failed = []
     for name, write in cases.items():
         start = time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hugging_face.py BUILD KIND: a toy model by transformers, its outputs and its
+"""hugging_face.py BUILD KIND...: of each kind a toy model by transformers, its outputs and its
 training in act; the cache of keys and values that it leaves; and both with padding,
 where a step's rows are micro-batches with different numbers of labels. llama goes
 through every policy, unfused and fused; the others through one of each. Beside these:
@@ -121,7 +121,7 @@ def check_cache(act, problem):
     return worst <= 1e-5
 
 
-def main(build, kind):
+def check_kind(build, kind):
     act = Act(build, f"hugging-face-{kind}")
     problem = Problem(config(kind))
     print(f"{kind}, seed {problem.seed}, {BATCH} rows")
@@ -143,4 +143,5 @@ def main(build, kind):
 
 
 if __name__ == "__main__":
-    sys.exit(not main(*sys.argv[1:]))
+    BUILD, *KINDS = sys.argv[1:]
+    sys.exit(not all([check_kind(BUILD, kind) for kind in KINDS]))

@@ -484,14 +484,14 @@ def main():
     draws = [*attention_draws(options.count, options.seed, options.copy_warps),
              *op_draws(options.ops, options.seed, options.only or options.list)]
     targets = options.target.split(",")
+    part, parts = map(int, options.part.split("/"))
+    draws = draws[part - 1::parts]
     runs = []
     for number, (name, run) in enumerate(draws):
         turn = number % len(targets)
         if options.only in name:
             runs += [(name, run, target) for target in
                      (targets[turn:turn + 1] if options.alternate else targets)]
-    part, parts = map(int, options.part.split("/"))
-    runs = runs[part - 1::parts]
     if options.list:
         print("\n".join(dict.fromkeys(name for name, _, _ in runs)))
         return 0

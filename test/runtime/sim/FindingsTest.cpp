@@ -411,10 +411,10 @@ const Case cases[] = {
      {1, 32}},
     {"a block waits for a later one",
      "relies-on-cta-order",
-     "setp.eq.u32 %p, %b, 9999; @%p st.release.gpu.global.u32 [flag], 1;"
+     "setp.eq.u32 %p, %b, 4999; @%p st.release.gpu.global.u32 [flag], 1;"
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
-     {10000, 1}},
+     {5000, 1}},
     {"a block waits for an earlier one",
      "relies-on-cta-order",
      "setp.eq.u32 %p, %b, 0; @%p st.release.gpu.global.u32 [flag], 1;"

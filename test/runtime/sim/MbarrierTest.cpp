@@ -3,6 +3,7 @@
 // mbarriers: each form, phases over many rounds, and every way to get them
 // wrong. `ring` is the pipeline that real kernels have; mutations of its text
 // must be noticed by a check whatever the seed.
+#include "test/Samples.h"
 #include "test/runtime/sim/RunSnippet.h"
 #include <gtest/gtest.h>
 
@@ -60,14 +61,14 @@ Ran runBody(const std::string &body, uint32_t threads, uint64_t seed,
 
 void expectClean(const std::string &body, uint32_t threads,
                  const std::string &target = "sm_90a") {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
+  for (uint64_t seed = 0; seed < uint64_t(samples(20)); ++seed) {
     Ran r = runBody(body, threads, seed, target);
     EXPECT_EQ(r.all(), "") << "seed " << seed;
   }
 }
 
 void expectNoticed(const std::string &body, uint32_t threads, const char *what,
-                   uint64_t seeds = 20) {
+                   uint64_t seeds = uint64_t(samples(20))) {
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Ran r = runBody(body, threads, seed);
     EXPECT_EQ(r.error, "") << what;

@@ -303,7 +303,7 @@ TEST(Progress, LanesWaitForALaneOfTheirWarp) {
     for (uint32_t steps : {1, 300, 5000}) {
       if (steps > 300 && grid > 1)
         continue;
-      for (uint64_t seed : {0, 1, 2, 3}) {
+      for (uint64_t seed : {0, 1}) {
         Kernel k = locked(steps > 300 ? 32 : 64, grid, steps);
         k.seed = seed;
         ASSERT_TRUE(k.run()) << k.error;
