@@ -7,6 +7,7 @@
 #   tools/setup.sh            the distribution's packages: compiler, MLIR, libraries
 #   tools/setup.sh --python   numpy, torch, transformers, ... into build/venv, for
 #                             the tests that compare with Hugging Face and PyTorch
+#   tools/setup.sh --docs     what makes a site of the documentation
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,9 +33,9 @@ installed() {
 install_packages() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
     fail "expected Debian 12 or a system like it, found one without apt-get;" \
-      "install the likes of: ${packages[*]}"
+      "install the likes of: $*"
   local missing=() p
-  for p in "${packages[@]}"; do
+  for p in "$@"; do
     installed "$p" || missing+=("$p")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -74,7 +75,8 @@ install_python() {
 }
 
 case "${1-}" in
-  "") install_packages ;;
+  "") install_packages "${packages[@]}" ;;
   --python) install_python ;;
-  *) fail "expected no argument or --python, found '$1'" ;;
+  --docs) install_packages mkdocs ;;
+  *) fail "expected no argument, --python or --docs, found '$1'" ;;
 esac
