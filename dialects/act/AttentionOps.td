@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, whole and in the primitives that a model is written in.
+// Attention as one op, and the primitives that models write it in.
 include "dialects/act/OpBase.td"
 
 def Act_PositionsOp : Act_Op<"positions", [Pure, Costed, LowerableToLinalg]> {
   let summary = "the position of every token";
   let description = [{
-    0, 1, 2, ...; with `cu_seqlens` counted from the start of the token's own
-    sequence.
+    0, 1, 2, ... With `cu_seqlens`, positions count from the start of the token's
+    own sequence.
 
     Example:
     ```mlir
@@ -22,9 +22,9 @@ def Act_PositionsOp : Act_Op<"positions", [Pure, Costed, LowerableToLinalg]> {
 def Act_CausalMaskOp : Act_Op<"causal_mask", [Pure, Costed, LowerableToLinalg]> {
   let summary = "true where a query may see a key";
   let description = [{
-    mask[i, j] = j <= i, and i - j < window when there is one. With rectangular
-    [q, kv] the last query sees the last key: j <= i + kv - q; `top_left`: the
-    first query sees the first key, j <= i.
+    mask[i, j] = j <= i, and i - j < window if there is one. If [q, kv] is
+    rectangular, the last query sees the last key: j <= i + kv - q. With
+    `top_left` the first query sees the first key: j <= i.
 
     Example:
     ```mlir
@@ -38,10 +38,10 @@ def Act_CausalMaskOp : Act_Op<"causal_mask", [Pure, Costed, LowerableToLinalg]> 
 }
 
 def Act_SegmentMaskOp : Act_Op<"segment_mask", [Pure, Costed, LowerableToLinalg]> {
-  let summary = "true where query and key are of the same packed sequence";
+  let summary = "true where query and key belong to the same packed sequence";
   let description = [{
-    Tokens cu_seqlens[n] .. cu_seqlens[n+1]-1 are sequence n; unused entries
-    repeat the last boundary. Tokens past it are a sequence of their own.
+    Tokens cu_seqlens[n] .. cu_seqlens[n+1]-1 form sequence n. Unused entries
+    repeat the last boundary. Tokens past it form a separate sequence.
 
     Example:
     ```mlir
@@ -57,8 +57,8 @@ def Act_SegmentMaskOp : Act_Op<"segment_mask", [Pure, Costed, LowerableToLinalg]
 def Act_SoftmaxOp : Act_Op<"softmax", [Pure, Costed, LowerableToLinalg, Differentiable, SameTypes<["Input", "Result"]>]> {
   let summary = "softmax along a dimension";
   let description = [{
-    exp(x - max) / sum exp(x - max), in f32 (f64 for f64), rounded to the result.
-    A row of nothing but -inf gives zeros.
+    exp(x - max) / sum exp(x - max), in f32 (f64 for f64), rounded to the result
+    type. A row that is all -inf gives zeros.
 
     Example:
     ```mlir
@@ -92,9 +92,9 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AgreeingTypes<["Cos", "Sin"]>,
   let description = [{
     For position p and pair i of a head of d elements the angle is
     p * f_i, f_i = theta^(-2i/d) (Su et al. 2021). `llama3 [factor, low, high, original]`
-    rescales f_i as Llama 3.1 does: with wavelength w = 2 pi / f_i, f_i / factor
+    rescales f_i as Llama 3.1 does, by the wavelength w = 2 pi / f_i: f_i / factor
     where w > original / low, unchanged where w < original / high, and a linear
-    blend between. `linear(factor)` divides every f_i. Angles are f32.
+    blend in between. `linear(factor)` divides every f_i. Angles are f32.
 
     Example:
     ```mlir
@@ -118,9 +118,9 @@ def Act_RopeOp : Act_Op<"rope", [Pure, Costed, LowerableToLinalg, Differentiable
   let description = [{
     Rotates pairs of elements of every head by the angle of the token's
     position: (x1, x2) -> (x1 cos - x2 sin, x2 cos + x1 sin). A pair is (i, i + d/2), or
-    (2i, 2i + 1) when `interleaved`. `inverse` rotates back, which is the
+    (2i, 2i + 1) with `interleaved`. `inverse` rotates back, which is the
     gradient. The input is [..., s, heads, d], or [..., heads, s, d] with
-    `heads_first`; the tables are [s, d/2].
+    `heads_first`. The tables are [s, d/2].
 
     Example:
     ```mlir
@@ -157,22 +157,24 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
         p           = exp(score - max), l = sum p (+ exp(sink - max))
         o[i]        = sum_j dropout(p[i, j] / l[i]) v[j]
 
-    q is [b, s, heads, d], k [b, s_kv, kv_heads, d] and v [b, s_kv, kv_heads,
-    dv], which makes the result [b, s, heads, dv]; or packed, [t, heads, d] with
-    `cu_seqlens` (i32 [max_sequences + 1], boundaries at run time): a token sees
-    only its own sequence. The mask: `causal` (j <= i), `window` (keys with
-    i - j < window), for both of which i counts so that the last query is level
-    with the last key, or, `top_left`, the first with the first; `mask` (i1, true for what to attend to: [b, s_kv] for
-    keys, or [b, s, s_kv] for pairs, in which b may be 1 for all).
-    The region is called with the score (f32; f64 for f64) and b, n, i, j of type
-    index, and yields the new score.
-    The bias is [b, heads, s, s_kv], packed [heads, t, t], of any float type; a
-    dimension of 1 is for all. It may be -inf.
-    A query that may see nothing gives zeros. `sinks` (f32 [heads]) enter the
-    denominator only. Dropout's element index is ((b * heads + n) * s + i) * s_kv + j.
+    - Shapes: q is [b, s, heads, d], k [b, s_kv, kv_heads, d], v [b, s_kv,
+      kv_heads, dv] and the result [b, s, heads, dv].
+    - Packed: q is [t, heads, d], with `cu_seqlens` (i32 [max_sequences + 1],
+      boundaries at run time). A token sees only its own sequence.
+    - `causal` (j <= i) and `window` (keys with i - j < window) align the last
+      query with the last key or, with `top_left`, the first with the first.
+    - `mask` (i1, true where to attend) is [b, s_kv] over keys, or [b, s, s_kv]
+      over pairs, where b may be 1 for all.
+    - The region takes the score (f32; f64 for f64) and b, n, i, j of type index,
+      and yields the new score.
+    - The bias is [b, heads, s, s_kv], packed [heads, t, t], of any float type. A
+      dimension of 1 applies to all. It may be -inf.
+    - A query that may see nothing gives zeros.
+    - `sinks` (f32 [heads]) enter only the denominator.
+    - Dropout's element index is ((b * heads + n) * s + i) * s_kv + j.
 
-    The second result, the log-sum-exp of every row (f32 [b, heads, s] or
-    [heads, t]), is what the gradient keeps besides o.
+    The second result is the log-sum-exp of every row (f32 [b, heads, s] or
+    [heads, t]). The gradient keeps it as well as o.
 
     Example:
     ```mlir
@@ -209,10 +211,11 @@ def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegmen
     Recomputes the probabilities from q, k and the log-sum-exp, tile by tile
     (Dao et al. 2022): with delta = sum(o * grad), dp = grad v^T,
     ds = p * (dp - delta): dq = scale * ds k, dk = scale * ds^T q, dv = p^T grad. Key and
-    value gradients are summed over the queries' heads that share them.
-    Options as in `act.attention`. After these come the gradient of the sinks,
-    when there are sinks, and that of the bias, when it is asked for: ds without
-    the scale, summed over what the bias is repeated for.
+    value gradients are summed over the query heads that share them. Options are
+    those of `act.attention`. Two optional results follow: the gradient of the
+    sinks, if there are sinks, and the gradient of the bias, if requested. The
+    latter is ds without the scale, summed over the dimensions along which the
+    bias broadcasts.
 
     Example:
     ```mlir

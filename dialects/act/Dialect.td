@@ -11,18 +11,18 @@ include "mlir/IR/TensorEncoding.td"
 def Act_Dialect : Dialect {
   let name = "act";
   let cppNamespace = "::act";
-  let summary = "Transformers at the level people think in";
+  let summary = "transformers in named ops such as attention and rms_norm";
   let description = [{
     Values are ranked tensors of f64, f32, bf16, f16, f8E4M3FN, i1, i32, i64 or
     `!act.nf4`. Dimensions are static, or named by the tensor's encoding
     (`#act.dims<b, s, a*d>`), or both: a named static dimension has a size for
     the byte count and a name for the formula.
 
-    A value is rounded to its type wherever it is produced, even inside a fused
-    kernel. 16-bit operands are widened to f32 for arithmetic and accumulation.
+    Every op rounds its result to the result type, even inside a fused kernel.
+    16-bit operands are widened to f32 for arithmetic and accumulation.
 
-    Parameters are symbols (`act.parameter`), a run of equal layers is one
-    `act.repeat`, and run-time scalars (learning rate, step, seed) are function
+    Parameters are symbols (`act.parameter`). A run of equal layers is one
+    `act.repeat`. Run-time scalars (learning rate, step, seed) are function
     arguments.
   }];
   let useDefaultTypePrinterParser = 1;
@@ -42,8 +42,8 @@ def Act_NF4Type : Act_Type<"NF4", "nf4"> {
   let description = [{
     An element of a weight quantised to the sixteen NF4 values (QLoRA, Dettmers
     et al. 2023). `block` consecutive elements in row-major order share one f32
-    absolute maximum. With `nested` (QLoRA's double quantisation) these have 8
-    bits themselves: less their mean, in blocks of 256 that share an f32.
+    absolute maximum. With `nested` (QLoRA's double quantisation) the maxima have
+    8 bits: their mean is subtracted, and blocks of 256 share an f32.
 
     Example: `tensor<4096x4096x!act.nf4<block = 64>>`,
     `tensor<4096x4096x!act.nf4<nested = true>>`
@@ -58,10 +58,10 @@ def Act_DimsAttr : Act_Attr<"Dims", "dims",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "names for the dimensions of a tensor";
   let description = [{
-    One monomial per dimension: a product of letters and positive integers, or
-    an integer alone for a dimension without a name. The encoding of a tensor
-    type; analyses answer in these letters. A dynamic dimension must be named;
-    a static size is a multiple of its name's integer factor.
+    The encoding of a tensor type. It has one monomial per dimension: a product of
+    letters and positive integers, or only an integer if the dimension has no
+    name. Analyses answer in these letters. A dynamic dimension must be named. A
+    static size is a multiple of its name's integer factor.
 
     Example: `tensor<1x4096x3072xbf16, #act.dims<b, s, a*d>>`
   }];

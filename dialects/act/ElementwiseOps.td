@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on one element at a time. Operands broadcast from the right, as in numpy:
-// a missing or size-1 dimension is repeated.
+// Elementwise ops. Operands broadcast from the right, as in numpy: a missing or
+// size-1 dimension is repeated.
 include "dialects/act/OpBase.td"
 
 class Act_ElementwiseOp<string mnemonic, list<Trait> traits = []>
@@ -81,7 +81,7 @@ def Act_ScaleOp : Act_ElementwiseOp<"scale", [Differentiable, SameTypes<["Input"
 def Act_CastOp : Act_ElementwiseOp<"cast", [Differentiable]> {
   let summary = "conversion to another element type";
   let description = [{
-    Rounds to nearest even between float types; i1 and integers become floats of
+    Rounds to nearest even between float types. i1 and integers become floats of
     the same value.
 
     Example:
@@ -268,13 +268,13 @@ def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameTypes<["Grad", "Gate", "U
 def Act_DropoutOp : Act_Op<"dropout", [Pure, AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, Costed, LowerableToLinalg, Differentiable]> {
   let summary = "zeroes elements at random and rescales the rest";
   let description = [{
-    result[i] = input[i] * (1 / (1 - p)) if random(i) >= p, else 0; the factor is
-    rounded once, to the type that is computed in. random(i) is the
+    result[i] = input[i] * (1 / (1 - p)) if random(i) >= p, else 0. The factor is
+    rounded once, to the computation type. random(i) is the
     first word of Philox4x32-10 (Salmon et al. 2011) with the key `seed` and the
     counter (low half of i, high half of i + 2^20 * (site / 2^32), `step` mod
     2^32, `site` mod 2^32), divided by 2^32, where i < 2^52 is the element's
-    row-major index: the same bits for any tiling, policy and
-    number of threads. Linear in its input, so its own gradient.
+    row-major index. The bits are the same for any tiling, policy and number of
+    threads. The op is linear in its input, so it is its own gradient.
 
     Example:
     ```mlir

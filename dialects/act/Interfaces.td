@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every op must answer: its gradient, its cost, its linalg form.
+// The interfaces of ops: gradient, cost, linalg form.
 #ifndef ACT_INTERFACES_TD
 #define ACT_INTERFACES_TD
 include "mlir/IR/OpBase.td"
@@ -7,9 +7,9 @@ include "mlir/IR/OpBase.td"
 def Act_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::act";
   let description = [{
-    Builds the vector-Jacobian product, and by what it uses decides what the
-    forward pass must keep: any forward value that `buildGradient` mentions is
-    saved (or recomputed), nothing else is.
+    Builds the vector-Jacobian product. Its uses decide what the forward pass must
+    keep: every forward value that `buildGradient` uses is saved (or recomputed),
+    and no other is.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -35,7 +35,7 @@ def Act_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 def Act_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::act";
   let description = [{
-    What an op costs, and how rematerialisation and kernel forming see it.
+    The cost of an op, and how rematerialisation and kernel forming treat it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -52,8 +52,8 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
   let cppNamespace = "::act";
   let description = [{
     The executable meaning of an op, as linalg on plain tensors: no encodings,
-    static shapes, 16-bit operands widened to f32 inside the bodies. Called by
-    passes that make code; `operands` are the converted operands.
+    static shapes, 16-bit operands widened to f32 inside the bodies. Passes that
+    generate code call it; `operands` are the converted operands.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -82,9 +82,9 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
 def Act_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::act";
   let description = [{
-    An op whose result element depends on one element of each operand, operands
-    broadcast from the right as numpy does. `emitScalar` is its whole meaning;
-    the linalg form and fusing follow from it.
+    An op whose result element depends on one element of each operand. Operands
+    broadcast from the right as in numpy. `emitScalar` defines the op completely;
+    the linalg form and fusion follow from it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -101,9 +101,9 @@ def Act_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
 def Act_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   let cppNamespace = "::act";
   let description = [{
-    An op that is short for several: `decompose` writes them out. Used where a
-    pass or a target has no form for the op as a whole (LoRA in `act.linear`),
-    and to state what the op means in terms of others.
+    An op that stands for several others: `decompose` writes them out. Used where
+    a pass or a target has no form for the whole op (LoRA in `act.linear`), and to
+    define the op in terms of others.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From tokens to activations, and from activations to the loss.
+// Embeddings, cross entropy and their gradients.
 include "dialects/act/OpBase.td"
 
 def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Differentiable]> {
-  let summary = "rows of a table";
+  let summary = "looks up rows of a table";
   let description = [{
     result[..., :] = table[ids[...], :]. An id outside the table is read as the
     nearest row; `act-run` refuses such ids before a step runs. The row
@@ -47,9 +47,9 @@ def Act_CrossEntropyOp : Act_Op<"cross_entropy", [Pure, Costed, LowerableToLinal
   let summary = "negative log-likelihood of labels under a softmax";
   let description = [{
     Per token i with label y_i: lse(logits[i]) - logits[i, y_i], in f32; zero
-    where y_i is `ignore`. `mean` divides the sum by the number of tokens not
-    ignored, `sum` does not, `none` returns the per-token losses. The second
-    result is the log-sum-exp of every token.
+    where y_i is `ignore`. `mean` divides the sum by the number of tokens that are
+    not ignored, `sum` does not divide, `none` returns the per-token losses. The
+    second result is the log-sum-exp of every token.
 
     Example:
     ```mlir
@@ -68,9 +68,9 @@ def Act_CrossEntropyOp : Act_Op<"cross_entropy", [Pure, Costed, LowerableToLinal
 def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, LowerableToLinalg]> {
   let summary = "gradient of cross_entropy with respect to the logits";
   let description = [{
-    result[i, v] = weight_i (exp(logits[i, v] - lse[i]) - [v = y_i]), weight_i
-    being the loss's gradient (over the number of tokens for `mean`), 0 for
-    ignored tokens.
+    result[i, v] = weight_i (exp(logits[i, v] - lse[i]) - [v = y_i]). weight_i is
+    the gradient of the loss (for `mean`, divided by the number of tokens), or 0
+    for ignored tokens.
 
     Example:
     ```mlir
@@ -90,12 +90,13 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
   let summary = "linear layer and cross entropy without the logits in memory";
   let description = [{
     cross_entropy(input W^T + bias, labels), computed for `chunk` tokens at a
-    time: only chunk * vocabulary logits exist at once. A chunk begins at a multiple of 64
-    bytes in every tensor of tokens, so `chunk` is rounded down (but not to 0) to
-    such a number of tokens; and down to a divisor of all tokens if one of at
-    least half the size is there, else the last chunk is smaller. W is
-    [vocabulary, in]. Its gradient computes the logits of a chunk again from the
-    saved log-sum-exp. Options and results as in `act.cross_entropy`.
+    time. Only chunk * vocabulary logits exist at once. A chunk begins at a
+    multiple of 64 bytes in every tensor of tokens, so `chunk` is rounded down
+    (but not to 0) to such a number of tokens. It is then rounded down to a divisor
+    of all tokens if one of at least half the size exists; otherwise the last
+    chunk is smaller. W is [vocabulary, in]. The gradient recomputes the logits of
+    a chunk and uses the saved log-sum-exp. Options and results are those of
+    `act.cross_entropy`.
 
     Example:
     ```mlir
@@ -120,10 +121,10 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
 def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Costed]> {
   let summary = "gradients of linear_cross_entropy";
   let description = [{
-    Chunk by chunk: the logits again, their gradient d_logits as in
-    `act.cross_entropy_grad`, d_input = d_logits W. Further results, if there are
-    any, are the gradients of the weight, d_logits^T input, and of the bias, the
-    sum of d_logits over the tokens.
+    For each chunk, recomputes the logits, then their gradient d_logits as in
+    `act.cross_entropy_grad`, then d_input = d_logits W. Optional further results
+    are the gradient of the weight, d_logits^T input, and of the bias, the sum of
+    d_logits over the tokens.
 
     Example:
     ```mlir
@@ -153,7 +154,7 @@ def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Co
 def Act_LabelCountOp : Act_Op<"label_count", [Pure, Costed, LowerableToLinalg]> {
   let summary = "number of labels that are not ignored";
   let description = [{
-    As a float, at least 1: what `mean` divides by.
+    A float of at least 1. `mean` divides by it.
 
     Example:
     ```mlir

@@ -6,10 +6,10 @@ def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differenti
   let summary = "matrix product over the last two dimensions";
   let description = [{
     result[..., m, n] = sum_k lhs[..., m, k] rhs[..., k, n], accumulated in f32
-    (f64 for f64), and rounded to the operands' type unless the result has that
-    of the sum. `transpose_lhs` and `transpose_rhs` swap the last two dimensions
-    of an operand first. Leading dimensions are equal, or `rhs` is a
-    matrix that every leading index of `lhs` shares.
+    (f64 for f64). The sum is rounded to the operands' type unless the result has
+    the sum's type. `transpose_lhs` and `transpose_rhs` first swap the last two
+    dimensions of an operand. Leading dimensions are equal, or `rhs` is a matrix
+    that every leading index of `lhs` shares.
 
     Example:
     ```mlir
@@ -31,12 +31,12 @@ def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
     LowerableToSums, Differentiable, Decomposable]> {
   let summary = "a linear layer";
   let description = [{
-    result = input W^T + bias, W of shape [out, in]; with `in_out` W is [in, out]
-    as in GPT-2's Conv1D and result = input W + bias. With `lora(A, B)`, A of
-    shape [r, in] and B [out, r], `lora_scale` * (input A^T) B^T is added (Hu et
-    al. 2021). The weight may be `!act.nf4`: it is dequantised to the input's
-    type and has no gradient. Whether the weight is trained is a property of its
-    `act.parameter`.
+    result = input W^T + bias, with W of shape [out, in]. With `in_out`, W is
+    [in, out] as in GPT-2's Conv1D, and result = input W + bias. `lora(A, B)`, with
+    A of shape [r, in] and B of shape [out, r], adds
+    `lora_scale` * (input A^T) B^T (Hu et al. 2021). The weight may be `!act.nf4`:
+    it is dequantised to the input's type and has no gradient. The weight's
+    `act.parameter` says whether it is trained.
 
     Example:
     ```mlir

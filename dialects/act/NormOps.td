@@ -7,8 +7,8 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
   let description = [{
     rstd = 1 / sqrt(mean(input^2) + eps) in f32, result = weight * (input * rstd)
     (Zhang and Sennrich 2019). The second result, rstd (f32, the input's shape
-    less its last dimension), is there when the gradient needs it.
-    Where nobody reads the first result only the others are computed.
+    without its last dimension), is present if the gradient needs it. If the first
+    result has no use, only the others are computed.
 
     Example:
     ```mlir
@@ -75,11 +75,11 @@ def Act_LayerNormGradOp : Act_Op<"layer_norm_grad", [Pure, Costed, LowerableToLi
 }
 
 def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed, LowerableToLinalg]> {
-  let summary = "what a norm makes of its input, given its statistics";
+  let summary = "applies a norm to its input, given the statistics";
   let description = [{
     result = weight * (input * rstd), and with a mean and a bias
-    weight * ((input - mean) * rstd) + bias: the first result of `act.rms_norm`
-    and `act.layer_norm`, bit by bit, whose other results rstd and mean are.
+    weight * ((input - mean) * rstd) + bias. This is, bit by bit, the first result
+    of `act.rms_norm` and `act.layer_norm`; rstd and mean are their other results.
     `--fuse-prologues` writes it in kernels that read a norm's result.
 
     Example:

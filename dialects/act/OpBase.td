@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the op families share.
+// Shared by the op families.
 #ifndef ACT_OPBASE_TD
 #define ACT_OPBASE_TD
 include "dialects/act/Dialect.td"
@@ -17,7 +17,7 @@ def NamedDimensions : NativeOpTrait<"NamedDimensions"> {
   let cppNamespace = "::act";
 }
 
-// The values, by the names of their accessors, have the type of the first.
+// All values, given by accessor name, have the type of the first.
 class AgreeingTypes<list<string> values> : NativeOpTrait<"AgreeingTypes", [],
     "::llvm::SmallVector<std::pair<::llvm::StringRef, ::mlir::Value>, 5> getAgreeing() {\n"
     # "    return {" # !interleave(!foreach(v, values, "{\"" # v # "\", get" # v # "()}"), ", ") # "};\n  }\n"> {
@@ -27,8 +27,8 @@ class AgreeingTypes<list<string> values> : NativeOpTrait<"AgreeingTypes", [],
 // builders may infer from any of them.
 class SameTypes<list<string> values>
     : TraitList<[AgreeingTypes<values>, SameOperandsAndResultType]>;
-// `value` has the type of `like` for the assembly format and the builders; that
-// it does is checked where its name can be said.
+// `value` has the type of `like` for the assembly format and the builders. The
+// check is elsewhere, where the message can name the value.
 class TypeOf<string value, string like>
     : TypesMatchWith<"", like, value, "$_self", "::act::impl::checkedByName">;
 
@@ -40,14 +40,14 @@ def DifferentiableWithStatistics
     : DeclareOpInterfaceMethods<Act_DifferentiableOpInterface, ["withStatistics"]>;
 def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
 def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
-/// An op whose linalg form has loops, and which has one without, too.
+/// An op with two linalg forms: one with loops and one without.
 def LowerableToSums : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums"]>;
 def LowerableWithWorkspace
     : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums", "getWorkspaceTypes"]>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
 
-// Printed results have a name that says what they are.
+// Printed results have descriptive names.
 def NamesResults
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameter update. These ops act on the persistent buffers that belong to
-// a parameter: its value, gradient, master copy and moments. In the body of a
-// repeated layer they mean the tensors of the layer that runs.
+// The parameter update. These ops act on the persistent buffers of a parameter:
+// its value, gradient, master copy and moments. In the body of a repeated layer
+// they refer to the tensors of the layer that runs.
 include "dialects/act/OpBase.td"
 
 class Act_UpdateOp<string mnemonic>
@@ -11,7 +11,8 @@ class Act_UpdateOp<string mnemonic>
 def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
   let summary = "sets the gradient of a parameter to zero";
   let description = [{
-    grad(name) = 0. At the start of a step, before the first `act.accumulate`.
+    grad(name) = 0. Runs at the start of a step, before the first
+    `act.accumulate`.
 
     Example:
     ```mlir

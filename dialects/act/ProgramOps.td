@@ -5,11 +5,11 @@ include "dialects/act/OpBase.td"
 def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
   let summary = "declares a parameter of the model";
   let description = [{
-    A tensor that lives as long as the model. `hf_name` is its Hugging Face
-    name; in a parameter of repeated layers (`layers` given) it holds `{l}`,
-    the layer's index, and the parameter is `layers` tensors of the given type.
-    A frozen parameter has no gradient and no optimizer state. `tied` lists
-    further names under which files store the same tensor.
+    A tensor that lives as long as the model. `hf_name` is its Hugging Face name.
+    A parameter of repeated layers (with `layers`) is `layers` tensors of the
+    given type, and its `hf_name` holds `{l}`, the layer's index. A frozen
+    parameter has no gradient and no optimizer state. `tied` lists further names
+    under which files store the same tensor.
 
     Example:
     ```mlir
@@ -51,21 +51,25 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
   let summary = "runs a layer several times";
   let description = [{
     Calls `callee` for l = from, ..., from + count - 1, or in the opposite order
-    when `reverse`. The callee's arguments are, in order: the layer index as an
-    i64 (only if its first argument is an i64 that no operand accounts for), the
-    carried values, the shared values, and slice l - from of each stacked value.
-    Its results are the carried values for the next iteration, then the values
-    of this iteration that the op returns stacked along a new first dimension.
+    with `reverse`. The callee's arguments are, in order:
 
-    The result is that of the calls written out one after the other; memory and
-    cost are those of the calls written out, too.
+    - the layer index as an i64, only if its first argument is an i64 that no
+      operand accounts for;
+    - the carried values;
+    - the shared values;
+    - slice l - from of each stacked value.
+
+    Its results are the carried values for the next iteration, then the values of
+    this iteration, which the op returns stacked along a new first dimension.
+
+    Result, memory and cost are those of the calls written out one after another.
 
     With `micro_batches` the iterations are the micro-batches of a step, counted
-    from `from`: what `act.site` means in the callee, and in what that calls,
-    depends on which one runs.
+    from `from`. The value of `act.site` in the callee, and in functions that it
+    calls, then depends on the micro-batch that runs.
 
-    `letter` names the count in formulas; without it, `count(28)`, formulas show
-    the number.
+    `letter` names the count in formulas. Without it, as in `count(28)`, formulas
+    show the number.
 
     Example:
     ```mlir
@@ -97,12 +101,13 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
 def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that run as one kernel";
   let description = [{
-    One group is one kernel: what it yields is materialised, what is inside is
-    not. `name` says what it is in reports. `workspace` has the types of what it
-    needs in the arena while it runs, undefined at its start, each at an address
-    that is a multiple of 64. They are the same for every target, also one whose
-    kernels do without. `inplace` has one entry per result: the operand whose
-    memory the result may take over when that operand dies here, or -1.
+    One group is one kernel. Values that it yields are materialised; values inside
+    it are not. `name` identifies it in reports. `workspace` lists the types of
+    the buffers that it needs in the arena while it runs. They are undefined at
+    its start, and each address is a multiple of 64. They are the same for every
+    target, even if its kernels do not use them. `inplace` has one entry per
+    result: the operand whose memory the result may take over if that operand dies
+    here, or -1.
 
     Example:
     ```mlir
@@ -131,7 +136,7 @@ def Act_YieldOp : Act_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["GroupOp", "AttentionOp", "AttentionGradOp"]>]> {
   let summary = "ends a group or a score region";
   let description = [{
-    result i of the op around it = operand i.
+    result i of the enclosing op = operand i.
 
     Example:
     ```mlir
@@ -146,10 +151,10 @@ def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
   let summary = "identifies a place that draws random numbers";
   let description = [{
     result = id + 65536 * (layer + 1) + 2^32 * micro_batch, without the second
-    term outside layers; micro_batch is that of the repeat over `micro_batches`
-    that runs, else 0. Different for every dropout of a model, every layer and
-    every micro-batch of a step. An `id` of 65536 or more belongs to a layer that
-    was written out.
+    term outside layers. micro_batch is the index in the repeat over
+    `micro_batches` that runs, else 0. The result differs for every dropout of a
+    model, every layer and every micro-batch of a step. An `id` of 65536 or more
+    belongs to a layer that was written out.
 
     Example:
     ```mlir
@@ -168,7 +173,7 @@ def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
   let summary = "adds to the gradient of a parameter";
   let description = [{
     grad(name) += value, in the gradient's type. In the body of a repeated layer
-    the gradient is that of the layer that runs.
+    this is the gradient of the layer that runs.
 
     Example:
     ```mlir
@@ -180,13 +185,13 @@ def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
 }
 
 def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
-  let summary = "a forward value as recomputation reads it";
+  let summary = "a forward value that recomputation reads";
   let description = [{
-    The value itself. Separates recomputed ops from the originals, so that
-    common-subexpression elimination does not undo rematerialisation. Where layers
-    are written out (`--inline-repeats`), the border of a layer; so is its gradient.
-    Ops that run again more than once read the values of others through ops that
-    `act.reader` numbers, so that their copies are not one.
+    Returns the value itself. It separates recomputed ops from the originals, so
+    that common-subexpression elimination does not undo rematerialisation. Where
+    layers are written out (`--inline-repeats`) it marks the border of a layer, and
+    so does its gradient. Ops that are recomputed more than once read other values
+    through ops numbered by `act.reader`, so that their copies stay separate.
 
     Example:
     ```mlir
@@ -201,9 +206,9 @@ def Act_KeptOp : Act_Op<"kept", [Pure, SameTypes<["Input", "Result"]>, Costed]> 
 def Act_OffloadOp : Act_Op<"offload", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
   let summary = "moves a forward value to the host's memory";
   let description = [{
-    The value itself, in the second arena of the step, which is memory of the
-    host. Only `act.fetch` reads it, and what carries it there: results and
-    operands of `act.repeat`. A copy, not a kernel, so it has no linalg form.
+    Returns the value in the second arena of the step, which is host memory. Only
+    `act.fetch` reads it, directly or through results and operands of
+    `act.repeat`. It is a copy, not a kernel, so it has no linalg form.
 
     Example:
     ```mlir
@@ -218,8 +223,8 @@ def Act_OffloadOp : Act_Op<"offload", [Pure, SameTypes<["Input", "Result"]>, Cos
 def Act_FetchOp : Act_Op<"fetch", [Pure, SameTypes<["Input", "Result"]>, Costed]> {
   let summary = "brings a value back from the host's memory";
   let description = [{
-    The value that `act.offload` moved away, in the arena again. A copy, not a
-    kernel, so it has no linalg form.
+    Returns the value that `act.offload` moved, in the arena again. It is a copy,
+    not a kernel, so it has no linalg form.
 
     Example:
     ```mlir
@@ -234,8 +239,8 @@ def Act_FetchOp : Act_Op<"fetch", [Pure, SameTypes<["Input", "Result"]>, Costed]
 def Act_PhaseOp : Act_Op<"phase", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "marks where a phase of the step begins";
   let description = [{
-    `backward` or `update`. Stays where it is: values that live across
-    `backward` are what the forward pass retains.
+    `backward` or `update`. The op is never moved: values that live across
+    `backward` are those that the forward pass retains.
 
     Example:
     ```mlir

@@ -11,7 +11,7 @@ class Act_ViewOp<string mnemonic, list<Trait> traits = []>
 def Act_ConstantOp : Act_ViewOp<"constant", [ConstantLike]> {
   let summary = "a constant tensor";
   let description = [{
-    result = value; a splat has one element in every place.
+    result = value. A splat repeats one element everywhere.
 
     Example:
     ```mlir
@@ -61,9 +61,9 @@ def Act_ReshapeOp : Act_ViewOp<"reshape", [Differentiable]> {
 def Act_ExpandOp : Act_ViewOp<"expand", [Differentiable]> {
   let summary = "repeats elements along dimensions";
   let description = [{
-    Every dimension of the result is a multiple of the input's; each element is
-    repeated that many times in a row (torch's repeat_interleave; expand, where
-    the size was 1). What GQA does with its key and value heads.
+    Every dimension of the result is a multiple of the input's. Each element is
+    repeated that many times in a row (torch's repeat_interleave, or expand where
+    the size was 1). GQA uses it for key and value heads.
 
     Example:
     ```mlir
@@ -79,10 +79,9 @@ def Act_ExpandOp : Act_ViewOp<"expand", [Differentiable]> {
 def Act_SumToOp : Act_Op<"sum_to", [Pure, Costed, LowerableToLinalg, Differentiable]> {
   let summary = "sums runs of elements along dimensions";
   let description = [{
-    The adjoint of `act.expand`: every dimension of the input is a multiple of
-    the result's, and that many consecutive elements are added (in f32 for
-    16-bit types, in index order). A dimension of size 1 in the result is a full
-    sum.
+    The adjoint of `act.expand`. Every dimension of the input is a multiple of the
+    result's, and that many consecutive elements are added (in f32 for 16-bit
+    types, in index order). A dimension of size 1 in the result is a full sum.
 
     Example:
     ```mlir
@@ -99,7 +98,7 @@ def Act_SumToOp : Act_Op<"sum_to", [Pure, Costed, LowerableToLinalg, Differentia
 def Act_SplitOp : Act_ViewOp<"split", [Differentiable]> {
   let summary = "cuts a tensor into parts along its last dimension";
   let description = [{
-    The parts' sizes are those of the result types; they add up to the input's.
+    The result types give the sizes of the parts, which add up to the input's.
 
     Example:
     ```mlir

@@ -14,9 +14,9 @@ def Tile_Dialect : Dialect {
   let summary = "Kernels written in blocks";
   let description = [{
     A kernel is upstream's `gpu.func ... kernel`. One instance of it, a program,
-    works on whole blocks: values are ranked static tensors, `arith` and `math`
-    act on them element by element, `scf` is control, and the ops of this
-    dialect are what is left: memory, dots, reductions, shapes, the grid.
+    works on whole blocks. Values are ranked static tensors, `arith` and `math`
+    act on them element by element, and `scf` provides control flow. This
+    dialect adds the rest: memory, dots, reductions, shapes and the grid.
 
     ```mlir
     gpu.module @kernels {
@@ -32,19 +32,23 @@ def Tile_Dialect : Dialect {
     }
     ```
 
-    A block that reaches over the edge of a view is masked by the compiler:
-    elements outside read as padding and are not written. There are no tensors
-    of rank 0; a load without block dimensions and a reduction of the last
-    dimension give scalars (`index`, integers, floats).
+    The compiler masks a block that crosses the edge of a view: elements
+    outside read as padding and are not written. Tensors of rank 0 do not exist.
+    A load without block dimensions and a reduction of the last dimension give
+    scalars (`index`, integers, floats).
 
     A kernel's arguments are views of static size without strides, pointers,
-    integers, floats and `index` (64 bits). `tile.schedule` says how a program
-    is spread over the machine, and `tile.grid`, where it stands, how many
-    programs there are: `tile.grid = array<i64: 4, 1, 1>`. In a kernel with
-    `tile.index_bits = 32` all arithmetic of `index` keeps within 32 bits, of
-    which its code makes use. Made kernels also say
-    what they do: `tile.ops`, `tile.shapes`, `tile.useful_flops`,
-    `tile.least_bytes`; `tile.shared_bytes` is the shared memory of a program.
+    integers, floats and `index` (64 bits). Attributes of a kernel:
+
+    - `tile.schedule`: how a program is spread over the machine;
+    - `tile.grid`, optional: the number of programs, as in
+      `tile.grid = array<i64: 4, 1, 1>`;
+    - `tile.index_bits = 32`: all `index` arithmetic fits in 32 bits, and the
+      generated code relies on it;
+    - `tile.shared_bytes`: the shared memory of a program.
+
+    Generated kernels also record what they do: `tile.ops`, `tile.shapes`,
+    `tile.useful_flops`, `tile.least_bytes`.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -63,10 +67,10 @@ class Tile_Attr<string n, string m, list<Trait> t = []> : AttrDef<Tile_Dialect, 
 def Tile_ViewType : Tile_Type<"View", "view"> {
   let summary = "a tensor in global memory: pointer, sizes, strides";
   let description = [{
-    Sizes and strides count elements; `?` is known at run time only. Without
-    strides the elements lie densely in row-major order. A view of static size
-    without strides may be an argument of a kernel, where it is one pointer;
-    every other view is made by an op.
+    Sizes and strides count elements; `?` is known only at run time. Without
+    strides the elements are dense in row-major order. A view of static size
+    without strides may be a kernel argument, passed as one pointer. An op makes
+    every other view.
 
     Example: `!tile.view<4096x128xbf16>`, `!tile.view<?x128xbf16, strides = [256, 1]>`
   }];
@@ -75,8 +79,7 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let skipDefaultBuilders = 1;
-  // Strides that are row-major anyway are left out, so that equal views have
-  // equal types.
+  // Row-major strides are left out, so that equal views have equal types.
   let builders = [
     TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$strides), [{
@@ -92,7 +95,7 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
     }
     /// Dense in row-major order, whatever the sizes are.
     bool isRowMajor() const { return getStrides().empty(); }
-    /// One stride per dimension; kDynamic where it is known at run time only.
+    /// One stride per dimension; kDynamic where it is known only at run time.
     ::llvm::SmallVector<int64_t> getFullStrides() const {
       return isRowMajor() ? ::act::tile::rowMajorStrides(getShape())
                           : ::llvm::to_vector(getStrides());
@@ -105,8 +108,8 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
 def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
   let summary = "a pointer to global memory";
   let description = [{
-    An argument of a kernel from which `tile.view` makes views of sizes and
-    strides known at run time.
+    A kernel argument. `tile.view` makes views of it, with sizes and strides
+    known at run time.
 
     Example: `!tile.ptr<bf16>`
   }];
@@ -116,25 +119,25 @@ def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
 }
 
 def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared"> {
-  let summary = "how a block lies in shared memory";
+  let summary = "the layout of a block in shared memory";
   let description = [{
     The columns of a block (its last dimension, in bytes) are cut from the left
-    into panels of `swizzle` bytes, what remains into panels of half of that,
-    and so on down to 16; each panel is stored as [rows][panel]. Inside a panel,
-    16-byte chunk c of row r lies at chunk
+    into panels of `swizzle` bytes. The rest is cut into panels of half that
+    size, and so on down to 16. Each panel is stored as [rows][panel]. Inside a
+    panel, 16-byte chunk c of row r is stored at chunk
 
         c ^ (r & 7)         in a panel of 128 bytes
         c ^ ((r >> 1) & 3)  in one of 64
         c ^ ((r >> 2) & 1)  in one of 32
 
-    so that eight consecutive rows of one chunk, which is what `ldmatrix` reads,
-    lie in different banks. 80 columns of bf16 are a panel of 64 columns and one
-    of 16. With `swizzle = 0` the block lies densely in row-major order.
+    so that `ldmatrix`, which reads one chunk of eight consecutive rows, finds
+    them in different banks. 80 columns of bf16 make a panel of 64 columns and
+    one of 16. With `swizzle = 0` the block is dense in row-major order.
 
-    `pairs = true` is for elements of 4 bytes and more, of which an access takes
-    pairs of chunks of four rows. Chunks trade places in aligned lines of 128
-    bytes, which are one row of a panel of 128 bytes, two of 64 or four of 32.
-    With the bits r0, r1, r2 of the row, chunk c of the line lies at
+    `pairs = true` is for elements of 4 bytes and more, where an access takes
+    pairs of chunks of four rows. It permutes chunks within aligned lines of 128
+    bytes. A line is one row of a panel of 128 bytes, two of 64 or four of 32.
+    With the bits r0, r1, r2 of the row, chunk c of the line is stored at
 
         c ^ 2 r0 ^ 4 r1 ^ 3 r2  in a panel of 128 bytes
         c ^ 2 r1 ^ 5 r2         in one of 64
@@ -150,8 +153,9 @@ def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared"> {
 def Tile_SharedType : Tile_Type<"Shared", "shared"> {
   let summary = "blocks in shared memory";
   let description = [{
-    The last two dimensions are a block, laid out as the attribute says (dense
-    without one); dimensions before them count blocks, as the slots of a ring.
+    The last two dimensions are a block. The attribute gives its layout; without
+    one the block is dense. Leading dimensions count blocks, such as the slots of
+    a ring.
 
     Example: `!tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>`
   }];
@@ -173,23 +177,24 @@ def Tile_SharedType : Tile_Type<"Shared", "shared"> {
 def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   let summary = "how a program is spread over the machine";
   let description = [{
-    `warps` warps of 32 threads run one program; loads that feed dots in a loop
-    are issued `stages` iterations ahead, less one. The attribute `tile.schedule`
-    of a kernel; without it, the defaults hold.
+    `warps` warps of 32 threads run one program. Loads that feed dots in a loop
+    are issued `stages` - 1 iterations ahead. This is the attribute
+    `tile.schedule` of a kernel; without it the defaults apply.
 
-    A GPU begins programs in the order of their numbers, x fastest, and those
+    A GPU starts programs in the order of their numbers, x fastest, and programs
     that run at once share a cache. `raster = 8x32` changes which program has
-    which number, and nothing that a program can ask: with rows of 32 programs,
-    8 rows begin together, the first program of each, then the second of each,
-    and so on. Of a product, the programs that run at once then need the rows of
-    8 blocks and a few columns, in place of those of one block and many columns.
-    Rows are of the numbers along x and y together; the last rows may be fewer.
+    which number, but nothing that a program can query. With rows of 32 programs,
+    8 rows start together: the first program of each, then the second of each,
+    and so on. In a matrix product, the programs that run at once then need the
+    rows of 8 blocks and a few columns, instead of one block's rows and many
+    columns. A row counts the numbers along x and y together; the last group may
+    have fewer rows.
 
-    With `roles = {copy = 1}` there is one warp more, which does nothing but bring
-    what dots in loops need; the `warps` warps compute. It runs ahead as far as
-    `stages` blocks of each operand reach, and waits for no barrier of the others,
-    whose loops have no copies of these blocks. More memory is shared, as its rings
-    are its own.
+    `roles = {copy = 1}` adds one warp that only copies the operands of dots in
+    loops; the `warps` warps compute. The copy warp runs up to `stages` blocks of
+    each operand ahead. It waits for no barrier of the compute warps, and their
+    loops do not copy these blocks. This takes more shared memory, as the copy
+    warp has its own rings.
 
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`
@@ -204,7 +209,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     return $_get($_ctxt, warps, stages, ::llvm::ArrayRef<int64_t>(), 0);
   }]>];
   let extraClassDeclaration = [{
-    /// Of a program, whatever they do.
+    /// All threads of a program, in any role.
     int64_t getThreads() const { return 32 * (getWarps() + getCopyWarps()); }
   }];
 }
@@ -212,9 +217,9 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {
   let summary = "a grid that follows from block sizes";
   let description = [{
-    One to three axes, each a product of numbers. `200/M` is how many blocks of M
-    (a block size of the kernel, `tile.block_sizes`) hold 200. The attribute
-    `tile.grid` of a kernel, in place of numbers.
+    One to three axes, each a product of numbers. `200/M` is the number of blocks
+    of M that cover 200; M is a block size of the kernel (`tile.block_sizes`).
+    This replaces the numbers in a kernel's attribute `tile.grid`.
 
     Example: `#tile.grid<32 * 200/M, 160/N>`
   }];
@@ -225,7 +230,7 @@ def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// x, y and z with these block sizes: numbers by name. Empty where one is
-    /// missing, or where the product is more than 64 bits hold.
+    /// missing, or where the product does not fit in 64 bits.
     ::llvm::SmallVector<int64_t> resolve(::mlir::DictionaryAttr sizes) const;
   }];
 }
@@ -233,9 +238,9 @@ def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {
 def Tile_DigitAttr : Tile_Attr<"Digit", "digit"> {
   let summary = "one digit of a layout";
   let description = [{
-    A number below `extent`; counting it up by one moves by `strides`, one per
-    dimension of the block. All strides 0: the digit counts copies. Written
-    inside of `#tile.layout`.
+    A number below `extent`. Adding one to it moves by `strides`, one stride per
+    dimension of the block. If all strides are 0, the digit counts copies.
+    Written inside `#tile.layout`.
 
     Example: `#tile.digit<2:(0,1)>`
   }];
@@ -253,15 +258,15 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "which thread holds which elements of a block";
   let description = [{
-    The encoding of a tensor type. A register, a lane of its warp and a warp of
-    the program are numbers; each is written in a mixed radix, `extent:(strides)`
-    per digit, the first digit varying fastest. The element that register r of
-    lane l of warp w holds is at the sum of digit times strides over all three.
-    The sums cover the block exactly once, apart from digits whose strides are
-    all 0: these hold copies. The lanes multiply to 32. What can be computed with
-    layouts is in `act/Layout/Distributed.h`.
+    The encoding of a tensor type. Registers, the lanes of a warp and the warps of
+    a program are numbered. Each number is written in a mixed radix,
+    `extent:(strides)` per digit, first digit fastest. Register r of lane l of
+    warp w holds the element at the sum of digit times strides over all three
+    numbers. The sums cover the block exactly once, except that digits whose
+    strides are all 0 hold copies. The extents of the lane digits multiply to 32.
+    `act/Layout/Distributed.h` computes with layouts.
 
-    No extent need be a power of two: 80 columns are `10:(0,8)` of `4:(0,2)` of
+    Extents need not be powers of two: 80 columns are `10:(0,8)` of `4:(0,2)` of
     `2:(0,1)`.
 
     Example: the accumulator of mma m16n8k16 on a block of 64x8, four warps:
@@ -279,8 +284,8 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     int64_t getNumRegisters() const;
     int64_t getNumLanes() const;
     int64_t getNumWarps() const;
-    /// As a function to compute with, of a block of this shape; a message where
-    /// the layout does not fit.
+    /// The layout as a function, for a block of this shape; a message where it
+    /// does not fit.
     ::act::Result<::act::layout::Distributed>
     getDistributed(::llvm::ArrayRef<int64_t> shape) const;
     static LayoutAttr get(::mlir::MLIRContext *context,

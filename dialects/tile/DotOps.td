@@ -7,23 +7,26 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     result[m, n] = acc[m, n] + sum over k of a[m, k] * b[k, n].
 
-    Blocks of bf16, f16 and of both kinds of f8 accumulate in f32, i8 in i32,
-    f64 in f64. Blocks of f16 may accumulate in f16 as well, which takes half
-    the registers: on tensor cores what up to 16 of k add up to is rounded to
-    f16. For blocks of f32, `precision` says how: `ieee` (the default)
-    multiplies in f32, `tf32` rounds the operands to ten bits of mantissa,
-    `bf16x3` writes each operand as a sum of two bf16 and adds three products.
-    Tensor cores truncate sums; those of `ieee` and `bf16x3` are added to `acc`
-    every 32 of k, rounded to nearest, so that a long sum stays one of f32. On
-    tensor cores operands and products of these are to be finite, and what of an
-    operand is below 2^-126 (a third part, of numbers below 1e-33) is lost.
-    `b` written as `tile.trans` of a block costs nothing.
+    Blocks of bf16, f16 and both kinds of f8 accumulate in f32, i8 in i32, f64 in
+    f64. Blocks of f16 may also accumulate in f16, which takes half the
+    registers; tensor cores then round the sum of up to 16 of k to f16.
+    For blocks of f32, `precision` is one of:
 
-    `within(%low, %high)`, of which the one who has it is of 16 bits or of f32:
-    row m of the result is a sum over low[m] <= k < high[m] alone. What is
-    outside is not multiplied by zero but left out, so NaN and infinity there do
-    no harm. Rows that see the same k are multiplied together; where all rows of
-    a warp see all k, which is asked first, it is a product like others.
+    - `ieee` (the default) multiplies in f32;
+    - `tf32` rounds the operands to ten bits of mantissa;
+    - `bf16x3` splits each operand into a sum of two bf16 and adds three products.
+
+    Tensor cores truncate sums. Those of `ieee` and `bf16x3` are added to `acc`
+    every 32 of k, rounded to nearest, so that a long sum keeps f32 accuracy. On
+    tensor cores, operands and products of these two must be finite. A part of an
+    operand below 2^-126 is lost (the third part, for numbers below 1e-33).
+    `tile.trans` of a block as `b` costs nothing.
+
+    `within(%low, %high)`, for operands of 16 bits or f32: row m of the result
+    sums only low[m] <= k < high[m]. Elements outside are skipped, not multiplied
+    by zero, so NaN and infinity there do no harm. Rows that see the same k are
+    multiplied together. Each warp first checks whether all its rows see all k;
+    if so, it computes an ordinary product.
 
     Example:
     ```mlir
@@ -43,10 +46,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether tensor cores multiply parts of the operands, of bf16: those of
-    /// f32 that are not to be tf32.
+    /// Whether tensor cores multiply bf16 parts of the operands: those of f32
+    /// with a precision other than tf32.
     bool isInParts();
-    /// Of each row, the first k that is summed up and the one behind the last.
+    /// For each row, the first k that is summed and the one after the last.
     ::mlir::Value getLow() { return getWithin()[0]; }
     ::mlir::Value getHigh() { return getWithin()[1]; }
   }];

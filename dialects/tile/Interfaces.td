@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops that reach into global memory have in common.
+// The interface that ops on global memory share.
 #ifndef TILE_INTERFACES_TD
 #define TILE_INTERFACES_TD
 include "mlir/IR/OpBase.td"
@@ -8,9 +8,9 @@ def Tile_BlockAccessOpInterface : OpInterface<"BlockAccessOpInterface"> {
   let cppNamespace = "::act::tile";
   let description = [{
     An op that reads or writes one block of a view. Each dimension of the view
-    has an index; `extents` says how long the block is along it, or -1 where the
-    block has no such dimension. An index that is a tensor gathers: its elements
-    are the positions, and the extent is its length.
+    has an index. `extents` gives the block's length along it, or -1 where the
+    block has no such dimension. A tensor as an index gathers: its elements are
+    the positions, and its length is the extent.
   }];
   let methods = [
     InterfaceMethod<"The view.", "::mlir::Value", "getView">,

@@ -2,16 +2,16 @@
 // Global memory: views of it, and blocks read from them and written to them.
 //
 // In every access each dimension of the view has an index. `: 128` after it
-// makes it a dimension of the block, 128 elements from the index on; an index
-// that is a tensor gathers, and is a dimension of the block too. Types of
-// indices are written unless they are `index`: `%r : tensor<128xi32>`.
+// makes it a dimension of the block, 128 elements from the index on. A tensor as
+// an index gathers, and is also a dimension of the block. The type of an index
+// is written unless it is `index`: `%r : tensor<128xi32>`.
 include "dialects/tile/OpBase.td"
 
 def Tile_ViewOp : Tile_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let summary = "a view of the memory behind a pointer";
   let description = [{
-    Sizes and strides are in elements, each a number or a value of type `index`. Of
-    a view with a size that is negative at run time nothing is inside.
+    Sizes and strides are in elements, each a number or a value of type `index`. A
+    view with a size that is negative at run time contains nothing.
     Without `strides` the view is dense in row-major order.
 
     Example:
@@ -43,7 +43,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, AttrSizedOperandSegments]> {
 def Tile_TransposedViewOp : Tile_Op<"transposed_view", [Pure]> {
   let summary = "a view with its dimensions in another order";
   let description = [{
-    Dimension i of the result is dimension permutation[i] of the operand; no
+    Dimension i of the result is dimension permutation[i] of the operand. No
     element moves.
 
     Example:
@@ -63,15 +63,15 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>, 
   let summary = "reads a block of a view";
   let description = [{
     The result's dimensions are the block dimensions in order; without any it is
-    a scalar. Elements outside of the view, below 0 or past a size, read as
-    `pad`, which is 0 where it is not written.
+    a scalar. Elements outside the view, below 0 or past a size, read as `pad`
+    (default 0).
 
-    An index that is a tensor gathers: row i of the result is the row of the view
-    that element i of the index says.
+    A tensor as an index gathers: element i of the index selects the view's row
+    that becomes row i of the result.
 
     An extent may have a name, `%i : M = 128`, one of the kernel's
-    `tile.block_sizes`, whose number can be changed when the kernel is compiled
-    (`--tile-set-block-sizes`).
+    `tile.block_sizes`. `--tile-set-block-sizes` can change its number when the
+    kernel is compiled.
 
     Example:
     ```mlir
@@ -93,8 +93,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>, 
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite<Tile_GlobalMemory>]>, Tile_BlockAccess]> {
   let summary = "writes a block of a view";
   let description = [{
-    Elements outside of the view are not written. Where an index is a tensor with
-    equal elements, one of the rows is written.
+    Elements outside the view are not written. Where a tensor index has equal
+    elements, one of their rows is written.
 
     Example:
     ```mlir
@@ -111,8 +111,8 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add",
     [MemoryEffects<[MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>, Tile_BlockAccess]> {
   let summary = "adds a block to a view, element by element";
   let description = [{
-    view[..] += value, each element by itself and at device scope; no order
-    between programs, nor between equal elements of a tensor index.
+    view[..] += value. Each element is added atomically by itself, at device
+    scope. Programs are not ordered, nor are equal elements of a tensor index.
 
     Example:
     ```mlir

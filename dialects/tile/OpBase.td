@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the op families share.
+// Definitions that the op families share.
 #ifndef TILE_OPBASE_TD
 #define TILE_OPBASE_TD
 include "dialects/tile/Dialect.td"
@@ -19,14 +19,14 @@ def Tile_Scalar : AnyTypeOf<!listconcat([Index], tileElements)>;
 def Tile_Block : StaticShapeTensorOf<tileElements>;
 def Tile_BlockOrScalar : AnyTypeOf<[Tile_Block, Tile_Scalar]>;
 
-// Where a block begins along one dimension of a view, or the rows of a gather.
+// The start of a block along one dimension of a view, or the rows of a gather.
 def Tile_Index : AnyTypeOf<[Index, I32, I64, 1DTensorOf<[I32, I64]>]>;
 
 def Tile_BlockAccess : DeclareOpInterfaceMethods<Tile_BlockAccessOpInterface>;
-// What range analysis may rely on.
+// The op tells range analysis the range of its results.
 def KnowsRange
     : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;
-// Printed results have a name that says what they are.
+// Printed results have descriptive names.
 def NamesResults
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 #endif

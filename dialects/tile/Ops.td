@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of ops, one include each.
+// The op families, one include each.
 #ifndef TILE_OPS_TD
 #define TILE_OPS_TD
 include "dialects/tile/ProgramOps.td"

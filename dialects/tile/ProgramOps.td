@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program and its grid, random bits, and what helps to debug a kernel.
+// The program and its grid, random bits, and ops for debugging a kernel.
 include "dialects/tile/OpBase.td"
 
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
-  let summary = "which program of the grid this is";
+  let summary = "the position of this program in the grid";
   let description = [{
-    The program's position along an axis, from 0 to `num_programs` less one.
+    The program's position along an axis, from 0 to `num_programs` - 1.
 
     Example:
     ```mlir
@@ -21,9 +21,9 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
 }
 
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange]> {
-  let summary = "how many programs the grid has";
+  let summary = "the number of programs in the grid";
   let description = [{
-    The length of the grid along an axis: a constant where the kernel says
+    The length of the grid along an axis; a constant if the kernel has
     `tile.grid`.
 
     Example:
@@ -43,8 +43,9 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange
 def Tile_BlockSizeOp : Tile_Op<"block_size", [Pure, NamesResults]> {
   let summary = "a named block size as a number";
   let description = [{
-    What the kernel's `tile.block_sizes` says of the name, or what it is set to:
-    `--tile-set-block-sizes` puts a constant in its place, before any other pass.
+    The size that the kernel's `tile.block_sizes` gives the name, or that an option
+    sets. `--tile-set-block-sizes` replaces the op by a constant before any other
+    pass.
 
     Example:
     ```mlir
@@ -63,9 +64,9 @@ def Tile_BlockSizeOp : Tile_Op<"block_size", [Pure, NamesResults]> {
 def Tile_PhiloxOp : Tile_Op<"philox", [Pure]> {
   let summary = "random bits that are a function of a position";
   let description = [{
-    Philox4x32-10 (Salmon et al. 2011), as `act.dropout` draws: the key is the
-    seed, the counter is (index low, index high + 2^20 * site high, step low,
-    site low), and the result the first of the four output words. The bits of an
+    Philox4x32-10 (Salmon et al. 2011), as `act.dropout` uses it. The key is the
+    seed. The counter is (index low, index high + 2^20 * site high, step low,
+    site low). The result is the first of the four output words. The bits of an
     element are the same in any block, thread and order.
 
     Example:
@@ -85,7 +86,7 @@ def Tile_PhiloxOp : Tile_Op<"philox", [Pure]> {
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stops the kernel unless a condition holds";
   let description = [{
-    When the condition, or one of its elements, is false, the message is printed
+    If the condition or one of its elements is false, the op prints the message
     and the launch fails.
 
     Example:
@@ -101,8 +102,8 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values from a kernel";
   let description = [{
-    Every program prints `format` once per element, in any order, with one value
-    in place of each `{}`; blocks are of equal shape, and scalars are repeated.
+    Every program prints `format` once per element, in any order, with a value for
+    each `{}`. Blocks must have the same shape; scalars are repeated.
 
     Example:
     ```mlir

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions and scans along one axis.
 //
-// How two elements become one is a word (add, max, min, mul, and, or) or a
-// region. A region takes the elements of the left side, one per operand, then
-// those of the right side, and yields the combined ones; it must be associative
-// and, in a reduction, commutative, and may not touch memory. max and min
-// propagate NaN, and compare integers as signed numbers.
+// A word (add, max, min, mul, and, or) or a region combines two elements. A
+// region takes the elements of the left side, one per operand, then those of the
+// right side, and yields the combined ones. It must be associative and, in a
+// reduction, commutative, and must not touch memory. max and min propagate NaN,
+// and compare integers as signed numbers.
 include "dialects/tile/OpBase.td"
 
 class Tile_CombineOp<string mnemonic, list<Trait> traits = []>
@@ -26,9 +26,9 @@ class Tile_CombineOp<string mnemonic, list<Trait> traits = []>
 def Tile_ReduceOp : Tile_CombineOp<"reduce"> {
   let summary = "combines the elements along an axis";
   let description = [{
-    The results lack the axis; of a block of rank 1 they are scalars. Several
-    operands of one shape are reduced together. The order in which elements are
-    combined depends on the shape, the schedule and the target only.
+    The results lack the axis; for blocks of rank 1 they are scalars. Several
+    operands of one shape are reduced together. The order of combination depends
+    only on the shape, the schedule and the target.
 
     Example:
     ```mlir
@@ -47,7 +47,7 @@ def Tile_ReduceOp : Tile_CombineOp<"reduce"> {
 def Tile_ScanOp : Tile_CombineOp<"scan"> {
   let summary = "combines the elements up to each one along an axis";
   let description = [{
-    Element i of a result combines elements 0 to i of the operand, i included.
+    Element i of a result combines elements 0 to i of the operand, including i.
 
     Example:
     ```mlir
@@ -58,9 +58,9 @@ def Tile_ScanOp : Tile_CombineOp<"scan"> {
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator,
     ParentOneOf<["ReduceOp", "ScanOp"]>]> {
-  let summary = "what a combiner gives back";
+  let summary = "returns the values of a combiner";
   let description = [{
-    One value per operand of the op around it, of its element type.
+    One value per operand of the enclosing op, of its element type.
 
     Example:
     ```mlir

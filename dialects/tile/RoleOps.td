@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warps with roles, which passes put into a kernel and people need not.
+// Warps with roles (warp specialisation). Passes insert these ops; users need not.
 //
-// Some warps of a program only copy, the others compute. They meet at numbers in
-// shared memory, mbarriers: one says that a slot of a ring is full, one that it
-// is empty. Both sides count slots, and the parity of their rounds, alike:
+// Some warps of a program only copy, the others compute. They synchronise through
+// mbarriers in shared memory, two for each slot of a ring: one signals that the
+// slot is full, one that it is empty. Both sides count slots and the parity of
+// their rounds in the same way:
 //
 //     copy                                  compute
 //       wait until the slot is empty          wait until the slot is full
@@ -11,17 +12,17 @@
 //       arrive_copies: full, once they        arrive: empty
 //         are complete
 //
-// A wait asks for the end of a round by its parity, 0 for the first one. The end
-// of round -1 is taken for granted, so a ring begins empty: who copies waits for
-// the other parity.
+// A wait names the round whose end it waits for by its parity, 0 for the first
+// one. Round -1 counts as ended, so a ring begins empty, and the copy warps wait
+// for the other parity.
 include "dialects/tile/OpBase.td"
 
 def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
-  let summary = "what the warps that compute do, and what those that copy do";
+  let summary = "separate code for the warps that compute and those that copy";
   let description = [{
-    The last op of a kernel in front of its return. What stands in front of it is
-    done by all warps, and has no blocks. A `barrier` in a role is one of that
-    role's warps.
+    The last op of a kernel before its return. All warps run the code before it,
+    which has no blocks. A `barrier` in a role synchronises only that role's
+    warps.
 
     Example:
     ```mlir
@@ -45,10 +46,10 @@ class Tile_MbarrierOp<string mnemonic> : Tile_Op<mnemonic, [
 }
 
 def Tile_MbarrierInitOp : Tile_MbarrierOp<"mbarrier_init"> {
-  let summary = "makes mbarriers of shared memory";
+  let summary = "initialises mbarriers in shared memory";
   let description = [{
-    Each waits for `arrivals` arrivals a round. A `barrier` must stand between
-    this and their first use.
+    Each mbarrier waits for `arrivals` arrivals a round. A `barrier` must separate
+    this op from their first use.
 
     Example:
     ```mlir
@@ -62,8 +63,8 @@ def Tile_MbarrierInitOp : Tile_MbarrierOp<"mbarrier_init"> {
 def Tile_MbarrierArriveOp : Tile_MbarrierOp<"mbarrier_arrive"> {
   let summary = "each warp arrives at an mbarrier";
   let description = [{
-    One arrival of each warp that does it, for all that its threads have read and
-    written before.
+    Each warp that executes it arrives once, after all earlier reads and writes of
+    its threads.
 
     Example:
     ```mlir
@@ -77,8 +78,8 @@ def Tile_MbarrierArriveOp : Tile_MbarrierOp<"mbarrier_arrive"> {
 def Tile_MbarrierArriveCopiesOp : Tile_MbarrierOp<"mbarrier_arrive_copies"> {
   let summary = "each thread's copies so far arrive at an mbarrier";
   let description = [{
-    One arrival of each thread that does it, when the copies that it has started
-    are complete. It does not wait for them.
+    Each thread that executes it arrives once, when the copies that it has started
+    are complete. The op does not wait for them.
 
     Example:
     ```mlir
@@ -93,8 +94,8 @@ def Tile_MbarrierWaitOp : Tile_MbarrierOp<"mbarrier_wait"> {
   let summary = "waits for the end of a round of an mbarrier";
   let description = [{
     Returns once the latest round of this parity (0, 2, ... or 1, 3, ...) that the
-    mbarrier is in, or has just been in, is complete. What was done before its
-    arrivals is visible then.
+    mbarrier is in, or has just left, is complete. Memory accesses before its
+    arrivals are visible from then on.
 
     Example:
     ```mlir

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks made from nothing, and blocks in another shape.
+// Blocks without operands, and changes of shape.
 include "dialects/tile/OpBase.td"
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "consecutive numbers";
   let description = [{
-    result[i] = start + i, up to but without `end`.
+    result[i] = start + i, up to but excluding `end`.
 
     Example:
     ```mlir
@@ -79,7 +79,7 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "repeats dimensions of one element";
   let description = [{
-    A dimension of size 1 becomes one of any size; the others stay.
+    A dimension of size 1 becomes one of any size; the others stay the same.
 
     Example:
     ```mlir
@@ -133,10 +133,11 @@ def Tile_SplitOp : Tile_Op<"split", [Pure, SameTypeOperands]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "the same block held by other threads";
   let description = [{
-    Shape and elements stay; only the encoding differs. Where lanes and warps hold
-    the same, registers get other names. Where warps do, lanes shuffle, unless
-    shared memory costs less or strides have no common refinement. All else goes
-    through shared memory. A conversion orders no accesses to memory.
+    Shape and elements stay the same; only the encoding differs. If every lane and
+    warp keeps its elements, registers are only renamed. If only every warp does,
+    lanes shuffle, unless shared memory costs less or strides have no common
+    refinement. All other conversions go through shared memory. A conversion does
+    not order memory accesses.
 
     Example:
     ```mlir

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory, which passes put into a kernel and people need not.
+// Shared memory. Passes insert these ops; users need not.
 include "dialects/tile/OpBase.td"
 
 def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
   let summary = "shared memory of a program";
   let description = [{
-    It is there from its first use to its last one in the block that the op is
-    in; in a loop's body each iteration has its own, which holds nothing yet.
-    Memory that is not needed any more serves others. `offset` is where it lies,
-    in bytes from the start of the program's shared memory, once a pass has said
-    so.
+    The memory is live from its first to its last use in the op's block.
+    In a loop body each iteration has its own, initially undefined. Memory that is
+    no longer live is reused. Once a pass has placed it, `offset` is its distance
+    in bytes from the start of the program's shared memory.
 
     Example:
     ```mlir
@@ -27,9 +26,9 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [AttrSizedOperandSegments, Tile_Blo
     MemoryEffects<[MemRead<Tile_GlobalMemory>, MemWrite<Tile_SharedMemory>]>]> {
   let summary = "starts to copy a block of a view to shared memory";
   let description = [{
-    What lies outside of the view is filled with zeros. The copy belongs to the
-    group that the next `commit_copies` closes, and is complete after a
-    `wait_copies` for it and a `barrier`, or when an mbarrier says so
+    Elements outside the view are filled with zeros. The copy belongs to the group
+    that the next `commit_copies` closes. It is complete after a `wait_copies` for
+    that group and a `barrier`, or when an mbarrier signals it
     (`mbarrier_arrive_copies`).
 
     Example:
@@ -46,7 +45,8 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [AttrSizedOperandSegments, Tile_Blo
 def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [MemoryEffects<[MemWrite<Tile_SharedMemory>]>]> {
   let summary = "closes a group of copies";
   let description = [{
-    The copies started since the last one are one group, possibly empty.
+    The copies started since the last `commit_copies` form one group, possibly
+    empty.
 
     Example:
     ```mlir
@@ -57,10 +57,10 @@ def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [MemoryEffects<[MemWrite<Tile
 }
 
 def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [MemoryEffects<[MemWrite<Tile_SharedMemory>]>]> {
-  let summary = "waits until few groups of copies are under way";
+  let summary = "waits until few groups of copies are pending";
   let description = [{
-    Returns when at most `pending` of the groups committed by this thread, the
-    youngest, are incomplete.
+    Returns when at most the `pending` youngest groups committed by this thread
+    are incomplete.
 
     Example:
     ```mlir
@@ -108,8 +108,8 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
   let summary = "waits for all threads of the program";
   let description = [{
-    What any of them wrote before is visible to all of them after. In a `roles`, it
-    is for all threads of the role.
+    Writes by any of them before the barrier are visible to all of them after it.
+    Inside `roles` it applies to all threads of the role.
 
     Example:
     ```mlir

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that take turns: sums over programs in one order.
+// Programs that take turns: sums over programs in a fixed order.
 //
 // A number in memory says whose turn it is. Programs that add to the same place
-// wait for theirs, add, and pass it on, so the sum is the same bit for bit:
+// wait for their turn, add, and pass it on, so the sum is the same bit for bit:
 //
 //     %p = tile.ticket %t[%c0] : !tile.view<1xi32>      program_id by arrival
 //     ...
@@ -10,8 +10,8 @@
 //     tile.atomic_add %part, %sum[%row : 64, %c0 : 128] : !tile.view<512x128xf32>
 //     tile.pass_turn %turns[%i] : !tile.view<8xi32>
 //
-// Who waits holds a multiprocessor, so it may wait only for programs that have
-// begun: for smaller tickets. A program's id promises nothing of the kind.
+// A waiting program occupies an SM, so it may wait only for programs that have
+// begun: those with smaller tickets. Program ids do not guarantee that order.
 include "dialects/tile/OpBase.td"
 
 class Tile_TurnOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits # [
@@ -22,9 +22,9 @@ class Tile_TurnOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
 def Tile_TicketOp : Tile_TurnOp<"ticket", [NamesResults, KnowsRange]> {
   let summary = "counts the programs as they begin";
   let description = [{
-    Takes the number at a place of a view and adds one to it, as one step. With
-    a 0 there at the launch each program gets a number of its own, below the
-    number of programs, and those with smaller ones have begun.
+    Atomically reads the number at a place of a view and adds one to it. If it is
+    0 at launch, each program gets a number of its own, below the number of
+    programs, and all programs with smaller numbers have begun.
 
     Example:
     ```mlir
@@ -37,10 +37,10 @@ def Tile_TicketOp : Tile_TurnOp<"ticket", [NamesResults, KnowsRange]> {
 }
 
 def Tile_WaitTurnOp : Tile_TurnOp<"wait_turn"> {
-  let summary = "waits until the number at a place is this one";
+  let summary = "waits until the number at a place equals `turn`";
   let description = [{
-    What the programs before wrote until they passed the turn is visible to all
-    threads of this one after.
+    Everything that earlier programs wrote before they passed the turn is visible
+    to all threads of this program afterwards.
 
     Example:
     ```mlir
@@ -54,7 +54,7 @@ def Tile_WaitTurnOp : Tile_TurnOp<"wait_turn"> {
 def Tile_PassTurnOp : Tile_TurnOp<"pass_turn"> {
   let summary = "adds one to the number at a place";
   let description = [{
-    Once, after all that the program's threads have done before.
+    The program adds once, after all earlier work of its threads.
 
     Example:
     ```mlir

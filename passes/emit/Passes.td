@@ -6,28 +6,28 @@ include "mlir/Pass/PassBase.td"
 def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
   let summary = "compiles a copy of the module to an artifact";
   let description = [{
-    Completes a copy of the module, plans its memory, makes native code for the
-    host, or PTX for a GPU, and writes it all to one file that `act-run` and
-    `actrt_step_load` read. The module itself is left as it is.
+    Completes a copy of the module and plans its memory. Compiles native code for
+    the host, or PTX for a GPU. Writes everything to one file that `act-run` and
+    `actrt_step_load` read. The module itself stays unchanged.
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"", "the artifact to write">,
     Option<"mode", "mode", "std::string", "\"\"",
-           "train: the step, and the loss alone as eval; infer: the logits or hidden states; "
-           "empty: train when the model returns a loss, else infer">,
+           "train: the step, plus the loss alone as eval; infer: the logits or hidden states; "
+           "empty: train if the model returns a loss, else infer">,
     Option<"kernels", "kernels", "std::string", "\"\"",
-           "also write the kernels here, as linalg, before they become native code">,
+           "also write the kernels here as linalg, before native code generation">,
     Option<"target", "target", "std::string", "\"host\"",
-           "host, or the GPU that the kernels are for: sm_80, sm_86, sm_89 or sm_90a">,
+           "host, or the GPU to compile kernels for: sm_80, sm_86, sm_89 or sm_90a">,
     Option<"cpu", "cpu", "std::string", "\"\"",
-           "for the host: an LLVM CPU name; empty: this machine">,
+           "for the host target: an LLVM CPU name; empty: this machine">,
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
-           "where compiled kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
+           "folder that caches compiled kernels; empty: $XDG_CACHE_HOME/act; none: no cache">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
-           "of GPUs: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
+           "for GPUs: how f32 products are computed: ieee (in f32, as six products of bf16 parts), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
-           "of GPUs: launches that need nothing of each other are one">
+           "for GPUs: merge launches that are independent of each other into one">
   ];
 }
 
@@ -35,8 +35,8 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
   let summary = "compiles kernels to PTX files";
   let description = [{
     Writes DIR/NAME.ptx for every kernel and DIR/index.json, an array with one
-    object per kernel. The kernels are those of the module's gpu.func; of a model
-    they are those that `emit` makes of a copy of it. The files appear when all
+    object per kernel. The kernels are the module's gpu.func. For a model, they
+    are those that `emit` makes from a copy of it. The files appear once all
     kernels are compiled.
   }];
   let options = [
@@ -44,16 +44,16 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"sm_80\"",
            "sm_80, sm_86, sm_89 or sm_90a">,
     Option<"mode", "mode", "std::string", "\"\"",
-           "of a model: train or infer; empty: train when it returns a loss">,
+           "for a model: train or infer; empty: train if it returns a loss">,
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
-           "where compiled kernels are kept; empty: $XDG_CACHE_HOME/act; none: nowhere">,
+           "folder that caches compiled kernels; empty: $XDG_CACHE_HOME/act; none: no cache">,
     Option<"cubin", "cubin", "bool", "false",
-           "also assemble DIR/NAME.cubin with ptxas; kept as kernels are">,
+           "also assemble DIR/NAME.cubin with ptxas; cached like kernels">,
     Option<"f32Products", "f32-products", "std::string", "\"\"",
-           "of a model: how products of f32 are made: ieee (six products of bf16 parts, which are f32's), tf32 "
+           "for a model: how f32 products are computed: ieee (in f32, as six products of bf16 parts), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
-           "of GPUs: launches that need nothing of each other are one">
+           "for GPUs: merge launches that are independent of each other into one">
   ];
 }
 #endif

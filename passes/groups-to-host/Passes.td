@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Passes from linalg on tensors to the LLVM dialect with the kernel ABI of
-// HostKernels.h. They run on a module with one function each, in this order.
+// HostKernels.h. They run in this order, each on a module with one function.
 #ifndef ACT_PASSES_GROUPSTOHOST_PASSES
 #define ACT_PASSES_GROUPSTOHOST_PASSES
 include "mlir/Pass/PassBase.td"
 
 def PrepareHostKernelPass : Pass<"host-prepare-kernel", "mlir::ModuleOp"> {
-  let summary = "Brings a kernel's linalg operations into the form that is distributed";
+  let summary = "Brings a kernel's linalg operations into the form for distribution";
   let description = [{
-    Named operations become `linalg.generic`, i1 tensors become i8 tensors (one
-    byte per element in memory), elementwise producers with one use move into
-    their consumer, and leading dimensions that every operation treats alike
-    are collapsed into one.
+    - Named operations become `linalg.generic`.
+    - i1 tensors become i8 tensors (one byte per element in memory).
+    - Elementwise producers with one use move into their consumer.
+    - Leading dimensions that every operation treats alike are collapsed into one.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
                            "mlir::tensor::TensorDialect", "mlir::affine::AffineDialect"];
@@ -22,10 +22,9 @@ def DistributeHostBlocksPass : Pass<"host-distribute-blocks", "mlir::ModuleOp"> 
   let summary = "Tiles a kernel's results into a grid of blocks, producers fused";
   let description = [{
     Each root (the last operation that produces a result) is tiled along its
-    parallel dimensions into an `scf.forall`; its producers are computed in the
-    tile. A kernel that has an `scf.forall` of its own keeps it. The attribute
-    `act.work` on the function lists the estimated work of one iteration of
-    each loop.
+    parallel dimensions into an `scf.forall`. Its producers are computed in the
+    tile. A kernel with its own `scf.forall` keeps it. The function's attribute
+    `act.work` lists the estimated work of one iteration of each loop.
   }];
   let dependentDialects = ["mlir::scf::SCFDialect", "mlir::linalg::LinalgDialect",
                            "mlir::tensor::TensorDialect", "mlir::affine::AffineDialect"];
@@ -38,12 +37,12 @@ def BufferizeHostKernelPass : Pass<"host-bufferize", "mlir::ModuleOp"> {
 }
 
 def LowerHostBlockLoopsPass : Pass<"host-lower-block-loops", "mlir::ModuleOp"> {
-  let summary = "Gives the kernel a block argument in place of its parallel loops";
+  let summary = "Replaces the kernel's parallel loops by a block argument";
   let description = [{
-    Iterations of an `scf.forall` are numbered row-major and shared out in runs
-    of equal length; block i executes the i-th run. Several independent loops
-    take consecutive ranges of blocks. The attribute `act.grid` is the number
-    of blocks. A kernel that also works outside of these loops gets one block.
+    Iterations of an `scf.forall` are numbered row-major and split into runs of
+    equal length; block i executes the i-th run. Several independent loops take
+    consecutive ranges of blocks. The attribute `act.grid` is the number of blocks.
+    A kernel that also does work outside these loops gets one block.
   }];
   let dependentDialects = ["mlir::scf::SCFDialect", "mlir::arith::ArithDialect"];
 }
@@ -58,8 +57,8 @@ def VectorizeHostKernelPass : Pass<"host-vectorize-kernel", "mlir::ModuleOp"> {
 def PlaceHostBuffersPass : Pass<"host-place-buffers", "mlir::ModuleOp"> {
   let summary = "Places temporaries in the kernel's scratch, at fixed offsets";
   let description = [{
-    Every allocation becomes a view of one scratch argument whose size is
-    `act.scratch_bytes`; small ones go to the stack. An allocation without a
+    Every allocation becomes a view of one scratch argument of size
+    `act.scratch_bytes`; small ones go on the stack. An allocation without a
     constant bound is an error.
   }];
   let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::arith::ArithDialect"];
@@ -74,7 +73,7 @@ def ExpandHostMathPass : Pass<"host-expand-math", "mlir::ModuleOp"> {
 def WrapHostKernelPass : Pass<"host-wrap-kernel", "mlir::ModuleOp"> {
   let summary = "Adds the exported function that unpacks the argument list";
   let options = [Option<"mayAlias", "may-alias", "bool", "false",
-                        "arguments may be the same memory">];
+                        "arguments may overlap in memory">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 

@@ -4,20 +4,24 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertTileToHostPass : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
-  let summary = "writes kernels on blocks as functions that the CPU calls for each program";
+  let summary = "lowers kernels on blocks to functions that the CPU calls per program";
   let description = [{
-    Every kernel of a `gpu.module` becomes a `func.func` of its name, and the
-    modules go. A block is a buffer (`memref.alloc`, which `host-place-buffers`
-    takes away), an op on blocks a loop over its elements, a sum one number after
-    the other in the order of its axis. The function takes the kernel's
-    parameters, views and pointers as `!llvm.ptr`; the context (HostContext.h),
-    from which it knows the grid and to which it says what failed; and the number
-    of the program, x fastest. `tile.checks` lists what may fail.
+    Every kernel of a `gpu.module` becomes a `func.func` of the same name, and the
+    modules are removed. A block becomes a buffer (`memref.alloc`, which
+    `host-place-buffers` removes). An op on blocks becomes a loop over its elements.
+    Sums add one number after the other in the order of their axis. The function
+    takes:
 
-    What lies outside of a view is padding and is not written. Memory behind a
-    pointer is checked against the size of its array at every access. Quotients
-    by 0 are all ones and remainders the dividend, as in PTX; the smallest number
-    by -1 is itself.
+    - the kernel's parameters, with views and pointers as `!llvm.ptr`;
+    - the context (HostContext.h), which gives it the grid and receives failures;
+    - the number of the program, x fastest.
+
+    `tile.checks` lists the checks that may fail.
+
+    Elements outside a view read as padding and are not written. Every access
+    through a pointer is checked against the size of its array. Dividing by 0 gives
+    all ones, and the remainder is the dividend, as in PTX. The smallest number
+    divided by -1 is itself.
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",

@@ -22,23 +22,25 @@ static void addShared(CLI::App &c, Options &o) {
       ->transform(whole(0, 1024));
   c.add_option("--init", o.init,
                "weights under Hugging Face names: a .safetensors file, the "
-               ".index.json of a sharded one, or a folder with either; once "
-               "for each file of a base and its adapters")
+               ".index.json of a sharded model, or a folder with either; "
+               "repeat it for a base and its adapters")
       ->allow_extra_args(false);
-  c.add_option("--seed", o.seed, "of initial weights, data order, dropout")
+  c.add_option("--seed", o.seed,
+               "seed of initial weights, data order and dropout")
       ->transform(whole(0));
   c.add_flag("--allow-native", o.allowNative,
              "run native code of an artifact made elsewhere");
   c.add_flag("--any-memory", o.anyMemory,
-             "run also what needs more memory than is free");
-  c.add_flag("--debug", o.debug, "fill memory with NaN when a buffer dies");
+             "run even if the step needs more memory than is free");
+  c.add_flag("--debug", o.debug,
+             "fill a buffer's memory with NaN when its lifetime ends");
 }
 
 // Of models that are fed with files of tokens.
 static void addPadding(CLI::App &c, Options &o, CLI::Option *tokens) {
   c.add_option("--segments", o.segments,
-               "int32 like the tokens, of a packed model: the number of a "
-               "token's sequence, below 0: padding")
+               "for a packed model: each token's sequence number, int32 in the "
+               "shape of the tokens; negative means padding")
       ->needs(tokens);
   c.add_option(
        "--attention-mask", o.attentionMask,
@@ -62,16 +64,18 @@ static void addTrain(CLI::App &c, Options &o) {
       "Face's data sets, and are shifted here");
   data->excludes(tokens)->excludes(pack);
   tokens->excludes(pack);
-  c.add_option("--labels", o.labels,
-               "int32 like the tokens, -100 ignored: what is to be predicted "
-               "at each token, so already shifted; default: the tokens shifted")
+  c.add_option(
+       "--labels", o.labels,
+       "what to predict at each token (already shifted), int32 in the shape of "
+       "the tokens; -100 is ignored (default: the tokens, shifted)")
       ->needs(tokens);
   addPadding(c, o, tokens);
   c.add_option("--pack-length", o.packLength,
                "cut a packed model's tokens into rows of this length")
       ->needs(pack)
       ->transform(whole(1, many));
-  c.add_option("--steps", o.steps, "how many in all, a resumed run's included")
+  c.add_option("--steps", o.steps,
+               "total steps, including those of the run that is resumed")
       ->required()
       ->transform(whole(1, many));
   c.add_option("--lr", o.learningRate, "learning rate")
@@ -79,9 +83,9 @@ static void addTrain(CLI::App &c, Options &o) {
       ->check(finite());
   c.add_option("--optimizer", o.optimizer, "adamw or sgd")
       ->check(CLI::IsMember({"adamw", "sgd"}));
-  c.add_option("--micro-batches", o.microBatches,
-               "a step adds up the gradients of so many batches, as of one "
-               "batch of them all")
+  c.add_option(
+       "--micro-batches", o.microBatches,
+       "batches per step; their gradients add up to those of one large batch")
       ->transform(whole(1, 4096));
   c.add_option("--loss-average", o.lossAverage,
                "labels: a step's loss is the mean over all its labels; "
@@ -94,13 +98,12 @@ static void addTrain(CLI::App &c, Options &o) {
                "steps between held-out losses (always after the last)")
       ->transform(whole(0, many));
   c.add_option("--save", o.save,
-               "checkpoint: FILE (or FOLDER/model.safetensors) with what is "
-               "trained, of LoRA the adapters, and FILE.state");
-  c.add_flag("--save-whole", o.saveWhole, "save frozen parameters, too")
+               "checkpoint: FILE (or FOLDER/model.safetensors) with the "
+               "trained parameters (for LoRA, the adapters), and FILE.state");
+  c.add_flag("--save-whole", o.saveWhole, "also save frozen parameters")
       ->needs("--save");
   c.add_option("--max-shard-size", o.maxShardBytes,
-               "weights above this are saved in shards with an index: 5GB, "
-               "500MB, 2GiB")
+               "shard larger weights, with an index: 5GB, 500MB, 2GiB")
       ->needs("--save")
       ->transform(CLI::AsSizeValue(true))
       ->default_str("5GB");
@@ -108,15 +111,15 @@ static void addTrain(CLI::App &c, Options &o) {
                "steps between checkpoints (always after the last)")
       ->transform(whole(0, many));
   c.add_option("--resume", o.resume,
-               "a checkpoint to go on from; one of adapters goes on beside the "
-               "base that --init names");
+               "continue from this checkpoint; adapters also need --init with "
+               "their base");
   c.add_option("--dump-gradients", o.dumpGradients,
                "the last step's gradients (.safetensors)");
-  c.add_flag("--measure", o.measure, "predicted beside measured memory");
+  c.add_flag("--measure", o.measure, "print predicted and measured memory");
   c.add_option("--measure-json", o.measureJson, "the same table as JSON")
       ->needs("--measure");
   c.add_flag("--times", o.times,
-             "each kernel's time per step, by the device's events");
+             "print each kernel's time per step, from the device's events");
   c.add_option("--times-json", o.timesJson, "the same table as JSON")
       ->needs("--times");
   c.callback([&o] {
@@ -140,9 +143,10 @@ static void addGenerate(CLI::App &c, Options &o) {
   c.add_option("--tokens", o.count, "how many to add")
       ->required()
       ->transform(whole(0, many));
-  c.add_option("--temperature", o.temperature, "0: the likeliest always")
+  c.add_option("--temperature", o.temperature,
+               "sampling temperature (0: always the most likely)")
       ->check(finite());
-  c.add_option("--top-k", o.topK, "only the k likeliest (0: all)")
+  c.add_option("--top-k", o.topK, "sample from the k most likely (0: all)")
       ->transform(whole(0, many));
 }
 
@@ -150,12 +154,12 @@ static void addKernel(CLI::App &c, Options &o) {
   o.launch.tool = "act-run";
   c.add_option("FILE", o.file, "a .mlir with gpu.func kernels")->required();
   c.add_option("--entry", o.launch.kernel, "its name (default: the only one)");
-  c.add_option("--target", o.target,
-               "sm_80, sm_86, sm_89 or sm_90a (default: of a card its own, "
-               "else sm_80)");
+  c.add_option(
+      "--target", o.target,
+      "sm_80, sm_86, sm_89 or sm_90a (default: the card's own, else sm_80)");
   c.add_option("--device", o.simulator,
-               "sim, sim:sm_XX, host (tile kernels, for debugging: no checks "
-               "of threads, no profile) or cuda:N (no checks, one time)")
+               "sim, sim:sm_XX, host (tile kernels, for debugging: no thread "
+               "checks, no profile) or cuda:N (no checks, one time)")
       ->capture_default_str();
   c.add_option("--block-size", o.blockSizes,
                "named block sizes (the kernel's tile.block_sizes): M=64,K=32")

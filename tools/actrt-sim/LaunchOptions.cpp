@@ -8,30 +8,31 @@ void act::simtool::addLaunchOptions(CLI::App &app, CommandLine &o) {
                  "out:DTYPE[SHAPE]:FILE, i32:N u32:N i64:N u64:N f32:X f64:X, "
                  "ptr:0, tma:FILE:DTYPE:box=64x128:swizzle=128")
       ->allow_extra_args(false);
-  app.add_option("--seed", o.seed,
-                 "orders what the ISA leaves open (0: as early as possible)")
+  app.add_option(
+         "--seed", o.seed,
+         "draws what the ISA leaves open (0: everything as early as possible)")
       ->transform(act::tools::whole(0));
   app.add_option("--draw", o.draw,
-                 "by the seed: all, or orders, with the numbers of seed 0")
+                 "what the seed draws: all, or only orders (numbers stay those "
+                 "of seed 0)")
       ->check(CLI::IsMember({"all", "orders"}))
       ->capture_default_str();
   app.add_option("--max-instructions", o.maximumInstructions,
-                 "of a launch, in warp instructions (0: no end)")
+                 "limit per launch, in warp instructions (0: none)")
       ->transform(act::tools::whole(0))
       ->capture_default_str();
-  app.add_option("--threads", o.threads, "that simulate (0: one per core)")
+  app.add_option("--threads", o.threads,
+                 "host threads that simulate (0: one per core)")
       ->transform(act::tools::whole(0, 1024));
-  app.add_option("--checks", o.checks, "all or none")
+  app.add_option("--checks", o.checks, "which checks run: all or none")
       ->check(CLI::IsMember({"all", "none"}))
       ->capture_default_str();
   app.add_flag("--strict", o.strict,
-               "reports memory that was never written when it is read, and "
-               "undefined values when they are stored (default: when they are "
-               "used)");
+               "report uninitialised memory when it is read and undefined "
+               "values when they are stored (default: when they are used)");
   app.add_option("--benign", o.benign,
-                 "what kernels do that are known to work all the same: tell, "
-                 "or error, for exit status 2")
+                 "benign findings: tell prints them, error also exits with 2")
       ->check(CLI::IsMember({"tell", "error"}))
       ->capture_default_str();
-  app.add_flag("--json", o.json, "the profile and the findings as JSON");
+  app.add_flag("--json", o.json, "print the profile and the findings as JSON");
 }
