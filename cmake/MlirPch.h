@@ -1,5 +1,6 @@
-// Headers of MLIR and of the two dialects that most translation units include; see
-// ACT_PCH. What a pass adds to them costs a second for each file that includes it.
+// Headers of MLIR and of the two dialects that most translation units include;
+// see ACT_PCH. What a pass adds to them costs a second for each file that
+// includes it.
 #include "dialects/act/Dialect.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,4 +1,5 @@
-// The standard library's headers that lib, runtime and their tests include; see ACT_PCH.
+// The standard library's headers that lib, runtime and their tests include; see
+// ACT_PCH.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -2,14 +2,19 @@
 //
 // The spellings of act's flags that MLIR's option syntax does not know:
 //   --remat=selective              ->  --remat="policy=selective"
-//   --device-memory=24GB           ->  --remat="policy=budget=fit device-memory=24GB", or
-//                                      one more option of the --remat that is there
+//   --device-memory=24GB           ->  --remat="policy=budget=fit
+//   device-memory=24GB", or
+//                                      one more option of the --remat that is
+//                                      there
 //   --emit=step.act                ->  --emit="file=step.act"
-//   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw clip=1.0"
+//   --optimizer=adamw --clip=1.0   ->  one --write-step="optimizer=adamw
+//   clip=1.0"
 //   --emit-ptx=DIR --target=sm_80  ->  --emit-ptx="dir=DIR target=sm_80"
 //   --memory-report=view=torch --allocator=cuda-caching --device-memory=24GB
-//       ->  --memory-report="view=torch allocator=cuda-caching device-memory=24GB"
-// --write-step takes the place of the first flag it is made of, or stands before a
+//       ->  --memory-report="view=torch allocator=cuda-caching
+//       device-memory=24GB"
+// --write-step takes the place of the first flag it is made of, or stands
+// before a
 // --remat with a budget, which has to know what the step needs; --target counts
 // for every --emit, --emit-ptx and --memory-report in view act, wherever it
 // stands, and --allocator, with

@@ -2,9 +2,10 @@
 #include "passes/Registration.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/tile/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/act-to-tile/Passes.h"
 #include "passes/act/AtenDialect.h"
 #include "passes/act/Passes.h"
-#include "passes/act-to-tile/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/report/Passes.h"
@@ -12,10 +13,10 @@
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<ActDialect, AtenDialect, tile::TileDialect, mlir::func::FuncDialect>();
+  registry.insert<ActDialect, AtenDialect, tile::TileDialect,
+                  mlir::func::FuncDialect>();
   registerHostKernelDialects(registry);
   tile::registerPtxDialects(registry);
 }

@@ -35,8 +35,8 @@ mlir::LogicalResult lowerAttentionGradBias(mlir::OpBuilder &b,
 // this order. Scores are made once, block by block of keys: dk and dv are sums
 // in a program, and dq is one over programs, which take turns to add to it.
 
-/// Whether blocks of keys add to dq, so that they take turns: where somebody asks
-/// for dq and for what keys get. Of one alone, rows of either go along the
+/// Whether blocks of keys add to dq, so that they take turns: where somebody
+/// asks for dq and for what keys get. Of one alone, rows of either go along the
 /// others, and of the workspaces only delta is used.
 bool takesTurns(AttentionGradOp op);
 

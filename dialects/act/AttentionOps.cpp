@@ -8,7 +8,9 @@ using namespace mlir;
 using namespace act;
 
 #define SIMPLE_COST(OP, VALUE, PER_ELEMENT, CLASS)                             \
-  int64_t OP::getFlops() { return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())}); } \
+  int64_t OP::getFlops() {                                                     \
+    return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())});       \
+  }                                                                            \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
 SIMPLE_COST(PositionsOp, getResult, 0, Cheap)
 SIMPLE_COST(CausalMaskOp, getResult, 0, Cheap)
@@ -37,7 +39,8 @@ LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {
   if (needed[0])
-    dx[0] = SoftmaxGradOp::create(b, getLoc(), dy[0], getResult(), getAxisAttr());
+    dx[0] =
+        SoftmaxGradOp::create(b, getLoc(), dy[0], getResult(), getAxisAttr());
   return success();
 }
 
@@ -48,7 +51,8 @@ LogicalResult RopeOp::buildGradient(OpBuilder &b, ValueRange dy,
     return emitOpError("has no gradient for its tables");
   if (needed[0])
     dx[0] = RopeOp::create(b, getLoc(), getInput().getType(), dy[0], getCos(),
-                           getSin(), getInterleaved(), getHeadsFirst(), !getInverse());
+                           getSin(), getInterleaved(), getHeadsFirst(),
+                           !getInverse());
   return success();
 }
 
@@ -71,18 +75,21 @@ template <typename Op> static int64_t visitedScores(Op op) {
 }
 
 int64_t AttentionOp::getFlops() {
-  int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
+  int64_t d = getQ().getType().getShape().back(),
+          dv = getV().getType().getShape().back();
   return flopsProduct({visitedScores(*this), 2, flopsSum({d, dv})});
 }
 CostClass AttentionOp::getCostClass() { return CostClass::Attention; }
 
 int64_t AttentionGradOp::getFlops() {
   // Five products: the scores again, dp, and what is asked for of dq, dk, dv.
-  int64_t d = getQ().getType().getShape().back(), dv = getV().getType().getShape().back();
+  int64_t d = getQ().getType().getShape().back(),
+          dv = getV().getType().getShape().back();
   int64_t ofD = 1 + !getDq().use_empty() + !getDk().use_empty();
   int64_t ofDv = 1 + !getDv().use_empty();
-  return flopsProduct({visitedScores(*this), 2,
-                       flopsSum({flopsProduct({ofD, d}), flopsProduct({ofDv, dv})})});
+  return flopsProduct(
+      {visitedScores(*this), 2,
+       flopsSum({flopsProduct({ofD, d}), flopsProduct({ofDv, dv})})});
 }
 CostClass AttentionGradOp::getCostClass() { return CostClass::Attention; }
 
@@ -103,7 +110,8 @@ Operation *AttentionOp::withStatistics(OpBuilder &b) {
     shape.push_back(q.getDimSize(i));
     lseNames.push_back(names[i]);
   }
-  auto lse = namedTensor(shape, computeType(q.getElementType()), lseNames, getContext());
+  auto lse = namedTensor(shape, computeType(q.getElementType()), lseNames,
+                         getContext());
   OperationState state(getLoc(), getOperationName());
   state.addOperands((*this)->getOperands());
   state.addTypes({getResult().getType(), lse});
@@ -147,7 +155,8 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
   for (NamedAttribute attr : (*this)->getAttrs())
     if (attr.getName() != getOperandSegmentSizesAttrName())
       state.addAttribute(attr.getName(), attr.getValue());
-  state.addAttribute(getOperandSegmentSizesAttrName(), b.getDenseI32ArrayAttr(segments));
+  state.addAttribute(getOperandSegmentSizesAttrName(),
+                     b.getDenseI32ArrayAttr(segments));
   for (Region &region : (*this)->getRegions()) {
     IRMapping mapping;
     region.cloneInto(state.addRegion(), mapping);

@@ -64,8 +64,9 @@ Operation *ActDialect::materializeConstant(OpBuilder &builder, Attribute value,
 LogicalResult NF4Type::verify(function_ref<InFlightDiagnostic()> error,
                               int64_t block, bool) {
   if (block < 2 || block > 4096 || (block & (block - 1)))
-    return error() << "nf4 block size must be a power of two from 2 to 4096, got "
-                   << block;
+    return error()
+           << "nf4 block size must be a power of two from 2 to 4096, got "
+           << block;
   return success();
 }
 
@@ -105,20 +106,20 @@ Attribute DimsAttr::parse(AsmParser &p, Type) {
         return failure();
       letters.push_back(letter);
     } while (succeeded(p.parseOptionalStar()));
-    dims.push_back(StringAttr::get(p.getContext(),
-                                   canonicalMonomial(factor, std::move(letters))));
+    dims.push_back(StringAttr::get(
+        p.getContext(), canonicalMonomial(factor, std::move(letters))));
     return success();
   };
   SMLoc loc = p.getCurrentLocation();
-  if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseMonomial))
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                parseMonomial))
     return {};
   return p.getChecked<DimsAttr>(loc, p.getContext(), dims);
 }
 
 void DimsAttr::print(AsmPrinter &p) const {
   p << '<';
-  llvm::interleaveComma(getDims(), p,
-                        [&](StringAttr d) { p << d.getValue(); });
+  llvm::interleaveComma(getDims(), p, [&](StringAttr d) { p << d.getValue(); });
   p << '>';
 }
 
@@ -131,8 +132,10 @@ LogicalResult DimsAttr::verify(function_ref<InFlightDiagnostic()> error,
     while (!rest.empty()) {
       auto [term, tail] = rest.split('*');
       bool number = llvm::all_of(term, llvm::isDigit);
-      bool letter = !term.empty() && (llvm::isAlpha(term[0]) || term[0] == '_') &&
-                    llvm::all_of(term, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+      bool letter =
+          !term.empty() && (llvm::isAlpha(term[0]) || term[0] == '_') &&
+          llvm::all_of(term,
+                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
       if (term.empty() || (!number && !letter))
         return error() << "'" << d.getValue()
                        << "' is not a product of letters and positive integers";

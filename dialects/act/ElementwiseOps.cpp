@@ -10,7 +10,7 @@ using namespace act;
 #define ELEMENTWISE_COST(OP, PER_ELEMENT)                                      \
   int64_t OP::getFlops() {                                                     \
     return flopsProduct({PER_ELEMENT, elementCount(cast<RankedTensorType>(     \
-                                          (*this)->getResult(0).getType()))});  \
+                                          (*this)->getResult(0).getType()))}); \
   }                                                                            \
   CostClass OP::getCostClass() { return CostClass::Cheap; }
 
@@ -64,11 +64,13 @@ LogicalResult MulOp::buildGradient(OpBuilder &b, ValueRange dy,
                                    ArrayRef<bool> needed,
                                    SmallVectorImpl<Value> &dx) {
   if (needed[0])
-    dx[0] = sumToType(b, MulOp::create(b, getLoc(), dy[0].getType(), dy[0], getRhs()),
-                      typeOf(getLhs()));
+    dx[0] = sumToType(
+        b, MulOp::create(b, getLoc(), dy[0].getType(), dy[0], getRhs()),
+        typeOf(getLhs()));
   if (needed[1])
-    dx[1] = sumToType(b, MulOp::create(b, getLoc(), dy[0].getType(), dy[0], getLhs()),
-                      typeOf(getRhs()));
+    dx[1] = sumToType(
+        b, MulOp::create(b, getLoc(), dy[0].getType(), dy[0], getLhs()),
+        typeOf(getRhs()));
   return success();
 }
 
@@ -80,7 +82,8 @@ LogicalResult DivOp::buildGradient(OpBuilder &b, ValueRange dy,
     dx[0] = sumToType(b, overRhs, typeOf(getLhs()));
   if (needed[1]) {
     // d(l / r)/dr = -(l / r) / r
-    Value q = DivOp::create(b, getLoc(), getResult().getType(), getLhs(), getRhs());
+    Value q =
+        DivOp::create(b, getLoc(), getResult().getType(), getLhs(), getRhs());
     Value product = MulOp::create(b, getLoc(), dy[0].getType(), overRhs, q);
     dx[1] = sumToType(
         b, ScaleOp::create(b, getLoc(), product, b.getF64FloatAttr(-1.0)),
@@ -110,12 +113,17 @@ LogicalResult SelectOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       ArrayRef<bool> needed,
                                       SmallVectorImpl<Value> &dx) {
   auto element = typeOf(dy[0]).getElementType();
-  Value zero = ConstantOp::create(b, getLoc(), RankedTensorType::get({}, element), 0.0);
+  Value zero =
+      ConstantOp::create(b, getLoc(), RankedTensorType::get({}, element), 0.0);
   if (needed[1])
-    dx[1] = sumToType(b, SelectOp::create(b, getLoc(), dy[0].getType(), getCondition(), dy[0], zero),
+    dx[1] = sumToType(b,
+                      SelectOp::create(b, getLoc(), dy[0].getType(),
+                                       getCondition(), dy[0], zero),
                       typeOf(getIfTrue()));
   if (needed[2])
-    dx[2] = sumToType(b, SelectOp::create(b, getLoc(), dy[0].getType(), getCondition(), zero, dy[0]),
+    dx[2] = sumToType(b,
+                      SelectOp::create(b, getLoc(), dy[0].getType(),
+                                       getCondition(), zero, dy[0]),
                       typeOf(getIfFalse()));
   return success();
 }
@@ -162,22 +170,26 @@ LogicalResult SwigluOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       SmallVectorImpl<Value> &dx) {
   return gluGradient(*this, Activation::Silu, b, dy[0], needed, dx);
 }
-LogicalResult SwigluOp::decompose(OpBuilder &b, SmallVectorImpl<Value> &results) {
+LogicalResult SwigluOp::decompose(OpBuilder &b,
+                                  SmallVectorImpl<Value> &results) {
   Value s = SiluOp::create(b, getLoc(), getGate());
-  results.push_back(MulOp::create(b, getLoc(), getResult().getType(), s, getUp()));
+  results.push_back(
+      MulOp::create(b, getLoc(), getResult().getType(), s, getUp()));
   return success();
 }
 
 LogicalResult GegluOp::buildGradient(OpBuilder &b, ValueRange dy,
                                      ArrayRef<bool> needed,
                                      SmallVectorImpl<Value> &dx) {
-  return gluGradient(*this, getTanh() ? Activation::GeluNew : Activation::Gelu, b,
-                     dy[0], needed, dx);
+  return gluGradient(*this, getTanh() ? Activation::GeluNew : Activation::Gelu,
+                     b, dy[0], needed, dx);
 }
-LogicalResult GegluOp::decompose(OpBuilder &b, SmallVectorImpl<Value> &results) {
+LogicalResult GegluOp::decompose(OpBuilder &b,
+                                 SmallVectorImpl<Value> &results) {
   Value s = getTanh() ? Value(GeluNewOp::create(b, getLoc(), getGate()))
                       : Value(GeluOp::create(b, getLoc(), getGate()));
-  results.push_back(MulOp::create(b, getLoc(), getResult().getType(), s, getUp()));
+  results.push_back(
+      MulOp::create(b, getLoc(), getResult().getType(), s, getUp()));
   return success();
 }
 
@@ -185,7 +197,7 @@ LogicalResult DropoutOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {
   if (needed[0])
-    dx[0] = DropoutOp::create(b, getLoc(), dy[0], getPAttr(), getSeed(), getStep(),
-                              getSite());
+    dx[0] = DropoutOp::create(b, getLoc(), dy[0], getPAttr(), getSeed(),
+                              getStep(), getSite());
   return success();
 }

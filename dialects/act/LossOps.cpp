@@ -8,27 +8,38 @@ using namespace act;
 
 int64_t EmbeddingOp::getFlops() { return 0; }
 CostClass EmbeddingOp::getCostClass() { return CostClass::Cheap; }
-int64_t EmbeddingGradOp::getFlops() { return elementCount(getGrad().getType()); }
+int64_t EmbeddingGradOp::getFlops() {
+  return elementCount(getGrad().getType());
+}
 CostClass EmbeddingGradOp::getCostClass() { return CostClass::Cheap; }
-int64_t CrossEntropyOp::getFlops() { return flopsProduct({4, elementCount(getLogits().getType())}); }
+int64_t CrossEntropyOp::getFlops() {
+  return flopsProduct({4, elementCount(getLogits().getType())});
+}
 CostClass CrossEntropyOp::getCostClass() { return CostClass::Statistic; }
-int64_t CrossEntropyGradOp::getFlops() { return flopsProduct({4, elementCount(getLogits().getType())}); }
+int64_t CrossEntropyGradOp::getFlops() {
+  return flopsProduct({4, elementCount(getLogits().getType())});
+}
 CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
 int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
 CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
 
 // Of the product, the bias and the loss, per element of the logits: `products`
 // of them, and `sums`.
-template <typename Op> static int64_t headFlops(Op op, int64_t products, int64_t sums) {
+template <typename Op>
+static int64_t headFlops(Op op, int64_t products, int64_t sums) {
   auto weight = op.getWeight().getType();
-  int64_t logits = flopsProduct({elementCount(op.getLabels().getType()), weight.getDimSize(0)});
+  int64_t logits = flopsProduct(
+      {elementCount(op.getLabels().getType()), weight.getDimSize(0)});
   int64_t each = flopsProduct({2, products, weight.getDimSize(1)});
   return flopsProduct({logits, flopsSum({each, sums, 4})});
 }
-int64_t LinearCrossEntropyOp::getFlops() { return headFlops(*this, 1, getBias() ? 1 : 0); }
+int64_t LinearCrossEntropyOp::getFlops() {
+  return headFlops(*this, 1, getBias() ? 1 : 0);
+}
 CostClass LinearCrossEntropyOp::getCostClass() { return CostClass::Loss; }
 int64_t LinearCrossEntropyGradOp::getFlops() {
-  return headFlops(*this, getDWeight() ? 3 : 2, (getBias() ? 1 : 0) + (getDBias() ? 1 : 0));
+  return headFlops(*this, getDWeight() ? 3 : 2,
+                   (getBias() ? 1 : 0) + (getDBias() ? 1 : 0));
 }
 CostClass LinearCrossEntropyGradOp::getCostClass() { return CostClass::Loss; }
 
@@ -61,9 +72,9 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (dy[1])
     return emitOpError("has no gradient for its log-sum-exp");
   if (needed[0] && dy[0])
-    dx[0] = CrossEntropyGradOp::create(b, getLoc(), getLogits().getType(), dy[0],
-                                       getLogits(), getLabels(), getLse(),
-                                       getIgnoreAttr(), getReductionAttr());
+    dx[0] = CrossEntropyGradOp::create(
+        b, getLoc(), getLogits().getType(), dy[0], getLogits(), getLabels(),
+        getLse(), getIgnoreAttr(), getReductionAttr());
   return success();
 }
 
@@ -73,8 +84,8 @@ Operation *LinearCrossEntropyOp::withStatistics(OpBuilder &b) {
   return LinearCrossEntropyOp::create(
       b, getLoc(), getLoss().getType(),
       lseType(getLabels().getType(), getInput().getType().getElementType()),
-      getInput(), getWeight(), getBias(), getLabels(), getIgnoreAttr(), getReductionAttr(),
-      getChunkAttr());
+      getInput(), getWeight(), getBias(), getLabels(), getIgnoreAttr(),
+      getReductionAttr(), getChunkAttr());
 }
 
 LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
@@ -91,8 +102,9 @@ LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (getBias() && !parameters.empty())
     parameters.push_back(getBias().getType());
   auto grad = LinearCrossEntropyGradOp::create(
-      b, getLoc(), getInput().getType(), parameters, dy[0], getInput(), getWeight(),
-      getBias(), getLabels(), getLse(), getIgnoreAttr(), getReductionAttr(), getChunkAttr());
+      b, getLoc(), getInput().getType(), parameters, dy[0], getInput(),
+      getWeight(), getBias(), getLabels(), getLse(), getIgnoreAttr(),
+      getReductionAttr(), getChunkAttr());
   dx[0] = grad.getDInput();
   if (needed[1])
     dx[1] = grad.getDWeight();
@@ -108,7 +120,8 @@ Value LinearCrossEntropyOp::buildLogits(OpBuilder &b) {
   auto names = dimNames(input);
   names.back() = dimNames(getWeight().getType())[0];
   return LinearOp::create(
-      b, getLoc(), namedTensor(shape, input.getElementType(), names, getContext()),
+      b, getLoc(),
+      namedTensor(shape, input.getElementType(), names, getContext()),
       getInput(), getWeight(), getBias());
 }
 
@@ -116,9 +129,9 @@ LogicalResult LinearCrossEntropyOp::decompose(OpBuilder &b,
                                               SmallVectorImpl<Value> &results) {
   Value logits = buildLogits(b);
   SmallVector<Type> types((*this)->getResultTypes());
-  auto loss = CrossEntropyOp::create(b, getLoc(), getLoss().getType(),
-                                     types.size() > 1 ? types[1] : Type(), logits,
-                                     getLabels(), getIgnoreAttr(), getReductionAttr());
+  auto loss = CrossEntropyOp::create(
+      b, getLoc(), getLoss().getType(), types.size() > 1 ? types[1] : Type(),
+      logits, getLabels(), getIgnoreAttr(), getReductionAttr());
   results.push_back(loss.getLoss());
   if (getLse())
     results.push_back(loss.getLse());

@@ -18,7 +18,8 @@ int64_t MatmulOp::getFlops() {
 CostClass MatmulOp::getCostClass() { return CostClass::Gemm; }
 
 int64_t LinearOp::getFlops() {
-  int64_t n = elementCount(getInput().getType()), out = elementCount(getResult().getType());
+  int64_t n = elementCount(getInput().getType()),
+          out = elementCount(getResult().getType());
   int64_t flops = flopsProduct({2, n, getResult().getType().getShape().back()});
   if (getBias())
     flops = flopsSum({flops, out});
@@ -59,8 +60,10 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
   }
   if (needed[0]) {
     // not transposed: dL = dY R^T ; transposed: dL = R dY^T
-    dx[0] = tl ? MatmulOp::create(b, getLoc(), lhs.getType(), rhs, grad, tr, true)
-               : MatmulOp::create(b, getLoc(), lhs.getType(), grad, rhs, false, !tr);
+    dx[0] =
+        tl ? MatmulOp::create(b, getLoc(), lhs.getType(), rhs, grad, tr, true)
+           : MatmulOp::create(b, getLoc(), lhs.getType(), grad, rhs, false,
+                              !tr);
     if (turn)
       dx[0] = transposed(b, dx[0]);
   }
@@ -70,7 +73,8 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
       grad = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
     }
     if (!tr)
-      dx[1] = MatmulOp::create(b, getLoc(), rhs.getType(), lhs, grad, !tl, false);
+      dx[1] =
+          MatmulOp::create(b, getLoc(), rhs.getType(), lhs, grad, !tl, false);
     else
       dx[1] = MatmulOp::create(b, getLoc(), rhs.getType(), grad, lhs, true, tl);
   }
@@ -79,7 +83,8 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
 
 // The gradient of a bias: the sum over all but the last dimension.
 static Value biasGradient(OpBuilder &b, Value grad, RankedTensorType bias) {
-  return sumToType(b, reshapeTo(b, grad, flattenLeading(typeOf(grad), 1)), bias);
+  return sumToType(b, reshapeTo(b, grad, flattenLeading(typeOf(grad), 1)),
+                   bias);
 }
 
 LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
@@ -93,16 +98,19 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (needed[1]) {
     Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
     Value flatDy = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
-    dx[1] = getInOut()
-                ? MatmulOp::create(b, getLoc(), w.getType(), flatX, flatDy, true, false)
-                : MatmulOp::create(b, getLoc(), w.getType(), flatDy, flatX, true, false);
+    dx[1] = getInOut() ? MatmulOp::create(b, getLoc(), w.getType(), flatX,
+                                          flatDy, true, false)
+                       : MatmulOp::create(b, getLoc(), w.getType(), flatDy,
+                                          flatX, true, false);
   }
   if (needed[0]) {
-    // The weight is read the other way round. Quantised, it is dequantised where
-    // it is read, as in the product itself: a matmul would need it in memory.
+    // The weight is read the other way round. Quantised, it is dequantised
+    // where it is read, as in the product itself: a matmul would need it in
+    // memory.
     if (isa<NF4Type>(typeOf(w).getElementType())) {
-      dx[0] = LinearOp::create(b, getLoc(), typeOf(x), grad, w, Value(), Value(), Value(),
-                               FloatAttr(), getInOut() ? UnitAttr() : b.getUnitAttr());
+      dx[0] = LinearOp::create(b, getLoc(), typeOf(x), grad, w, Value(),
+                               Value(), Value(), FloatAttr(),
+                               getInOut() ? UnitAttr() : b.getUnitAttr());
     } else {
       // A single token has no rows yet.
       bool vector = typeOf(x).getRank() == 1;
@@ -110,7 +118,8 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
         return vector ? reshapeTo(b, v, flattenLeading(typeOf(v), 1)) : v;
       };
       auto type = vector ? flattenLeading(typeOf(x), 1) : typeOf(x);
-      Value product = MatmulOp::create(b, getLoc(), type, rows(grad), w, false, getInOut());
+      Value product =
+          MatmulOp::create(b, getLoc(), type, rows(grad), w, false, getInOut());
       dx[0] = reshapeTo(b, product, typeOf(x));
     }
   }
@@ -119,18 +128,20 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
-LogicalResult LinearOp::decompose(OpBuilder &b, SmallVectorImpl<Value> &results) {
+LogicalResult LinearOp::decompose(OpBuilder &b,
+                                  SmallVectorImpl<Value> &results) {
   if (!getLoraA())
     return failure();
   auto loc = getLoc();
-  Value base = LinearOp::create(b, loc, getResult().getType(), getInput(), getWeight(),
-                                getBias(), Value(), Value(), FloatAttr(), getInOutAttr());
+  Value base = LinearOp::create(b, loc, getResult().getType(), getInput(),
+                                getWeight(), getBias(), Value(), Value(),
+                                FloatAttr(), getInOutAttr());
   auto names = dimNames(getInput().getType());
   SmallVector<int64_t> shape(getInput().getType().getShape());
   shape.back() = getLoraA().getType().getDimSize(0);
   names.back() = dimNames(getLoraA().getType())[0];
-  auto lowType = namedTensor(shape, getInput().getType().getElementType(), names,
-                             getContext());
+  auto lowType = namedTensor(shape, getInput().getType().getElementType(),
+                             names, getContext());
   Value low = LinearOp::create(b, loc, lowType, getInput(), getLoraA());
   Value up = LinearOp::create(b, loc, getResult().getType(), low, getLoraB());
   Value scaled = ScaleOp::create(b, loc, up, getLoraScaleAttr());

@@ -7,7 +7,9 @@ using namespace mlir;
 using namespace act;
 
 #define NORM_COST(OP, VALUE, PER_ELEMENT, CLASS)                               \
-  int64_t OP::getFlops() { return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())}); } \
+  int64_t OP::getFlops() {                                                     \
+    return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())});       \
+  }                                                                            \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
 // Of a norm's flops the last are its result's, which may be another op's.
 NORM_COST(RmsNormOp, getInput, getResult().use_empty() ? 2 : 4, Statistic)
@@ -66,15 +68,17 @@ LogicalResult LayerNormOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (!dy[0])
     return success();
   if (needed[0])
-    dx[0] = LayerNormGradOp::create(b, getLoc(), getInput().getType(), dy[0],
-                                    getInput(), getWeight(), getMean(), getRstd());
+    dx[0] =
+        LayerNormGradOp::create(b, getLoc(), getInput().getType(), dy[0],
+                                getInput(), getWeight(), getMean(), getRstd());
   if (needed[1])
     dx[1] = NormWeightGradOp::create(b, getLoc(), getWeight().getType(), dy[0],
                                      getInput(), getMean(), getRstd());
   if (needed[2])
     dx[2] = sumToType(
         b,
-        reshapeTo(b, dy[0], flattenLeading(cast<RankedTensorType>(dy[0].getType()), 1)),
+        reshapeTo(b, dy[0],
+                  flattenLeading(cast<RankedTensorType>(dy[0].getType()), 1)),
         getBias().getType());
   return success();
 }

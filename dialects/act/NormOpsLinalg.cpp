@@ -31,12 +31,12 @@ static Value reciprocalDeviation(LinalgBuilder &l, Rows &r, Value squares,
                });
 }
 
-/// weight * (input - mean) * rstd + bias; of a root-mean-square norm without mean
-/// and bias, which are null.
+/// weight * (input - mean) * rstd + bias; of a root-mean-square norm without
+/// mean and bias, which are null.
 static Value normalize(LinalgBuilder &l, Rows &r, Value input, Value weight,
                        Value mean, Value rstd, Value bias, Type element) {
-  SmallVector<LinalgBuilder::Input> in{
-      l.whole(input), l.at(rstd, r.lead), l.at(weight, {r.last})};
+  SmallVector<LinalgBuilder::Input> in{l.whole(input), l.at(rstd, r.lead),
+                                       l.at(weight, {r.last})};
   if (mean)
     in.append({l.at(mean, r.lead), l.at(bias, {r.last})});
   return l.map(r.shape, in, element, [](Scalars &s, ValueRange x) {

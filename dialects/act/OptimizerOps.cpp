@@ -8,12 +8,14 @@ using namespace act;
 
 static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
   auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(op, name);
-  return parameter ? elementCount(cast<RankedTensorType>(parameter.getType())) : 0;
+  return parameter ? elementCount(cast<RankedTensorType>(parameter.getType()))
+                   : 0;
 }
 
 #define UPDATE_COST(OP, PER_ELEMENT)                                           \
   int64_t OP::getFlops() {                                                     \
-    return flopsProduct({PER_ELEMENT, parameterElements(*this, getNameAttr())}); \
+    return flopsProduct(                                                       \
+        {PER_ELEMENT, parameterElements(*this, getNameAttr())});               \
   }                                                                            \
   CostClass OP::getCostClass() { return CostClass::Effect; }
 UPDATE_COST(ZeroGradOp, 0)

@@ -26,7 +26,8 @@ LogicalResult TransposeOp::buildGradient(OpBuilder &b, ValueRange dy,
   SmallVector<int64_t> inverse(getPermutation().size());
   for (auto [i, p] : llvm::enumerate(getPermutation()))
     inverse[p] = i;
-  dx[0] = TransposeOp::create(b, getLoc(), getInput().getType(), dy[0], inverse);
+  dx[0] =
+      TransposeOp::create(b, getLoc(), getInput().getType(), dy[0], inverse);
   return success();
 }
 
@@ -61,9 +62,10 @@ LogicalResult SplitOp::buildGradient(OpBuilder &b, ValueRange dy,
     return success();
   SmallVector<Value> parts;
   for (auto [part, grad] : llvm::zip(getParts(), dy))
-    parts.push_back(grad ? Value(grad)
-                         : ConstantOp::create(b, getLoc(),
-                                              cast<RankedTensorType>(part.getType()), 0.0));
+    parts.push_back(
+        grad ? Value(grad)
+             : ConstantOp::create(b, getLoc(),
+                                  cast<RankedTensorType>(part.getType()), 0.0));
   dx[0] = ConcatOp::create(b, getLoc(), getInput().getType(), parts);
   return success();
 }

@@ -22,11 +22,13 @@ SmallVector<std::string> dimNames(RankedTensorType type) {
 }
 
 static bool hasLetter(StringRef name) {
-  return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || c == '_'; });
+  return llvm::any_of(name,
+                      [](char c) { return llvm::isAlpha(c) || c == '_'; });
 }
 
 RankedTensorType namedTensor(ArrayRef<int64_t> shape, Type element,
-                             ArrayRef<std::string> names, MLIRContext *context) {
+                             ArrayRef<std::string> names,
+                             MLIRContext *context) {
   if (llvm::none_of(names, [](const std::string &n) { return hasLetter(n); }))
     return RankedTensorType::get(shape, element);
   SmallVector<StringAttr> attrs;
@@ -108,14 +110,16 @@ Value reshapeTo(OpBuilder &b, Value value, RankedTensorType type) {
 Value sumToType(OpBuilder &b, Value grad, RankedTensorType type) {
   auto from = cast<RankedTensorType>(grad.getType());
   if (from.getShape() == type.getShape())
-    return castTo(b, reshapeTo(b, grad, withElement(type, from.getElementType())), type);
+    return castTo(
+        b, reshapeTo(b, grad, withElement(type, from.getElementType())), type);
   // Missing leading dimensions become explicit ones.
   auto names = dimNames(type);
   SmallVector<int64_t> shape(from.getRank() - type.getRank(), 1);
   SmallVector<std::string> full(from.getRank() - type.getRank(), "1");
   llvm::append_range(shape, type.getShape());
   full.append(names.begin(), names.end());
-  auto padded = namedTensor(shape, from.getElementType(), full, type.getContext());
+  auto padded =
+      namedTensor(shape, from.getElementType(), full, type.getContext());
   Value sum = SumToOp::create(b, grad.getLoc(), padded, grad);
   sum = reshapeTo(b, sum, withElement(type, from.getElementType()));
   return castTo(b, sum, type);

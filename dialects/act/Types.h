@@ -31,7 +31,8 @@ RankedTensorType dropFront(RankedTensorType type, unsigned n);
 RankedTensorType prepend(RankedTensorType type, int64_t size,
                          llvm::StringRef name);
 
-/// All dimensions but the last `keep` multiplied into one: [b, s, h] -> [b*s, h].
+/// All dimensions but the last `keep` multiplied into one: [b, s, h] -> [b*s,
+/// h].
 RankedTensorType flattenLeading(RankedTensorType type, unsigned keep);
 
 /// `value` reshaped to `type`; the value itself when the type is equal.
@@ -43,14 +44,15 @@ mlir::Value sumToType(mlir::OpBuilder &b, mlir::Value grad,
                       RankedTensorType type);
 
 /// `value` in `type`'s element type.
-mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value, RankedTensorType type);
+mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value,
+                   RankedTensorType type);
 
 /// The type in which an op computes: f64 for f64, f32 for every other float.
 mlir::Type computeType(mlir::Type element);
 
-/// On a module: a dictionary of letters that its types leave open, to sizes that
-/// fit each other, those of the config that it was made from. Used where a program
-/// has to be written out and its sizes do not matter.
+/// On a module: a dictionary of letters that its types leave open, to sizes
+/// that fit each other, those of the config that it was made from. Used where a
+/// program has to be written out and its sizes do not matter.
 inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

@@ -20,7 +20,8 @@ namespace act {
 
 struct Error {
   std::string message;
-  std::string where; // empty, or the place: "file.json", "file.json: hidden_size"
+  std::string
+      where; // empty, or the place: "file.json", "file.json: hidden_size"
   std::string str() const {
     return where.empty() ? message : where + ": " + message;
   }

@@ -234,9 +234,10 @@ private:
       return error(std::to_string(l.args.size()) + " arguments, at most " +
                    std::to_string(maxArguments) + " are allowed");
     for (size_t i = 0; i < l.args.size(); ++i) {
-      auto s = l.args[i].space == Space::Host
-                   ? Status(error("memory on the host, which only copies touch"))
-                   : operand(f, l.args[i]);
+      auto s =
+          l.args[i].space == Space::Host
+              ? Status(error("memory on the host, which only copies touch"))
+              : operand(f, l.args[i]);
       if (!s)
         return error("argument " + std::to_string(i) + ": " +
                      s.error().message);

@@ -92,8 +92,9 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
   const double *best = Cbc_bestSolution(model.get());
   // Out of time, Cbc may call a problem infeasible or solved that is not: then
   // what it says of all solutions counts only if it had begun to branch.
-  bool outOfTime = Cbc_isSecondsLimitReached(model.get()) ||
-                   double(std::clock() - start) / CLOCKS_PER_SEC >= limits.seconds;
+  bool outOfTime =
+      Cbc_isSecondsLimitReached(model.get()) ||
+      double(std::clock() - start) / CLOCKS_PER_SEC >= limits.seconds;
   answer.complete = !outOfTime && (infeasible || optimal);
   if (best && !infeasible && Cbc_getObjValue(model.get()) < 1e40) {
     answer.values.assign(best, best + problem.cost.size());

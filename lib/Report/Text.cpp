@@ -127,8 +127,9 @@ std::string launches(const MemoryReport &r) {
     text += "; of a layer " + moved(most->blockBytes, most->leastBytes);
   text += "\n";
   if (r.scratchBytes.value_or(0))
-    text += fmt::format("  parts of small products need {} ({} bytes) behind the arena\n",
-                        humanBytes(*r.scratchBytes), exact(*r.scratchBytes));
+    text += fmt::format(
+        "  parts of small products need {} ({} bytes) behind the arena\n",
+        humanBytes(*r.scratchBytes), exact(*r.scratchBytes));
   return text;
 }
 

@@ -39,8 +39,8 @@ bool isOfTransposed(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
          });
 }
 
-/// Does a sum read `v`, or what is made of it element by element, in this shape or
-/// another one?
+/// Does a sum read `v`, or what is made of it element by element, in this shape
+/// or another one?
 bool isSummed(Value v) {
   return llvm::any_of(v.getUsers(), [](Operation *user) {
     auto op = dyn_cast<linalg::GenericOp>(user);
@@ -136,8 +136,9 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
-  // What is computed for a product has the product's rows before it is computed.
-  // Apart: an expansion leaves a reshape behind that would be folded back.
+  // What is computed for a product has the product's rows before it is
+  // computed. Apart: an expansion leaves a reshape behind that would be folded
+  // back.
   RewritePatternSet collapses(context);
   linalg::populateFoldReshapeOpsByCollapsingPatterns(
       collapses, [](OpOperand *operand) {

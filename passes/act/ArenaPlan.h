@@ -15,7 +15,8 @@ struct ArenaPlan {
 };
 
 /// Plans the root buffers of `program`; the result has passed the validator.
-mlir::FailureOr<ArenaPlan> planArena(const Program &program, mlir::Location loc);
+mlir::FailureOr<ArenaPlan> planArena(const Program &program,
+                                     mlir::Location loc);
 
 } // namespace act
 #endif

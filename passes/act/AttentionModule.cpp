@@ -51,7 +51,8 @@ DenseSet<Operation *> attentionModule(Block &body, bool coreOnly) {
       continue;
     for (Value v : op->getOperands())
       if (Operation *def = v.getDefiningOp();
-          def && isa<RankedTensorType>(v.getType()) && seen.insert(def).second) {
+          def && isa<RankedTensorType>(v.getType()) &&
+          seen.insert(def).second) {
         module.insert(def);
         work.push_back(def);
       }
@@ -62,7 +63,8 @@ DenseSet<Operation *> attentionModule(Block &body, bool coreOnly) {
     Operation *op = work.pop_back_val();
     for (Operation *user : op->getUsers())
       if (!isProduct(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
-          isa<TransposeOp, ReshapeOp, CastOp>(user) && module.insert(user).second)
+          isa<TransposeOp, ReshapeOp, CastOp>(user) &&
+          module.insert(user).second)
         work.push_back(user);
   }
   return module;

@@ -16,7 +16,8 @@ namespace act {
 /// with V, or the fused op), or the whole module: the core, everything between
 /// it and the products that make Q, K and V, those products, and what follows
 /// up to the operand of the output projection.
-llvm::DenseSet<mlir::Operation *> attentionModule(mlir::Block &body, bool coreOnly);
+llvm::DenseSet<mlir::Operation *> attentionModule(mlir::Block &body,
+                                                  bool coreOnly);
 
 } // namespace act
 #endif

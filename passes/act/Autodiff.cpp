@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/act/Types.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/Passes.h"
-#include "dialects/act/Types.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -54,7 +54,8 @@ public:
       return;
     auto [it, fresh] = grads.insert({value, grad});
     if (!fresh)
-      it->second = AddOp::create(b, value.getLoc(), value.getType(), it->second, grad);
+      it->second =
+          AddOp::create(b, value.getLoc(), value.getType(), it->second, grad);
   }
   Value take(Value value) {
     auto it = grads.find(value);
@@ -111,7 +112,8 @@ private:
   // Next to the op that makes the gradient, before the op's other gradients.
   void accumulate(ParamOp param, Value g, Location loc) {
     OpBuilder::InsertionGuard guard(b);
-    if (Operation *def = g.getDefiningOp(); def && def->getBlock() == b.getBlock())
+    if (Operation *def = g.getDefiningOp();
+        def && def->getBlock() == b.getBlock())
       b.setInsertionPointAfter(def);
     AccumulateOp::create(b, loc, param.getNameAttr(), g);
   }
@@ -130,7 +132,8 @@ private:
   LogicalResult addStatistics(Block &body);
   FailureOr<LayerPair> layer(RepeatOp repeat, ArrayRef<bool> sharedActive);
   LogicalResult repeatForward(RepeatOp repeat, const DenseSet<Value> &active);
-  LogicalResult repeatBackward(OpBuilder &b, RepeatOp repeat, BodyGradient &body);
+  LogicalResult repeatBackward(OpBuilder &b, RepeatOp repeat,
+                               BodyGradient &body);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -141,12 +144,14 @@ private:
 bool trains(Operation *op, StringRef name, SymbolTable &symbols) {
   auto parameter = symbols.lookup<ParameterOp>(name);
   return parameter && !parameter.getFrozen() &&
-         isa<FloatType>(cast<RankedTensorType>(parameter.getType()).getElementType());
+         isa<FloatType>(
+             cast<RankedTensorType>(parameter.getType()).getElementType());
 }
 
 void Differentiator::markActive(Block &body, DenseSet<Value> &active) {
   for (Operation &op : body) {
-    bool on = llvm::any_of(op.getOperands(), [&](Value v) { return active.contains(v); });
+    bool on = llvm::any_of(op.getOperands(),
+                           [&](Value v) { return active.contains(v); });
     if (auto param = dyn_cast<ParamOp>(op))
       on = trains(&op, param.getName(), symbols);
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
@@ -180,7 +185,8 @@ LogicalResult Differentiator::addStatistics(Block &body) {
     Operation *full = differentiable.withStatistics(b);
     if (full == current)
       continue;
-    current->replaceAllUsesWith(full->getResults().take_front(current->getNumResults()));
+    current->replaceAllUsesWith(
+        full->getResults().take_front(current->getNumResults()));
     current->erase();
   }
   return success();
@@ -191,9 +197,11 @@ LogicalResult Differentiator::addStatistics(Block &body) {
 class Importer {
 public:
   Importer(func::FuncOp from, func::FuncOp to, IRMapping &known)
-      : to(to), known(known), fromReturn(from.getBody().front().getTerminator()) {}
+      : to(to), known(known),
+        fromReturn(from.getBody().front().getTerminator()) {}
 
-  SmallVector<Value> saved; // values of `from`, in the order of to's new arguments
+  SmallVector<Value>
+      saved; // values of `from`, in the order of to's new arguments
 
   void importInto(Operation *user) {
     for (OpOperand &operand : user->getOpOperands())
@@ -203,7 +211,8 @@ public:
       region.walk([&](Operation *inner) {
         for (OpOperand &operand : inner->getOpOperands())
           if (outside(operand.get()) &&
-              operand.get().getParentRegion()->getParentOp() == fromReturn->getParentOp())
+              operand.get().getParentRegion()->getParentOp() ==
+                  fromReturn->getParentOp())
             operand.set(get(operand.get(), user));
       });
   }
@@ -247,9 +256,10 @@ void setType(func::FuncOp f) {
                               body.getTerminator()->getOperandTypes()));
 }
 
-FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat, ArrayRef<bool> sharedActive) {
-  std::pair<std::string, SmallVector<bool>> key(repeat.getCallee().str(),
-                                                SmallVector<bool>(sharedActive));
+FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat,
+                                           ArrayRef<bool> sharedActive) {
+  std::pair<std::string, SmallVector<bool>> key(
+      repeat.getCallee().str(), SmallVector<bool>(sharedActive));
   if (auto it = layers.find(key); it != layers.end())
     return it->second;
 
@@ -265,19 +275,22 @@ FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat, ArrayRef<bool> share
     return failure();
 
   OpBuilder b(module.getContext());
-  unsigned carried = repeat.getCarried().size(), shared = repeat.getShared().size();
+  unsigned carried = repeat.getCarried().size(),
+           shared = repeat.getShared().size();
   bool indexed = fwd.getNumArguments() == carried + shared + 1;
   auto fwdCarried = fwd.getArguments().drop_front(indexed).take_front(carried);
   auto fwdShared = fwd.getArguments().drop_front(indexed + carried);
 
-  pair.backward = func::FuncOp::create(repeat.getLoc(), callee.getName().str() + ".bwd",
-                                       FunctionType::get(module.getContext(), {}, {}));
+  pair.backward =
+      func::FuncOp::create(repeat.getLoc(), callee.getName().str() + ".bwd",
+                           FunctionType::get(module.getContext(), {}, {}));
   pair.backward.setPrivate();
   symbols.insert(pair.backward, std::next(pair.forward->getIterator()));
   Block *bwd = pair.backward.addEntryBlock();
   IRMapping known;
   if (indexed)
-    known.map(fwd.getArgument(0), bwd->addArgument(b.getI64Type(), repeat.getLoc()));
+    known.map(fwd.getArgument(0),
+              bwd->addArgument(b.getI64Type(), repeat.getLoc()));
   SmallVector<Value> dCarried, dShared;
   for (Value v : fwdCarried)
     dCarried.push_back(bwd->addArgument(v.getType(), v.getLoc()));
@@ -308,7 +321,8 @@ FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat, ArrayRef<bool> share
   for (Value v : fwdCarried) {
     Value g = body.take(v);
     if (!g)
-      g = ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0);
+      g = ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()),
+                             0.0);
     results.push_back(g);
   }
   unsigned next = 0;
@@ -332,7 +346,8 @@ FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat, ArrayRef<bool> share
   return layers[key] = pair;
 }
 
-LogicalResult Differentiator::repeatForward(RepeatOp repeat, const DenseSet<Value> &active) {
+LogicalResult Differentiator::repeatForward(RepeatOp repeat,
+                                            const DenseSet<Value> &active) {
   SmallVector<bool> sharedActive;
   for (Value v : repeat.getShared())
     sharedActive.push_back(active.contains(v));
@@ -343,14 +358,16 @@ LogicalResult Differentiator::repeatForward(RepeatOp repeat, const DenseSet<Valu
   if (repeat.getNumResults() != carried || !repeat.getStacked().empty())
     return repeat.emitOpError("with stacked values has no gradient");
   SmallVector<Type> types(repeat.getResultTypes());
-  auto results = pair->forward.getFunctionType().getResults().drop_front(carried);
+  auto results =
+      pair->forward.getFunctionType().getResults().drop_front(carried);
   for (Type t : results)
-    types.push_back(prepend(cast<RankedTensorType>(t), repeat.getCount(), repeat.getLetter()));
+    types.push_back(prepend(cast<RankedTensorType>(t), repeat.getCount(),
+                            repeat.getLetter()));
   OpBuilder b(repeat);
-  auto fwd = RepeatOp::create(b, repeat.getLoc(), types, pair->forward.getName(),
-                              repeat.getLetter(), repeat.getCount(), repeat.getFrom(),
-                              repeat.getReverse(), repeat.getCarried(),
-                              repeat.getShared(), ValueRange());
+  auto fwd = RepeatOp::create(
+      b, repeat.getLoc(), types, pair->forward.getName(), repeat.getLetter(),
+      repeat.getCount(), repeat.getFrom(), repeat.getReverse(),
+      repeat.getCarried(), repeat.getShared(), ValueRange());
   repeat->replaceAllUsesWith(fwd->getResults().take_front(carried));
   repeat.erase();
   pairOf[fwd] = *pair;
@@ -369,18 +386,20 @@ LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
   auto gradOrZero = [&](Value v) -> Value {
     if (Value g = body.take(v))
       return g;
-    return ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0);
+    return ConstantOp::create(b, v.getLoc(),
+                              cast<RankedTensorType>(v.getType()), 0.0);
   };
   for (Value v : repeat.getCarriedResults())
     carry.push_back(gradOrZero(v));
   for (auto [v, on] : llvm::zip(repeat.getShared(), pair.sharedActive))
     if (on)
-      carry.push_back(ConstantOp::create(b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0));
-  auto bwd = RepeatOp::create(b, repeat.getLoc(), ValueRange(carry).getTypes(),
-                              StringRef(const_cast<LayerPair &>(pair).backward.getName()),
-                              repeat.getLetter(), repeat.getCount(), repeat.getFrom(),
-                              !repeat.getReverse(), carry, repeat.getShared(),
-                              repeat.getStacks());
+      carry.push_back(ConstantOp::create(
+          b, v.getLoc(), cast<RankedTensorType>(v.getType()), 0.0));
+  auto bwd = RepeatOp::create(
+      b, repeat.getLoc(), ValueRange(carry).getTypes(),
+      StringRef(const_cast<LayerPair &>(pair).backward.getName()),
+      repeat.getLetter(), repeat.getCount(), repeat.getFrom(),
+      !repeat.getReverse(), carry, repeat.getShared(), repeat.getStacks());
   unsigned i = 0;
   for (Value v : repeat.getCarried()) {
     if (body.active.contains(v))
@@ -430,7 +449,8 @@ LogicalResult Differentiator::run() {
   auto lossType = forward.getNumResults()
                       ? dyn_cast<RankedTensorType>(forward.getResultTypes()[0])
                       : RankedTensorType();
-  if (!lossType || lossType.getRank() != 0 || !isa<FloatType>(lossType.getElementType()))
+  if (!lossType || lossType.getRank() != 0 ||
+      !isa<FloatType>(lossType.getElementType()))
     return emitError(
         forward.getLoc(),
         "@forward's first result is no scalar loss (a float tensor of rank 0); "

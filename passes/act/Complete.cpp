@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Complete.h"
+#include "dialects/act/Types.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/WriteStep.h"
-#include "dialects/act/Types.h"
-#include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -16,14 +16,17 @@ namespace act {
 
 bool returnsLoss(ModuleOp module) {
   auto f = module.lookupSymbol<func::FuncOp>(forwardName);
-  auto type = f && f.getNumResults() ? dyn_cast<RankedTensorType>(f.getResultTypes()[0])
-                                     : RankedTensorType();
+  auto type = f && f.getNumResults()
+                  ? dyn_cast<RankedTensorType>(f.getResultTypes()[0])
+                  : RankedTensorType();
   return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
 }
 
 bool lacksGradient(ModuleOp module) {
-  return kernelsFormed(module) && returnsLoss(module) && !module.lookupSymbol(gradName) &&
-         llvm::any_of(module.getOps<ParameterOp>(), [](ParameterOp p) { return !p.getFrozen(); });
+  return kernelsFormed(module) && returnsLoss(module) &&
+         !module.lookupSymbol(gradName) &&
+         llvm::any_of(module.getOps<ParameterOp>(),
+                      [](ParameterOp p) { return !p.getFrozen(); });
 }
 
 LogicalResult completeModule(ModuleOp module) {
@@ -32,7 +35,8 @@ LogicalResult completeModule(ModuleOp module) {
   if (!kernelsFormed(module) && returnsLoss(module)) {
     bool trains = llvm::any_of(module.getOps<ParameterOp>(),
                                [](ParameterOp p) { return !p.getFrozen(); });
-    if (trains && !module.lookupSymbol(gradName) && failed(differentiate(module)))
+    if (trains && !module.lookupSymbol(gradName) &&
+        failed(differentiate(module)))
       return failure();
     if (module.lookupSymbol(gradName) && !module.lookupSymbol(stepName) &&
         failed(writeStep(module, StepOptions())))
@@ -42,7 +46,8 @@ LogicalResult completeModule(ModuleOp module) {
 }
 
 std::string mainFunction(ModuleOp module) {
-  for (StringRef name : {StringRef(stepName), StringRef(gradName), StringRef(forwardName)})
+  for (StringRef name :
+       {StringRef(stepName), StringRef(gradName), StringRef(forwardName)})
     if (module.lookupSymbol(name))
       return name.str();
   return forwardName.str();
@@ -53,7 +58,8 @@ std::map<std::string, int64_t> givenSizes(ModuleOp module) {
   AttrTypeWalker walker;
   walker.addWalk([&](RankedTensorType type) {
     for (auto [name, size] : llvm::zip(dimNames(type), type.getShape()))
-      if (!ShapedType::isDynamic(size) && !llvm::isDigit(name[0]) && !StringRef(name).contains('*'))
+      if (!ShapedType::isDynamic(size) && !llvm::isDigit(name[0]) &&
+          !StringRef(name).contains('*'))
         sizes.insert({name, size});
   });
   module.walk([&](Operation *op) {
@@ -64,23 +70,24 @@ std::map<std::string, int64_t> givenSizes(ModuleOp module) {
   return sizes;
 }
 
-/// A size for a letter that has none, `taken` others before it: letters that are
-/// used in the same way everywhere in act fit each other, others differ from each
-/// other.
+/// A size for a letter that has none, `taken` others before it: letters that
+/// are used in the same way everywhere in act fit each other, others differ
+/// from each other.
 static int64_t openSize(ModuleOp module, StringRef letter, unsigned taken) {
   if (auto known = module->getAttrOfType<DictionaryAttr>(openSizesAttr))
     if (auto size = dyn_cast_or_null<IntegerAttr>(known.get(letter));
         size && size.getInt() > 0)
       return size.getInt();
   static const std::map<StringRef, int64_t> usual = {
-      {"b", 4},  {"s", 1024}, {"t", 4096}, {"h", 512},   {"a", 16}, {"k", 4},
+      {"b", 4},  {"s", 1024}, {"t", 4096}, {"h", 512},  {"a", 16},  {"k", 4},
       {"d", 32}, {"p", 16},   {"f", 2048}, {"V", 8192}, {"P", 1024}};
   auto it = usual.find(letter);
   return it == usual.end() ? int64_t(64) << taken % 6 : it->second;
 }
 
 /// A dimension's size from its name, "3*a*d".
-static int64_t product(StringRef name, llvm::function_ref<int64_t(StringRef)> sizeOf) {
+static int64_t product(StringRef name,
+                       llvm::function_ref<int64_t(StringRef)> sizeOf) {
   int64_t size = 1;
   for (StringRef rest = name; !rest.empty();) {
     auto [term, tail] = rest.split('*');
@@ -94,18 +101,23 @@ static int64_t product(StringRef name, llvm::function_ref<int64_t(StringRef)> si
 }
 
 /// Every dimension of every tensor type anew, by its name and size.
-static void replaceSizes(ModuleOp module, llvm::function_ref<int64_t(StringRef, int64_t)> sizeOf) {
+static void
+replaceSizes(ModuleOp module,
+             llvm::function_ref<int64_t(StringRef, int64_t)> sizeOf) {
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-    SmallVector<int64_t> shape;
-    for (auto [name, size] : llvm::zip(dimNames(type), type.getShape()))
-      shape.push_back(sizeOf(name, size));
-    if (shape == type.getShape())
-      return std::nullopt;
-    return std::pair(Type(RankedTensorType::get(shape, type.getElementType(), type.getEncoding())),
-                     WalkResult::skip());
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+  replacer.addReplacement(
+      [&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+        SmallVector<int64_t> shape;
+        for (auto [name, size] : llvm::zip(dimNames(type), type.getShape()))
+          shape.push_back(sizeOf(name, size));
+        if (shape == type.getShape())
+          return std::nullopt;
+        return std::pair(Type(RankedTensorType::get(
+                             shape, type.getElementType(), type.getEncoding())),
+                         WalkResult::skip());
+      });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
 }
 
@@ -128,7 +140,8 @@ LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
 static std::map<std::string, std::string> halfLetters(ModuleOp module) {
   std::map<std::string, std::string> wholes;
   module.walk([&](RopeOp op) {
-    wholes[dimNames(op.getCos().getType()).back()] = dimNames(op.getInput().getType()).back();
+    wholes[dimNames(op.getCos().getType()).back()] =
+        dimNames(op.getInput().getType()).back();
   });
   return wholes;
 }
@@ -166,7 +179,10 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
     return product(name, [&](StringRef letter) -> int64_t {
       auto it = values.find(letter.str());
       if (it == values.end() && unsized == Unsized::Open)
-        it = values.insert({letter.str(), openSize(module, letter, values.size())}).first;
+        it =
+            values
+                .insert({letter.str(), openSize(module, letter, values.size())})
+                .first;
       if (it != values.end())
         return it->second;
       auto whole = wholes.find(letter.str());

@@ -29,9 +29,9 @@ std::string mainFunction(mlir::ModuleOp module);
 
 /// Gives dynamic dimensions sizes, by their letters ("b=1,s=4096"), and fails
 /// with a message that names a letter that has none. What is `open` gets some
-/// size instead, for those who look at letters only: the one that it has in other
-/// types, or in the module's attribute act.open_sizes, or a power of two. Sizes that contradict each other
-/// fail at the op that they do not fit.
+/// size instead, for those who look at letters only: the one that it has in
+/// other types, or in the module's attribute act.open_sizes, or a power of two.
+/// Sizes that contradict each other fail at the op that they do not fit.
 enum class Unsized { Fail, Open };
 llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes,
                                 Unsized unsized = Unsized::Fail);
@@ -39,10 +39,11 @@ llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes,
 /// The letters that dimensions of a static size are named by, with the size.
 std::map<std::string, int64_t> givenSizes(mlir::ModuleOp module);
 
-/// Gives a letter of static dimensions another size, wherever a dimension has it
-/// in its name. Kernels must not have been formed. Fails at an op that the size
-/// does not fit.
-llvm::LogicalResult resizeLetter(mlir::ModuleOp module, llvm::StringRef letter, int64_t size);
+/// Gives a letter of static dimensions another size, wherever a dimension has
+/// it in its name. Kernels must not have been formed. Fails at an op that the
+/// size does not fit.
+llvm::LogicalResult resizeLetter(mlir::ModuleOp module, llvm::StringRef letter,
+                                 int64_t size);
 
 } // namespace act
 #endif

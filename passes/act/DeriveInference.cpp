@@ -10,7 +10,8 @@ using namespace mlir;
 
 namespace act {
 
-static void collect(func::FuncOp f, SymbolTable &symbols, DenseSet<Operation *> &seen) {
+static void collect(func::FuncOp f, SymbolTable &symbols,
+                    DenseSet<Operation *> &seen) {
   if (!f || !seen.insert(f).second)
     return;
   f.walk([&](Operation *op) {
@@ -84,10 +85,11 @@ LogicalResult deriveInference(ModuleOp module) {
     if (a.use_empty())
       unused.set(i);
   (void)forward.eraseArguments(unused);
-  forward.setType(FunctionType::get(forward.getContext(), body.getArgumentTypes(),
-                                    ret->getOperandTypes()));
+  forward.setType(FunctionType::get(
+      forward.getContext(), body.getArgumentTypes(), ret->getOperandTypes()));
   forward.removeResAttrsAttr();
-  forward.setResultAttr(0, "act.name", StringAttr::get(forward.getContext(), "logits"));
+  forward.setResultAttr(0, "act.name",
+                        StringAttr::get(forward.getContext(), "logits"));
   return success();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/ExpandLoss.h"
 #include "dialects/act/ShapeCheck.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/act/Flatten.h"
 #include "passes/act/Letters.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <numeric>
 
 using namespace mlir;
@@ -19,10 +19,11 @@ struct ChunkFunction {
   Block *body;
   OpBuilder b;
 
-  ChunkFunction(SymbolTable &symbols, Operation *at, StringRef name, TypeRange arguments)
+  ChunkFunction(SymbolTable &symbols, Operation *at, StringRef name,
+                TypeRange arguments)
       : b(at->getContext()) {
-    func = func::FuncOp::create(at->getLoc(), name,
-                                FunctionType::get(at->getContext(), arguments, {}));
+    func = func::FuncOp::create(
+        at->getLoc(), name, FunctionType::get(at->getContext(), arguments, {}));
     func.setPrivate();
     symbols.insert(func, Block::iterator(at->getParentOfType<func::FuncOp>()));
     body = func.addEntryBlock();
@@ -40,11 +41,12 @@ struct Head {
   Value weight, bias; // bias: or null
 };
 
-/// The head inside a chunk function: a parameter is read again, anything else is
-/// a shared argument.
+/// The head inside a chunk function: a parameter is read again, anything else
+/// is a shared argument.
 struct OutsideHead {
   Head outside;
-  template <typename Op> OutsideHead(Op op) : outside{op.getWeight(), op.getBias()} {}
+  template <typename Op>
+  OutsideHead(Op op) : outside{op.getWeight(), op.getBias()} {}
 
   SmallVector<Value> shared() const {
     SmallVector<Value> list;
@@ -71,28 +73,32 @@ struct OutsideHead {
 
 Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
   auto names = dimNames(typeOf(x));
-  auto type = namedTensor({typeOf(x).getDimSize(0), typeOf(head.weight).getDimSize(0)},
-                          typeOf(x).getElementType(),
-                          {names[0], dimNames(typeOf(head.weight))[0]}, b.getContext());
+  auto type =
+      namedTensor({typeOf(x).getDimSize(0), typeOf(head.weight).getDimSize(0)},
+                  typeOf(x).getElementType(),
+                  {names[0], dimNames(typeOf(head.weight))[0]}, b.getContext());
   return LinearOp::create(b, loc, type, x, head.weight, head.bias);
 }
 
-/// `chunks` of `chunk` tokens each, and fewer that are left over at the end; the
-/// names of these three as dimensions.
+/// `chunks` of `chunk` tokens each, and fewer that are left over at the end;
+/// the names of these three as dimensions.
 struct Chunking {
   int64_t chunk, chunks, rest;
   std::string rows, count, restRows;
 };
 
-/// A chunk begins where a kernel's operand may, in every tensor of tokens. Chunks
-/// of one size are made where one of at least half the wanted size divides the
-/// tokens; else the last is smaller.
+/// A chunk begins where a kernel's operand may, in every tensor of tokens.
+/// Chunks of one size are made where one of at least half the wanted size
+/// divides the tokens; else the last is smaller.
 template <typename Op> Chunking chunkingOf(Op op) {
-  RankedTensorType input = op.getInput().getType(), labels = op.getLabels().getType();
+  RankedTensorType input = op.getInput().getType(),
+                   labels = op.getLabels().getType();
   int64_t tokens = labels.getNumElements(), wanted = op.getChunk();
-  int64_t statistic = computeType(input.getElementType()).getIntOrFloatBitWidth() / 8;
+  int64_t statistic =
+      computeType(input.getElementType()).getIntOrFloatBitWidth() / 8;
   int64_t step = 1;
-  for (int64_t bytes : {statistic, byteSize(input) / tokens, byteSize(labels) / tokens})
+  for (int64_t bytes :
+       {statistic, byteSize(input) / tokens, byteSize(labels) / tokens})
     step = std::max(step, arenaAlignment / std::gcd(arenaAlignment, bytes));
   int64_t chunk = std::max(wanted / step * step, step);
   auto module = op->template getParentOfType<ModuleOp>();
@@ -116,17 +122,19 @@ template <typename Op> Chunking chunkingOf(Op op) {
       return std::to_string(size);
     return newLetter(module, wanted, size, meaning);
   };
-  out.rows = letter("c", out.chunk, "rows of logits that the fused loss has at a time");
+  out.rows = letter("c", out.chunk,
+                    "rows of logits that the fused loss has at a time");
   out.count = std::to_string(out.chunks);
   if (out.rest) {
-    out.count = letter("g", out.chunks, "chunks of the fused loss that have all their rows");
+    out.count = letter("g", out.chunks,
+                       "chunks of the fused loss that have all their rows");
     out.restRows = letter("q", out.rest, "rows of the fused loss's last chunk");
   }
   return out;
 }
 
-/// A tensor of tokens for the loop over chunks, [chunks, chunk, ..], and what is
-/// left over, [rest, ..]: slices, not copies (Flatten.h, isSlice).
+/// A tensor of tokens for the loop over chunks, [chunks, chunk, ..], and what
+/// is left over, [rest, ..]: slices, not copies (Flatten.h, isSlice).
 struct Cut {
   Value chunks, rest;
 };
@@ -134,12 +142,15 @@ Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
   auto type = typeOf(value);
   SmallVector<int64_t> inner(type.getShape().take_back(keep));
   auto old = dimNames(type);
-  auto shaped = [&](Value part, ArrayRef<int64_t> lead, ArrayRef<std::string> leadNames) {
+  auto shaped = [&](Value part, ArrayRef<int64_t> lead,
+                    ArrayRef<std::string> leadNames) {
     SmallVector<int64_t> shape(lead);
     SmallVector<std::string> names(leadNames);
     shape.append(inner);
     names.insert(names.end(), old.end() - keep, old.end());
-    return reshapeTo(b, part, namedTensor(shape, type.getElementType(), names, b.getContext()));
+    return reshapeTo(
+        b, part,
+        namedTensor(shape, type.getElementType(), names, b.getContext()));
   };
   if (!c.rest)
     return {shaped(value, {c.chunks, c.chunk}, {c.count, c.rows}), Value()};
@@ -150,8 +161,9 @@ Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
     return RankedTensorType::get({rows * row}, type.getElementType());
   };
   Value whole = reshapeTo(b, value, flat(c.chunks * c.chunk + c.rest));
-  auto parts = SplitOp::create(b, value.getLoc(),
-                               TypeRange{flat(c.chunks * c.chunk), flat(c.rest)}, whole);
+  auto parts =
+      SplitOp::create(b, value.getLoc(),
+                      TypeRange{flat(c.chunks * c.chunk), flat(c.rest)}, whole);
   return {shaped(parts.getResult(0), {c.chunks, c.chunk}, {c.count, c.rows}),
           shaped(parts.getResult(1), {c.rest}, {c.restRows})};
 }
@@ -162,32 +174,35 @@ Value joined(OpBuilder &b, Value chunks, Value rest, RankedTensorType type) {
     return reshapeTo(b, chunks, type);
   auto flat = [&](Value v) {
     auto t = typeOf(v);
-    return reshapeTo(b, v, RankedTensorType::get({t.getNumElements()}, t.getElementType()));
+    return reshapeTo(
+        b, v, RankedTensorType::get({t.getNumElements()}, t.getElementType()));
   };
   Value parts[] = {flat(chunks), flat(rest)};
   Value whole = ConcatOp::create(
-      b, chunks.getLoc(), RankedTensorType::get({type.getNumElements()}, type.getElementType()),
+      b, chunks.getLoc(),
+      RankedTensorType::get({type.getNumElements()}, type.getElementType()),
       parts);
   return reshapeTo(b, whole, type);
 }
 
 template <typename Op> ReductionAttr chunkReduction(Op op) {
-  return ReductionAttr::get(op.getContext(), op.getReduction() == Reduction::None
-                                                 ? Reduction::None
-                                                 : Reduction::Sum);
+  return ReductionAttr::get(
+      op.getContext(),
+      op.getReduction() == Reduction::None ? Reduction::None : Reduction::Sum);
 }
 
 /// The loss of some tokens: of each, or their sum; and their log-sum-exps.
-CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x, const Head &head,
-                      Value labels) {
+CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x,
+                      const Head &head, Value labels) {
   Value logits = chunkLogits(b, op.getLoc(), x, head);
   auto lossType = op.getLoss().getType();
   auto type = op.getReduction() == Reduction::None
                   ? withElement(typeOf(labels), lossType.getElementType())
                   : RankedTensorType::get({}, lossType.getElementType());
-  auto lse = withElement(typeOf(labels), computeType(typeOf(x).getElementType()));
-  return CrossEntropyOp::create(b, op.getLoc(), type, lse, logits, labels, op.getIgnoreAttr(),
-                                chunkReduction(op));
+  auto lse =
+      withElement(typeOf(labels), computeType(typeOf(x).getElementType()));
+  return CrossEntropyOp::create(b, op.getLoc(), type, lse, logits, labels,
+                                op.getIgnoreAttr(), chunkReduction(op));
 }
 
 void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
@@ -205,7 +220,8 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   if (!none)
     arguments.push_back(sumType);
   llvm::append_range(arguments, ValueRange(shared).getTypes());
-  arguments.append({dropFront(typeOf(x.chunks), 1), dropFront(typeOf(labels.chunks), 1)});
+  arguments.append(
+      {dropFront(typeOf(x.chunks), 1), dropFront(typeOf(labels.chunks), 1)});
   ChunkFunction f(symbols, op, "loss.chunk", arguments);
   auto slices = f.body->getArguments().take_back(2);
   Head inside = head.inside(f.b, f.body->getArguments().drop_front(!none));
@@ -217,8 +233,10 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
     results.push_back(part.getLoss());
     types.push_back(stackOf(part.getLoss()));
   } else {
-    results.push_back(AddOp::create(f.b, loc, sumType, f.body->getArgument(0), part.getLoss()));
-    carry.push_back(ConstantOp::create(b, loc, cast<RankedTensorType>(sumType), 0.0));
+    results.push_back(AddOp::create(f.b, loc, sumType, f.body->getArgument(0),
+                                    part.getLoss()));
+    carry.push_back(
+        ConstantOp::create(b, loc, cast<RankedTensorType>(sumType), 0.0));
     types.push_back(sumType);
   }
   if (op.getLse()) {
@@ -226,8 +244,9 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
     types.push_back(stackOf(part.getLse()));
   }
   f.finish(results);
-  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
-                              shared, ValueRange{x.chunks, labels.chunks});
+  auto run =
+      RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false,
+                       carry, shared, ValueRange{x.chunks, labels.chunks});
   CrossEntropyOp rest;
   if (c.rest)
     rest = lossOf(b, op, x.rest, head.outside, labels.rest);
@@ -237,13 +256,15 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   else if (rest)
     loss = AddOp::create(b, loc, sumType, loss, rest.getLoss());
   if (op.getReduction() == Reduction::Mean) {
-    Value count = LabelCountOp::create(b, loc, sumType, op.getLabels(), op.getIgnoreAttr());
+    Value count = LabelCountOp::create(b, loc, sumType, op.getLabels(),
+                                       op.getIgnoreAttr());
     loss = DivOp::create(b, loc, sumType, loss, count);
   }
   op.getLoss().replaceAllUsesWith(loss);
   if (op.getLse())
-    op.getLse().replaceAllUsesWith(
-        joined(b, run.getResult(1), rest ? rest.getLse() : Value(), op.getLse().getType()));
+    op.getLse().replaceAllUsesWith(joined(b, run.getResult(1),
+                                          rest ? rest.getLse() : Value(),
+                                          op.getLse().getType()));
   op.erase();
 }
 
@@ -251,18 +272,21 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
 struct PartGradient {
   Value input, weight, bias;
 };
-PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad, Value x,
-                        const Head &head, Value labels, Value lse) {
+PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad,
+                        Value x, const Head &head, Value labels, Value lse) {
   Location loc = op.getLoc();
   Value logits = chunkLogits(b, loc, x, head);
-  Value dLogits = CrossEntropyGradOp::create(b, loc, logits.getType(), grad, logits, labels, lse,
-                                             op.getIgnoreAttr(), chunkReduction(op));
+  Value dLogits =
+      CrossEntropyGradOp::create(b, loc, logits.getType(), grad, logits, labels,
+                                 lse, op.getIgnoreAttr(), chunkReduction(op));
   PartGradient out;
   if (Value dw = op.getDWeight(); dw && !dw.use_empty())
-    out.weight = MatmulOp::create(b, loc, dw.getType(), dLogits, x, true, false);
+    out.weight =
+        MatmulOp::create(b, loc, dw.getType(), dLogits, x, true, false);
   if (Value db = op.getDBias(); db && !db.use_empty())
     out.bias = sumToType(b, dLogits, typeOf(db));
-  out.input = MatmulOp::create(b, loc, x.getType(), dLogits, head.weight, false, false);
+  out.input =
+      MatmulOp::create(b, loc, x.getType(), dLogits, head.weight, false, false);
   return out;
 }
 
@@ -314,7 +338,8 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   SmallVector<Value> slices{x.chunks, labels.chunks, lse.chunks};
   bool none = op.getReduction() == Reduction::None;
   if (op.getReduction() == Reduction::Mean) {
-    Value count = LabelCountOp::create(b, loc, grad.getType(), op.getLabels(), op.getIgnoreAttr());
+    Value count = LabelCountOp::create(b, loc, grad.getType(), op.getLabels(),
+                                       op.getIgnoreAttr());
     grad = DivOp::create(b, loc, grad.getType(), grad, count);
   }
   OutsideHead head(op);
@@ -326,7 +351,8 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
     shared.push_back(grad);
   }
 
-  Total totals[] = {{op.getDWeight(), &PartGradient::weight}, {op.getDBias(), &PartGradient::bias}};
+  Total totals[] = {{op.getDWeight(), &PartGradient::weight},
+                    {op.getDBias(), &PartGradient::bias}};
   SmallVector<Value> carry;
   for (Total &t : totals)
     if (t.carried())
@@ -342,27 +368,28 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   auto sharedArgs = args.drop_front(carry.size()).take_front(shared.size());
   Head inside = head.inside(f.b, sharedArgs);
   Value gradIn = none ? Value(sliceArgs[3]) : Value(sharedArgs.back());
-  PartGradient part =
-      gradientOf(f.b, op, gradIn, sliceArgs[0], inside, sliceArgs[1], sliceArgs[2]);
+  PartGradient part = gradientOf(f.b, op, gradIn, sliceArgs[0], inside,
+                                 sliceArgs[1], sliceArgs[2]);
   SmallVector<Value> results;
   for (Total &t : totals)
-    if (Value sum = t.add(f.b, part, t.carried() ? Value(args[results.size()]) : Value()))
+    if (Value sum = t.add(f.b, part,
+                          t.carried() ? Value(args[results.size()]) : Value()))
       results.push_back(sum);
   results.push_back(part.input);
   f.finish(results);
 
   SmallVector<Type> types(ValueRange(carry).getTypes());
   types.push_back(x.chunks.getType());
-  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0, false, carry,
-                              shared, slices);
+  auto run = RepeatOp::create(b, loc, types, f.func.getName(), "", c.chunks, 0,
+                              false, carry, shared, slices);
   unsigned sums = 0;
   for (Total &t : totals)
     if (t.carried())
       t.sum = run.getResult(sums++);
   Value rest;
   if (c.rest) {
-    PartGradient last = gradientOf(b, op, none ? each.rest : grad, x.rest, head.outside,
-                                   labels.rest, lse.rest);
+    PartGradient last = gradientOf(b, op, none ? each.rest : grad, x.rest,
+                                   head.outside, labels.rest, lse.rest);
     rest = last.input;
     for (Total &t : totals)
       t.sum = t.add(b, last, t.sum);
@@ -385,12 +412,15 @@ void expandReduction(CrossEntropyOp op) {
   auto labels = op.getLabels().getType();
   auto each = CrossEntropyOp::create(
       b, loc, withElement(labels, scalar.getElementType()),
-      op.getLse() ? Type(op.getLse().getType()) : Type(), op.getLogits(), op.getLabels(),
-      op.getIgnoreAttr(), ReductionAttr::get(b.getContext(), Reduction::None));
-  Value flat = reshapeTo(b, each.getLoss(), flattenLeading(each.getLoss().getType(), 0));
+      op.getLse() ? Type(op.getLse().getType()) : Type(), op.getLogits(),
+      op.getLabels(), op.getIgnoreAttr(),
+      ReductionAttr::get(b.getContext(), Reduction::None));
+  Value flat =
+      reshapeTo(b, each.getLoss(), flattenLeading(each.getLoss().getType(), 0));
   Value sum = sumToType(b, flat, scalar);
   if (op.getReduction() == Reduction::Mean) {
-    Value count = LabelCountOp::create(b, loc, scalar, op.getLabels(), op.getIgnoreAttr());
+    Value count = LabelCountOp::create(b, loc, scalar, op.getLabels(),
+                                       op.getIgnoreAttr());
     sum = DivOp::create(b, loc, scalar, sum, count);
   }
   op.getLoss().replaceAllUsesWith(sum);
@@ -403,10 +433,10 @@ void expandReduction(CrossEntropyGradOp op) {
   if (op.getReduction() != Reduction::Mean)
     return;
   OpBuilder b(op);
-  Value count = LabelCountOp::create(b, op.getLoc(), op.getGrad().getType(), op.getLabels(),
-                                     op.getIgnoreAttr());
-  op.getGradMutable().assign(
-      DivOp::create(b, op.getLoc(), op.getGrad().getType(), op.getGrad(), count));
+  Value count = LabelCountOp::create(b, op.getLoc(), op.getGrad().getType(),
+                                     op.getLabels(), op.getIgnoreAttr());
+  op.getGradMutable().assign(DivOp::create(
+      b, op.getLoc(), op.getGrad().getType(), op.getGrad(), count));
   op.setReduction(Reduction::Sum);
 }
 
@@ -423,11 +453,13 @@ LogicalResult expandFusedLoss(ModuleOp module) {
       backward.push_back(g);
   });
   auto check = [](auto op) -> LogicalResult {
-    RankedTensorType labels = op.getLabels().getType(), input = op.getInput().getType();
+    RankedTensorType labels = op.getLabels().getType(),
+                     input = op.getInput().getType();
     if (labels.hasStaticShape() && input.hasStaticShape())
       return success();
-    return op.emitOpError() << "has an input of shape " << shapeText(input)
-                            << "; kernels of its chunks need numbers: give its letters sizes";
+    return op.emitOpError()
+           << "has an input of shape " << shapeText(input)
+           << "; kernels of its chunks need numbers: give its letters sizes";
   };
   for (auto op : forward)
     if (failed(check(op)))

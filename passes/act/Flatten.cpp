@@ -23,7 +23,8 @@ unsigned Program::root(unsigned b) const {
 
 bool act::isSlice(SplitOp op) {
   RankedTensorType input = op.getInput().getType();
-  if (input.getRank() != 1 || !input.hasStaticShape() || isa<NF4Type>(input.getElementType()))
+  if (input.getRank() != 1 || !input.hasStaticShape() ||
+      isa<NF4Type>(input.getElementType()))
     return false;
   int64_t offset = 0;
   for (Value part : op.getParts()) {
@@ -75,15 +76,18 @@ public:
 private:
   using Environment = DenseMap<Value, Slot>;
 
-  LogicalResult body(func::FuncOp f, Environment &env, int layer, bool recomputed,
-                     SmallVectorImpl<Slot> &results);
+  LogicalResult body(func::FuncOp f, Environment &env, int layer,
+                     bool recomputed, SmallVectorImpl<Slot> &results);
   LogicalResult group(GroupOp op, Environment &env, int layer, bool recomputed);
-  LogicalResult repeat(RepeatOp op, Environment &env, int layer, bool recomputed);
+  LogicalResult repeat(RepeatOp op, Environment &env, int layer,
+                       bool recomputed);
   FailureOr<unsigned> parameter(Operation *at, StringRef name, int layer);
   unsigned newBuffer(Value origin, StringRef name, int layer) {
-    return newBuffer(origin, cast<RankedTensorType>(origin.getType()), name, layer);
+    return newBuffer(origin, cast<RankedTensorType>(origin.getType()), name,
+                     layer);
   }
-  unsigned newBuffer(Value origin, RankedTensorType type, StringRef name, int layer);
+  unsigned newBuffer(Value origin, RankedTensorType type, StringRef name,
+                     int layer);
   void adoptNames(const Place &place, RankedTensorType type);
   void settle();
 
@@ -98,14 +102,15 @@ private:
   unsigned depth = 0;                // functions being written out
   uint64_t visits = 0;               // ops so far
   int64_t microBatch = 0;            // that is being written out
-  int currentRun = -1;       // being written out, into Program::runs
-  int64_t currentSlice = 0;  // the layer of it
+  int currentRun = -1;               // being written out, into Program::runs
+  int64_t currentSlice = 0;          // the layer of it
   unsigned bodies = 0, currentBody = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
 
-unsigned Flattener::newBuffer(Value origin, RankedTensorType type, StringRef name, int layer) {
+unsigned Flattener::newBuffer(Value origin, RankedTensorType type,
+                              StringRef name, int layer) {
   FlatBuffer b(origin);
   b.name = name.str();
   b.type = type;
@@ -136,22 +141,26 @@ void Flattener::adoptNames(const Place &place, RankedTensorType type) {
   if (place.kind != Place::Buffer)
     return;
   FlatBuffer &b = program.buffers[place.index];
-  if (!place.offset && b.bytes == byteSize(type) && numberPart(type) < numberPart(b.type))
+  if (!place.offset && b.bytes == byteSize(type) &&
+      numberPart(type) < numberPart(b.type))
     b.type = type;
 }
 
-FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name, int layer) {
+FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name,
+                                         int layer) {
   auto op = symbols.lookup<ParameterOp>(name);
   if (!op)
     return at->emitError() << "names no parameter: @" << name;
   bool layered = op.getLayers().has_value();
   if (layered && layer < 0)
-    return at->emitError() << "reads @" << name << ", a parameter of layers, outside a repeat";
+    return at->emitError() << "reads @" << name
+                           << ", a parameter of layers, outside a repeat";
   if (layered && uint64_t(layer) >= *op.getLayers())
-    return at->emitError() << "reads @" << name << " of layer " << layer << ", which has "
-                           << *op.getLayers() << " layers";
-  auto [it, fresh] = parameterIndex.insert({{name.str(), layered ? layer : -1},
-                                            unsigned(program.parameters.size())});
+    return at->emitError() << "reads @" << name << " of layer " << layer
+                           << ", which has " << *op.getLayers() << " layers";
+  auto [it, fresh] =
+      parameterIndex.insert({{name.str(), layered ? layer : -1},
+                             unsigned(program.parameters.size())});
   if (fresh) {
     FlatParameter p;
     p.op = op;
@@ -164,9 +173,11 @@ FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name, int laye
   return it->second;
 }
 
-LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool recomputed) {
+LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
+                               bool recomputed) {
   if (program.launches.size() >= launchLimit)
-    return op.emitOpError() << "is one kernel too many; a program that is written out has at most "
+    return op.emitOpError() << "is one kernel too many; a program that is "
+                               "written out has at most "
                             << launchLimit;
   FlatLaunch launch;
   launch.group = op;
@@ -182,7 +193,8 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
        !llvm::all_of(op.getBody().front(), [](Operation &inner) {
          return isa<OffloadOp, FetchOp, ReshapeOp, YieldOp>(inner);
        })))
-    return op.emitOpError("is a copy to or from the host and more; a copy stands alone");
+    return op.emitOpError(
+        "is a copy to or from the host and more; a copy stands alone");
   // Inputs and parameters stay where they are.
   if (launch.copy != Copy::None)
     if (Slot slot = env[op.getInputs()[0]];
@@ -190,38 +202,50 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
       env[op.getResult(0)] = std::move(slot);
       return success();
     }
-  launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") + op.getName().str();
+  launch.name = (layer >= 0 ? "layer." + std::to_string(layer) + "/" : "") +
+                op.getName().str();
   for (Value v : op.getInputs()) {
     const Slot &slot = env[v];
     if (slot.stacked)
       return op.emitOpError("reads a stack of separate buffers as one tensor");
-    BlockArgument inside = op.getBody().front().getArgument(launch.inputs.size());
+    BlockArgument inside =
+        op.getBody().front().getArgument(launch.inputs.size());
     for (Operation *user : inside.getUsers())
       if (auto reshape = dyn_cast<ReshapeOp>(user))
         adoptNames(slot.place, reshape.getType());
-    bool onHost = slot.place.kind == Place::Buffer && program.buffers[slot.place.index].onHost;
+    bool onHost = slot.place.kind == Place::Buffer &&
+                  program.buffers[slot.place.index].onHost;
     if (onHost != (launch.copy == Copy::FromHost))
-      return op.emitOpError() << (onHost ? "reads a value on the host; act.fetch brings it back"
-                                         : "fetches a value that no act.offload has moved");
+      return op.emitOpError()
+             << (onHost ? "reads a value on the host; act.fetch brings it back"
+                        : "fetches a value that no act.offload has moved");
     launch.inputs.push_back(slot.place);
     use(slot.place);
   }
   for (Value v : op.getResults()) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
     if (!type || !type.hasStaticShape())
-      return op.emitOpError("has a result without a static shape; give its letters sizes");
-    Operation *def = op.getBody().front().getTerminator()
-                         ->getOperand(cast<OpResult>(v).getResultNumber()).getDefiningOp();
+      return op.emitOpError(
+          "has a result without a static shape; give its letters sizes");
+    Operation *def = op.getBody()
+                         .front()
+                         .getTerminator()
+                         ->getOperand(cast<OpResult>(v).getResultNumber())
+                         .getDefiningOp();
     std::string name = def ? def->getName().stripDialect().str() : "value";
     if (def)
       for (Value o : def->getOperands())
-        if (auto arg = dyn_cast<BlockArgument>(o); arg && arg.getOwner() == &op.getBody().front())
-          if (auto param = op.getInputs()[arg.getArgNumber()].getDefiningOp<ParamOp>()) {
-            name = param.getName().str() + (isa<LinearOp>(def) ? "" : "." + name);
+        if (auto arg = dyn_cast<BlockArgument>(o);
+            arg && arg.getOwner() == &op.getBody().front())
+          if (auto param =
+                  op.getInputs()[arg.getArgNumber()].getDefiningOp<ParamOp>()) {
+            name =
+                param.getName().str() + (isa<LinearOp>(def) ? "" : "." + name);
             break;
           }
     if (def && cast<OpResult>(op.getBody().front().getTerminator()->getOperand(
-                   cast<OpResult>(v).getResultNumber())).getResultNumber() > 0)
+                                  cast<OpResult>(v).getResultNumber()))
+                       .getResultNumber() > 0)
       name += ".statistic";
     unsigned b = newBuffer(v, name, layer);
     program.buffers[b].recomputed = launch.recomputed;
@@ -233,18 +257,21 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
   for (auto [i, t] : llvm::enumerate(op.getWorkspaceTypes())) {
     auto type = cast<RankedTensorType>(t);
     if (!type.hasStaticShape())
-      return op.emitOpError("has a workspace without a static shape; give its letters sizes");
+      return op.emitOpError(
+          "has a workspace without a static shape; give its letters sizes");
     unsigned b = newBuffer(Value(), type, "workspace", layer);
     program.buffers[b].recomputed = launch.recomputed;
     program.buffers[b].workspaceOf = op;
     program.buffers[b].workspace = i;
-    launch.workspaces.push_back({Place::Buffer, b, 0, program.buffers[b].bytes, 0});
+    launch.workspaces.push_back(
+        {Place::Buffer, b, 0, program.buffers[b].bytes, 0});
   }
   LogicalResult ok = success();
   op.getBody().walk([&](Operation *inner) {
-    auto name = isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(inner)
-                    ? inner->getAttrOfType<FlatSymbolRefAttr>("name")
-                    : FlatSymbolRefAttr();
+    auto name =
+        isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(inner)
+            ? inner->getAttrOfType<FlatSymbolRefAttr>("name")
+            : FlatSymbolRefAttr();
     if (name) {
       auto p = parameter(inner, name.getValue(), layer);
       if (failed(p))
@@ -263,10 +290,12 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer, bool rec
   return ok;
 }
 
-LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool recomputed) {
+LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
+                                bool recomputed) {
   auto callee = symbols.lookup<func::FuncOp>(op.getCallee());
   if (!callee)
-    return op.emitOpError() << "calls @" << op.getCallee() << ", which is no function";
+    return op.emitOpError()
+           << "calls @" << op.getCallee() << ", which is no function";
   recomputed |= op->hasAttr("act.recompute");
   unsigned carried = op.getCarried().size();
   bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
@@ -286,9 +315,10 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   int64_t count = op.getCount();
   uint64_t launchesBefore = program.launches.size();
   if (uint64_t(count) > launchLimit)
-    return op.emitOpError() << "runs @" << op.getCallee() << " " << count
-                            << " times; a program that is written out has at most " << launchLimit
-                            << " kernels";
+    return op.emitOpError()
+           << "runs @" << op.getCallee() << " " << count
+           << " times; a program that is written out has at most "
+           << launchLimit << " kernels";
 
   // A stack that anything but a repeat reads is one tensor; its slices are made
   // in place.
@@ -297,7 +327,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   for (auto [i, v] : llvm::enumerate(op.getStacks())) {
     bool separate = llvm::all_of(v.getUses(), [](OpOperand &use) {
       auto r = dyn_cast<RepeatOp>(use.getOwner());
-      return r && use.getOperandNumber() >= r.getCarried().size() + r.getShared().size();
+      return r && use.getOperandNumber() >=
+                      r.getCarried().size() + r.getShared().size();
     });
     whole.push_back(!separate);
     if (separate) {
@@ -314,7 +345,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   int64_t outerSlice = currentSlice;
   if (layers) {
     currentRun = program.runs.size();
-    program.runs.push_back({op.getCallee().str(), op.getLetter().str(), int64_t(op.getFrom()), count,
+    program.runs.push_back({op.getCallee().str(), op.getLetter().str(),
+                            int64_t(op.getFrom()), count,
                             program.backward.has_value(), currentBody});
   }
   int64_t outerMicroBatch = microBatch;
@@ -327,7 +359,9 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       microBatch = l;
     Environment inner;
     unsigned a = 0;
-    auto bind = [&](const Slot &slot) { inner[callee.getArgument(a++)] = slot; };
+    auto bind = [&](const Slot &slot) {
+      inner[callee.getArgument(a++)] = slot;
+    };
     if (indexed)
       bind(Slot{Place{Place::Immediate, 0, 0, 8, l}, {}, false, 0});
     for (const Slot &slot : carry)
@@ -351,13 +385,15 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
       bind(Slot{p, {}, false, 0});
     }
     SmallVector<Slot> results;
-    if (failed(body(callee, inner, layers ? int(l) : layer, recomputed, results)))
+    if (failed(
+            body(callee, inner, layers ? int(l) : layer, recomputed, results)))
       return failure();
     uint64_t each = program.launches.size() - launchesBefore;
     if (n == 0 && launchesBefore + each * count > launchLimit)
-      return op.emitOpError() << "runs @" << op.getCallee() << " " << count << " times, each "
-                              << each << " kernels; a program that is written out has at most "
-                              << launchLimit;
+      return op.emitOpError()
+             << "runs @" << op.getCallee() << " " << count << " times, each "
+             << each << " kernels; a program that is written out has at most "
+             << launchLimit;
     for (unsigned i = 0; i < carried; ++i)
       carry[i] = results[i];
     for (auto [i, stack] : llvm::enumerate(stacks)) {
@@ -366,7 +402,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
         stack.slices[slice] = p;
         continue;
       }
-      FlatBuffer *made = p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
+      FlatBuffer *made =
+          p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
       if (!made || made->parent || p.offset)
         return op.emitOpError("stacks a value that its iteration did not make");
       program.buffers[stack.place.index].onHost |= made->onHost;
@@ -386,8 +423,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer, bool r
   return success();
 }
 
-LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool recomputed,
-                              SmallVectorImpl<Slot> &results) {
+LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
+                              bool recomputed, SmallVectorImpl<Slot> &results) {
   if (++depth > depthLimit)
     return emitError(f.getLoc())
            << "@" << f.getName() << " is called through more than "
@@ -399,8 +436,9 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
   currentBody = bodies++;
   for (Operation &op : f.getBody().front()) {
     if (++visits > visitLimit)
-      return op.emitOpError() << "is one op too many; a program that is written out has at most "
-                              << visitLimit;
+      return op.emitOpError()
+             << "is one op too many; a program that is written out has at most "
+             << visitLimit;
     if (auto g = dyn_cast<GroupOp>(op)) {
       if (failed(group(g, env, layer, recomputed)))
         return failure();
@@ -410,14 +448,16 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
       if (!callee || callee.isExternal())
-        return call.emitOpError() << "calls @" << call.getCallee() << ", which has no body";
+        return call.emitOpError()
+               << "calls @" << call.getCallee() << ", which has no body";
       if (callee == f || llvm::is_contained(callers, callee))
         return call.emitOpError() << "calls @" << call.getCallee()
                                   << ", which comes back to this call";
       callers.push_back(f);
       llvm::scope_exit done([&] { callers.pop_back(); });
       Environment inner;
-      for (auto [argument, v] : llvm::zip(callee.getArguments(), call.getOperands()))
+      for (auto [argument, v] :
+           llvm::zip(callee.getArguments(), call.getOperands()))
         inner[argument] = env[v];
       SmallVector<Slot> values;
       if (failed(body(callee, inner, layer, recomputed, values)))
@@ -429,16 +469,22 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
       if (failed(p))
         return failure();
       env[param.getResult()] =
-          Slot{Place{Place::Parameter, *p, 0, byteSize(cast<RankedTensorType>(param.getType())), 0},
-               {}, false, 0};
+          Slot{Place{Place::Parameter, *p, 0,
+                     byteSize(cast<RankedTensorType>(param.getType())), 0},
+               {},
+               false,
+               0};
     } else if (auto site = dyn_cast<SiteOp>(op)) {
       int64_t l = site.getLayer() ? env[site.getLayer()].place.value + 1 : 0;
       env[site.getResult()] =
           Slot{Place{Place::Immediate, 0, 0, 8,
                      int64_t(site.getId()) + 65536 * l + (microBatch << 32)},
-               {}, false, 0};
+               {},
+               false,
+               0};
     } else if (auto phase = dyn_cast<PhaseOp>(op)) {
-      auto &mark = phase.getName() == "update" ? program.update : program.backward;
+      auto &mark =
+          phase.getName() == "update" ? program.update : program.backward;
       if (!mark)
         mark = program.launches.size();
     } else if (isa<KeptOp, ReshapeOp>(op)) {
@@ -447,7 +493,8 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer, bool 
       if (isa<ReshapeOp>(op) && slot.stacked)
         return op.emitOpError("reshapes a stack of separate buffers");
       if (isa<ReshapeOp>(op))
-        adoptNames(slot.place, cast<RankedTensorType>(op.getResult(0).getType()));
+        adoptNames(slot.place,
+                   cast<RankedTensorType>(op.getResult(0).getType()));
       env[op.getResult(0)] = std::move(slot);
     } else if (auto split = dyn_cast<SplitOp>(op); split && isSlice(split)) {
       Slot slot = env[split.getInput()];
@@ -496,16 +543,19 @@ void Flattener::settle() {
         continue;
       const Place &in = launch.inputs[inplace[r]];
       unsigned made = launch.results[r].index;
-      if (in.kind != Place::Buffer || in.offset || buffers[made].parent || parents.contains(made) ||
-          buffers[in.index].parent || parents.contains(in.index))
+      if (in.kind != Place::Buffer || in.offset || buffers[made].parent ||
+          parents.contains(made) || buffers[in.index].parent ||
+          parents.contains(in.index))
         continue;
       unsigned owner = program.root(in.index);
       // The memory must be the operand's alone, and die here.
-      if (buffers[owner].last != t || buffers[owner].bytes != buffers[made].bytes || owner == made)
+      if (buffers[owner].last != t ||
+          buffers[owner].bytes != buffers[made].bytes || owner == made)
         continue;
       bool other = false;
       for (unsigned i = 0; i < launch.inputs.size(); ++i)
-        other |= int64_t(i) != inplace[r] && launch.inputs[i].kind == Place::Buffer &&
+        other |= int64_t(i) != inplace[r] &&
+                 launch.inputs[i].kind == Place::Buffer &&
                  program.root(launch.inputs[i].index) == owner;
       if (other)
         continue;
@@ -523,16 +573,25 @@ FailureOr<Program> Flattener::run(StringRef name) {
   Environment env;
   for (auto [i, v] : llvm::enumerate(f.getArguments())) {
     auto attr = f.getArgAttrOfType<StringAttr>(i, "act.name");
-    std::string label = attr ? attr.getValue().str() : "arg" + std::to_string(i);
+    std::string label =
+        attr ? attr.getValue().str() : "arg" + std::to_string(i);
     if (auto tensor = dyn_cast<RankedTensorType>(v.getType())) {
       if (!tensor.hasStaticShape())
         return emitError(f.getLoc())
                << "argument " << i
                << " has no static shape; give its letters sizes";
-      env[v] = Slot{Place{Place::Input, unsigned(program.inputs.size()), 0, byteSize(tensor), 0}, {}, false, 0};
+      env[v] = Slot{Place{Place::Input, unsigned(program.inputs.size()), 0,
+                          byteSize(tensor), 0},
+                    {},
+                    false,
+                    0};
       program.inputs.push_back({label, tensor});
     } else {
-      env[v] = Slot{Place{Place::Scalar, unsigned(program.scalars.size()), 0, 8, 0}, {}, false, 0};
+      env[v] =
+          Slot{Place{Place::Scalar, unsigned(program.scalars.size()), 0, 8, 0},
+               {},
+               false,
+               0};
       program.scalars.push_back({label, v.getType()});
     }
   }
@@ -542,14 +601,16 @@ FailureOr<Program> Flattener::run(StringRef name) {
   // Results leave through ports instead of the arena.
   for (auto [i, slot] : llvm::enumerate(results)) {
     auto attr = f.getResultAttrOfType<StringAttr>(i, "act.name");
-    std::string label = attr ? attr.getValue().str() : "result" + std::to_string(i);
+    std::string label =
+        attr ? attr.getValue().str() : "result" + std::to_string(i);
     program.outputs.push_back({label, f.getResultTypes()[i]});
     if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
         program.buffers[slot.place.index].parent)
       return emitError(f.getLoc())
              << "result " << i << " is not made by a kernel of its own";
     // Where a buffer is in it: itself, or a slice of a stack.
-    auto offsetIn = [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {
+    auto offsetIn =
+        [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {
       int64_t offset = 0;
       for (; b != root; b = *program.buffers[b].parent) {
         if (!program.buffers[b].parent)
@@ -563,8 +624,10 @@ FailureOr<Program> Flattener::run(StringRef name) {
         for (Place &p : *places)
           if (p.kind == Place::Buffer)
             if (auto offset = offsetIn(p.index))
-              p = Place{Place::Output, unsigned(i), *offset + p.offset, p.bytes, 0};
-    llvm::erase_if(uses, [&](auto &u) { return offsetIn(u.first).has_value(); });
+              p = Place{Place::Output, unsigned(i), *offset + p.offset, p.bytes,
+                        0};
+    llvm::erase_if(uses,
+                   [&](auto &u) { return offsetIn(u.first).has_value(); });
     for (auto [b, buffer] : llvm::enumerate(program.buffers))
       if (offsetIn(b))
         buffer.bytes = 0;
@@ -572,7 +635,8 @@ FailureOr<Program> Flattener::run(StringRef name) {
   for (const FlatLaunch &launch : program.launches)
     if (launch.copy != Copy::None && (launch.results[0].kind != Place::Buffer ||
                                       launch.inputs[0].kind != Place::Buffer))
-      return launch.group.emitOpError("its result leaves the function; a copy stays in an arena");
+      return launch.group.emitOpError(
+          "its result leaves the function; a copy stays in an arena");
   settle();
   return std::move(program);
 }

@@ -22,11 +22,19 @@ namespace act {
 
 /// Where a value lives.
 struct Place {
-  enum Kind { Buffer, Parameter, Gradient, Input, Output, Scalar, Immediate } kind = Buffer;
-  unsigned index = 0;   // into Program::buffers, parameters, inputs, ...
-  int64_t offset = 0;   // bytes, from the start of that
+  enum Kind {
+    Buffer,
+    Parameter,
+    Gradient,
+    Input,
+    Output,
+    Scalar,
+    Immediate
+  } kind = Buffer;
+  unsigned index = 0; // into Program::buffers, parameters, inputs, ...
+  int64_t offset = 0; // bytes, from the start of that
   int64_t bytes = 0;
-  int64_t value = 0;    // of an immediate
+  int64_t value = 0; // of an immediate
 };
 
 /// A tensor of the arena.
@@ -34,13 +42,13 @@ struct FlatBuffer {
   std::string name;
   mlir::RankedTensorType type;
   int64_t bytes = 0;
-  unsigned first = 0, last = 0; // launches, both included
-  int layer = -1;               // the layer that made it
-  int run = -1;                 // into Program::runs: where it was made, and
-  int64_t slice = 0;            // in which of that run's layers, from 0
-  bool backward = false;        // made after the phase "backward"
-  bool recomputed = false;      // made by a kernel that runs again
-  bool onHost = false;          // in the second arena, the host's memory
+  unsigned first = 0, last = 0;   // launches, both included
+  int layer = -1;                 // the layer that made it
+  int run = -1;                   // into Program::runs: where it was made, and
+  int64_t slice = 0;              // in which of that run's layers, from 0
+  bool backward = false;          // made after the phase "backward"
+  bool recomputed = false;        // made by a kernel that runs again
+  bool onHost = false;            // in the second arena, the host's memory
   std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
@@ -59,8 +67,8 @@ struct FlatRun {
   std::string callee, letter; // the letter of the count, or empty
   int64_t from = 0, count = 0;
   bool backward = false;
-  unsigned body = 0; // the function body that it stands in: runs of one body are
-                     // parts of one pass through the model
+  unsigned body = 0; // the function body that it stands in: runs of one body
+                     // are parts of one pass through the model
 };
 
 /// One tensor of a parameter: of a layer, or of the whole model.
@@ -107,12 +115,14 @@ struct Program {
   unsigned root(unsigned b) const;
   /// Sum of the bytes of the root buffers alive during launch `t`: of those in
   /// the arena, or of those on the host.
-  std::vector<int64_t> liveBytes(int64_t alignment = 1, bool onHost = false) const;
+  std::vector<int64_t> liveBytes(int64_t alignment = 1,
+                                 bool onHost = false) const;
 };
 
 /// Writes `function` out. Kernels must have been formed. Fails with a
 /// diagnostic on dynamic shapes or on a program that kernels cannot express.
-mlir::FailureOr<Program> flatten(mlir::ModuleOp module, llvm::StringRef function);
+mlir::FailureOr<Program> flatten(mlir::ModuleOp module,
+                                 llvm::StringRef function);
 
 /// Every kernel argument starts at a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;

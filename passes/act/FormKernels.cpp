@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/act/FormKernels.h"
+#include "dialects/act/Types.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/ExpandLoss.h"
 #include "passes/act/Flatten.h"
-#include "passes/act/FormKernels.h"
 #include "passes/act/FusePrologues.h"
 #include "passes/act/Passes.h"
-#include "dialects/act/Types.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <deque>
@@ -21,33 +21,42 @@ using namespace act;
 
 namespace {
 
-bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op); }
+bool isView(Operation *op) {
+  return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op);
+}
 bool isPlaces(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
   return split && isSlice(split);
 }
 bool isOutside(Operation *op) {
-  return isPlaces(op) || isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) || !isa<CostOpInterface>(op);
+  return isPlaces(op) ||
+         isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) ||
+         !isa<CostOpInterface>(op);
 }
-bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface, DropoutOp>(op); }
+bool isElementwise(Operation *op) {
+  return isa<ElementwiseOpInterface, DropoutOp>(op);
+}
 
 /// Does element i of the result read its wide operands at i only?
-bool readsElementwise(Operation *op) { return isElementwise(op) || isa<CrossEntropyGradOp>(op); }
+bool readsElementwise(Operation *op) {
+  return isElementwise(op) || isa<CrossEntropyGradOp>(op);
+}
 
 /// May elementwise ops of the same shape follow `op` in its kernel?
 bool takesEpilogue(Operation *op) {
   return isElementwise(op) ||
-         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, NormalizeOp, RmsNormGradOp,
-             LayerNormGradOp, EmbeddingOp>(op);
+         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, NormalizeOp,
+             RmsNormGradOp, LayerNormGradOp, EmbeddingOp>(op);
 }
 /// May a gradient be accumulated in the kernel that makes it?
 bool takesAccumulate(Operation *op) {
-  return isElementwise(op) || isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
+  return isElementwise(op) ||
+         isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
 }
 
-/// May the rotary embedding of what is made from `root` by elementwise ops be in
-/// its kernel? Threads have both halves of heads that are multiples of 16 wide;
-/// pairs beside each other are no halves.
+/// May the rotary embedding of what is made from `root` by elementwise ops be
+/// in its kernel? Threads have both halves of heads that are multiples of 16
+/// wide; pairs beside each other are no halves.
 bool takesRope(Operation *root, RopeOp rope) {
   auto linear = dyn_cast<LinearOp>(root);
   return linear && !linear.getLoraA() &&
@@ -128,14 +137,16 @@ public:
     for (Kernel &k : kernels)
       if (k.alive)
         order.push_back(&k);
-    llvm::stable_sort(order, [](Kernel *a, Kernel *b) { return a->position < b->position; });
+    llvm::stable_sort(
+        order, [](Kernel *a, Kernel *b) { return a->position < b->position; });
     emit();
   }
 
 private:
   /// Has every kernel that needs it one of its own?
   bool isInlined(Operation *op) {
-    return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) || prologues.contains(op);
+    return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) ||
+           prologues.contains(op);
   }
 
   void number() {
@@ -186,7 +197,9 @@ private:
           continue;
         }
         auto it = kernelOf.find(user);
-        first = std::min(first, it == kernelOf.end() ? index[user] : kernels[it->second].position);
+        first = std::min(first, it == kernelOf.end()
+                                    ? index[user]
+                                    : kernels[it->second].position);
       }
     }
     return first;
@@ -223,7 +236,8 @@ private:
     Kernel *best = nullptr;
     unsigned bestIndex = 0;
     // Of a rotary embedding what it turns, and not its tables.
-    for (Value v : op->getOperands().take_front(rope ? 1 : op->getNumOperands())) {
+    for (Value v :
+         op->getOperands().take_front(rope ? 1 : op->getNumOperands())) {
       Operation *def = producer(v, accumulate || rope);
       auto it = def ? kernelOf.find(def) : kernelOf.end();
       if (it == kernelOf.end())
@@ -241,8 +255,9 @@ private:
       if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>) &&
           !sumsRows(k))
         continue;
-      if (!accumulate && !rope && cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
-                             cast<RankedTensorType>(root->getResult(0).getType()).getShape())
+      if (!accumulate && !rope &&
+          cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
+              cast<RankedTensorType>(root->getResult(0).getType()).getShape())
         continue;
       if (!best || k.position > best->position) {
         best = &k;
@@ -282,7 +297,8 @@ private:
     DenseSet<Operation *> seen;
     while (!work.empty()) {
       Operation *def = work.pop_back_val().getDefiningOp();
-      if (!def || !seen.insert(def).second || index[def] < index[kernels[k].ops.front()])
+      if (!def || !seen.insert(def).second ||
+          index[def] < index[kernels[k].ops.front()])
         continue;
       auto it = kernelOf.find(def);
       if (it != kernelOf.end() && it->second == k)
@@ -338,7 +354,8 @@ private:
       while (!work.empty()) {
         Value v = work.pop_back_val();
         for (Operation *user : v.getUsers()) {
-          escapes |= isa<RepeatOp, KeptOp, PhaseOp>(user) || user->hasTrait<OpTrait::IsTerminator>();
+          escapes |= isa<RepeatOp, KeptOp, PhaseOp>(user) ||
+                     user->hasTrait<OpTrait::IsTerminator>();
           if (isa<ReshapeOp>(user))
             work.push_back(user->getResult(0));
         }
@@ -358,7 +375,8 @@ private:
       if (llvm::is_contained(k.ops, at))
         return false;
       return !isInlined(at) || kernelOf.contains(at) ||
-             llvm::any_of(at->getResults(), [&](Value r) { return isReadOutside(r, k); });
+             llvm::any_of(at->getResults(),
+                          [&](Value r) { return isReadOutside(r, k); });
     });
   }
 
@@ -399,7 +417,8 @@ bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
   Block &body = group.getBody().front();
   DenseSet<Value> reached{argument};
   for (Operation &op : body.without_terminator()) {
-    if (llvm::none_of(op.getOperands(), [&](Value v) { return reached.contains(v); }))
+    if (llvm::none_of(op.getOperands(),
+                      [&](Value v) { return reached.contains(v); }))
       continue;
     if (op.getNumResults() == 0) // adds to a gradient
       return true;
@@ -418,13 +437,15 @@ SmallVector<Operation *> readers(BlockArgument argument) {
   while (!work.empty()) {
     Value v = work.pop_back_val();
     for (Operation *user : v.getUsers())
-      if ((v == argument || !isa<YieldOp>(user)) && found.insert(user) && readsElementwise(user))
+      if ((v == argument || !isa<YieldOp>(user)) && found.insert(user) &&
+          readsElementwise(user))
         llvm::append_range(work, user->getResults());
   }
   return found.takeVector();
 }
 
-SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &block) {
+SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands,
+                             Block &block) {
   SmallVector<int64_t> choice(group.getNumResults(), -1);
   DenseSet<unsigned> taken;
   Operation *yield = group.getBody().front().getTerminator();
@@ -440,7 +461,8 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands, Block &blo
       BlockArgument inside = group.getBody().front().getArgument(i);
       bool elementwise = llvm::all_of(readers(inside), readsElementwise);
       bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
-        return u->getBlock() != &block || u == group || u->isBeforeInBlock(group);
+        return u->getBlock() != &block || u == group ||
+               u->isBeforeInBlock(group);
       });
       if (elementwise && dies && !othersRead(group, inside, def)) {
         choice[r] = i;
@@ -501,9 +523,9 @@ void KernelFormer::emit() {
     for (Operation *op : k->ops)
       if (sumsRowsOf(k->ops.front(), op))
         workspace.push_back(partsOfRows(op));
-    auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
-                                 b.getStringAttr(nameOf(*k)), operands,
-                                 b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
+    auto group = GroupOp::create(
+        b, loc, ValueRange(outputs).getTypes(), b.getStringAttr(nameOf(*k)),
+        operands, b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
     Block *body = b.createBlock(&group.getBody());
     IRMapping inside;
     for (Value v : inputs)
@@ -528,7 +550,8 @@ void KernelFormer::emit() {
     YieldOp::create(b, loc, yields);
     for (auto [v, r] : llvm::zip(outputs, group.getResults()))
       replaced.map(v, r);
-    if (llvm::all_of(k->ops, [](Operation *o) { return o->hasAttr("act.recompute"); }))
+    if (llvm::all_of(k->ops,
+                     [](Operation *o) { return o->hasAttr("act.recompute"); }))
       group->setAttr("act.recompute", b.getUnitAttr());
   }
   // Everything that is left reads the groups' results.
@@ -582,7 +605,8 @@ RopeOp act::ropeOfProduct(GroupOp group) {
 Value act::beforeRope(RopeOp rope) { return unshaped(rope.getInput()); }
 
 bool act::kernelsFormed(ModuleOp module) {
-  return module.walk([](GroupOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return module.walk([](GroupOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 LogicalResult act::formKernels(ModuleOp module) {

@@ -16,9 +16,9 @@ RopeOp ropeOfProduct(GroupOp group);
 mlir::Value beforeRope(RopeOp rope);
 
 /// The sums over the rows that a norm's gradient in the group goes over: the
-/// gradients of its weight and bias. For a GPU the norm's kernel makes them too,
-/// `rowParts` parts of each in a workspace, which a second kernel adds up. The
-/// host has a kernel for each and needs no workspace. Rows of fewer than 64
+/// gradients of its weight and bias. For a GPU the norm's kernel makes them
+/// too, `rowParts` parts of each in a workspace, which a second kernel adds up.
+/// The host has a kernel for each and needs no workspace. Rows of fewer than 64
 /// numbers are not worth that: each sum is a kernel of a group of its own.
 llvm::SmallVector<mlir::Operation *> sumsOfRows(GroupOp group);
 constexpr int64_t rowParts = 64;

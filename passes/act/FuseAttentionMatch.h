@@ -4,11 +4,11 @@
 //
 // The softmax's axis says which index counts keys. From there the matcher walks
 // back through what may stand between the product of Q and K and the softmax
-// (factors, softcap, masks, a bias, casts, views), forward through what may stand
-// between the softmax and the product with V (casts, dropout, views), and then
-// behind Q, K and V through views and factors. Each dimension on the way is a
-// list of axes (AxisView.h), so that spelling does not matter: at the end it is
-// only asked which axes every value depends on.
+// (factors, softcap, masks, a bias, casts, views), forward through what may
+// stand between the softmax and the product with V (casts, dropout, views), and
+// then behind Q, K and V through views and factors. Each dimension on the way
+// is a list of axes (AxisView.h), so that spelling does not matter: at the end
+// it is only asked which axes every value depends on.
 //
 //   queries    rows of the scores                     in Q
 //   keys       the softmax's axis                     in K and V

@@ -6,8 +6,8 @@
 namespace act {
 
 /// Replaces the loss and the linear layer that makes its logits by
-/// `act.linear_cross_entropy` of chunks of at most `chunk` tokens, if nothing else
-/// reads the logits. Returns whether it was possible.
+/// `act.linear_cross_entropy` of chunks of at most `chunk` tokens, if nothing
+/// else reads the logits. Returns whether it was possible.
 bool fuseLoss(CrossEntropyOp loss, int64_t chunk);
 
 } // namespace act

@@ -53,7 +53,8 @@ bool isThere(Value v, Operation *op) {
 
 /// Mean, or null, and rstd of the rows of `norm`'s input, as its gradient has
 /// them: kept, where the norm itself is computed again.
-template <typename Grad> std::pair<Value, Value> keptStatistics(Operation *norm) {
+template <typename Grad>
+std::pair<Value, Value> keptStatistics(Operation *norm) {
   for (Operation *user : norm->getOperand(0).getUsers())
     if (auto grad = dyn_cast<Grad>(user);
         grad && grad.getInput() == norm->getOperand(0) &&
@@ -72,10 +73,12 @@ template <typename Grad> std::pair<Value, Value> keptStatistics(Operation *norm)
 /// is, and so not what its statistics were made with.
 template <typename Norm> bool haveOneEpsilon(Norm norm) {
   auto module = norm->template getParentOfType<ModuleOp>();
-  return !module.walk([&](Norm other) {
-                  return other.getEps() == norm.getEps() ? WalkResult::advance()
-                                                         : WalkResult::interrupt();
-                })
+  return !module
+              .walk([&](Norm other) {
+                return other.getEps() == norm.getEps()
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
+              })
               .wasInterrupted();
 }
 
@@ -86,7 +89,8 @@ int64_t statisticsBytes(Operation *norm) {
          (isa<LayerNormOp>(norm) ? 2 : 1);
 }
 
-/// The result of a norm, whose statistics have these types, from its statistics.
+/// The result of a norm, whose statistics have these types, from its
+/// statistics.
 template <typename Norm, typename Grad> void split(Norm norm) {
   OpBuilder b(norm);
   auto [mean, rstd] = keptStatistics<Grad>(norm);
@@ -105,15 +109,15 @@ template <typename Norm, typename Grad> void split(Norm norm) {
   if constexpr (std::is_same_v<Norm, LayerNormOp>)
     bias = norm.getBias();
   b.setInsertionPointAfter(norm);
-  auto result = NormalizeOp::create(b, norm.getLoc(), norm.getResult().getType(),
-                                    norm.getInput(), norm.getWeight(), mean, rstd, bias);
+  auto result =
+      NormalizeOp::create(b, norm.getLoc(), norm.getResult().getType(),
+                          norm.getInput(), norm.getWeight(), mean, rstd, bias);
   result->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
   norm.getResult().replaceAllUsesWith(result);
   eraseDead(norm);
 }
 
-struct FusePrologues
-    : act::impl::FuseProloguesPassBase<FusePrologues> {
+struct FusePrologues : act::impl::FuseProloguesPassBase<FusePrologues> {
   void runOnOperation() override {
     if (kernelsFormed(getOperation())) {
       emitError(getOperation()->getLoc(),
@@ -127,10 +131,12 @@ struct FusePrologues
 
 } // namespace
 
-bool act::isPrologue(ArrayRef<Operation *> ops, Value result, int64_t statistics) {
+bool act::isPrologue(ArrayRef<Operation *> ops, Value result,
+                     int64_t statistics) {
   SmallVector<Operation *> products;
   auto type = cast<RankedTensorType>(result.getType());
-  if (!type.hasStaticShape() || !collectProducts(result, products) || products.empty())
+  if (!type.hasStaticShape() || !collectProducts(result, products) ||
+      products.empty())
     return false;
   Block *block = ops.front()->getBlock();
   Operation *last = products.front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/act/Passes.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/act/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace act {
@@ -19,7 +19,8 @@ namespace {
 /// repeat would not have. Loops over slices of one tensor (the chunks of the
 /// fused loss) stay: their slices have no name without them.
 struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
-  static constexpr uint64_t layerLimit = 1 << 16; // what a person or a checker reads
+  static constexpr uint64_t layerLimit =
+      1 << 16; // what a person or a checker reads
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -29,8 +30,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
       if (!p.getLayers())
         continue;
       if (*p.getLayers() > layerLimit) {
-        p.emitError() << "has " << *p.getLayers() << " layers; at most " << layerLimit
-                      << " are written out";
+        p.emitError() << "has " << *p.getLayers() << " layers; at most "
+                      << layerLimit << " are written out";
         return signalPassFailure();
       }
       OpBuilder b(p);
@@ -50,8 +51,9 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
       callees.insert(op.getCallee());
       if (op.getCount() <= layerLimit)
         return WalkResult::advance();
-      op.emitOpError() << "runs @" << op.getCallee() << " " << op.getCount() << " times; at most "
-                       << layerLimit << " are written out";
+      op.emitOpError() << "runs @" << op.getCallee() << " " << op.getCount()
+                       << " times; at most " << layerLimit
+                       << " are written out";
       return WalkResult::interrupt();
     });
     if (tooLong.wasInterrupted())
@@ -83,13 +85,17 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
           return false;
       }
     return llvm::all_of(op.getStacked(), [&](Value v) {
-      return slices.count(v) || (v.getDefiningOp() && isa<RepeatOp, ReshapeOp>(v.getDefiningOp()) &&
-                                 (op.getCount() == 1 || isa<RepeatOp>(v.getDefiningOp())));
+      return slices.count(v) ||
+             (v.getDefiningOp() &&
+              isa<RepeatOp, ReshapeOp>(v.getDefiningOp()) &&
+              (op.getCount() == 1 || isa<RepeatOp>(v.getDefiningOp())));
     });
   }
 
   static Value kept(OpBuilder &b, Value v) {
-    return isa<RankedTensorType>(v.getType()) ? KeptOp::create(b, v.getLoc(), v).getResult() : v;
+    return isa<RankedTensorType>(v.getType())
+               ? KeptOp::create(b, v.getLoc(), v).getResult()
+               : v;
   }
 
   void inlineIn(func::FuncOp f, SymbolTable &symbols) {
@@ -105,7 +111,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
       std::vector<std::vector<Value>> stacks(op.getStacks().size(),
                                              std::vector<Value>(op.getCount()));
       for (int64_t n = 0, count = op.getCount(); n < count; ++n) {
-        int64_t slice = op.getReverse() ? count - 1 - n : n, l = op.getFrom() + slice;
+        int64_t slice = op.getReverse() ? count - 1 - n : n,
+                l = op.getFrom() + slice;
         IRMapping map;
         unsigned a = indexed;
         for (Value v : carry)
@@ -117,14 +124,16 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
           if (auto it = slices.find(v); it != slices.end())
             piece = it->second[slice];
           else // a single slice that was reshaped to [1, ...]
-            piece = reshapeTo(b, v, dropFront(cast<RankedTensorType>(v.getType()), 1));
+            piece = reshapeTo(
+                b, v, dropFront(cast<RankedTensorType>(v.getType()), 1));
           map.map(callee.getArgument(a++), kept(b, piece));
         }
         for (Operation &inner : callee.getBody().front().without_terminator()) {
           Operation *copy;
           if (auto site = dyn_cast<SiteOp>(inner); site && site.getLayer()) {
-            copy = SiteOp::create(b, site.getLoc(), b.getI64Type(),
-                                  b.getI64IntegerAttr(site.getId() + 65536 * (l + 1)), Value());
+            copy = SiteOp::create(
+                b, site.getLoc(), b.getI64Type(),
+                b.getI64IntegerAttr(site.getId() + 65536 * (l + 1)), Value());
             map.map(site.getResult(), copy->getResult(0));
           } else {
             copy = b.clone(inner, map);
@@ -135,14 +144,16 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
             auto name = o->getAttrOfType<FlatSymbolRefAttr>("name");
             if (name && layered.contains(name.getValue()))
               o->setAttr("name", FlatSymbolRefAttr::get(
-                                     o->getContext(), (name.getValue() + "." + Twine(l)).str()));
+                                     o->getContext(),
+                                     (name.getValue() + "." + Twine(l)).str()));
           });
         }
         Operation *ret = callee.getBody().front().getTerminator();
         for (unsigned i = 0; i < carry.size(); ++i)
           carry[i] = map.lookupOrDefault(ret->getOperand(i));
         for (unsigned i = 0; i < stacks.size(); ++i)
-          stacks[i][slice] = map.lookupOrDefault(ret->getOperand(carry.size() + i));
+          stacks[i][slice] =
+              map.lookupOrDefault(ret->getOperand(carry.size() + i));
       }
       for (unsigned i = 0; i < carry.size(); ++i)
         op.getResult(i).replaceAllUsesWith(kept(b, carry[i]));

@@ -64,8 +64,8 @@ Functions Writer::functionsFor(const OpSet &recompute) {
     SavedPair same = pair;
     LayerRewriter rewriter(same, made.forward, made.backward,
                            /*rewriteCalls=*/false);
-    auto moved =
-        valuesOf(made.forward.getBody().front(), recompute); // before it changes
+    auto moved = valuesOf(made.forward.getBody().front(),
+                          recompute); // before it changes
     rewriter.recompute(pick(made.forward, recompute), /*keepStatistics=*/false);
     rewriter.offload(DenseSet<Value>(moved.begin(), moved.end()));
     eraseDead(made.forward.getBody().front());

@@ -29,10 +29,12 @@ static llvm::StringSet<> lettersOf(ModuleOp module) {
   return letters;
 }
 
-std::string newLetter(ModuleOp module, StringRef wanted, int64_t size, StringRef meaning) {
+std::string newLetter(ModuleOp module, StringRef wanted, int64_t size,
+                      StringRef meaning) {
   auto known = module->getAttrOfType<DictionaryAttr>(lettersAttr);
   Builder b(module.getContext());
-  Attribute entry = b.getArrayAttr({b.getI64IntegerAttr(size), b.getStringAttr(meaning)});
+  Attribute entry =
+      b.getArrayAttr({b.getI64IntegerAttr(size), b.getStringAttr(meaning)});
   if (known)
     for (NamedAttribute letter : known)
       if (letter.getValue() == entry)

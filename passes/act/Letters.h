@@ -13,8 +13,8 @@ namespace act {
 
 /// A letter that nothing else in `module` is called by: `wanted`, or that with
 /// a number behind it. The same letter again for the same size and meaning.
-std::string newLetter(mlir::ModuleOp module, llvm::StringRef wanted, int64_t size,
-                      llvm::StringRef meaning);
+std::string newLetter(mlir::ModuleOp module, llvm::StringRef wanted,
+                      int64_t size, llvm::StringRef meaning);
 
 /// `act.letters`: a dictionary, letter to [size, meaning].
 inline constexpr llvm::StringLiteral lettersAttr = "act.letters";

@@ -11,7 +11,8 @@ using symbolic::Polynomial;
 
 Polynomial act::bytesInLetters(RankedTensorType type) {
   int64_t elements = type.getNumElements();
-  Polynomial product = Polynomial::constant(elements ? byteSize(type) / elements : 0);
+  Polynomial product =
+      Polynomial::constant(elements ? byteSize(type) / elements : 0);
   for (const std::string &name : dimNames(type)) {
     auto dim = Polynomial::parse(name);
     product = product * (dim ? *dim : Polynomial::constant(1));
@@ -19,8 +20,8 @@ Polynomial act::bytesInLetters(RankedTensorType type) {
   return product;
 }
 
-/// What aligning such a buffer adds at most: its bytes are a multiple of what all
-/// their coefficients are.
+/// What aligning such a buffer adds at most: its bytes are a multiple of what
+/// all their coefficients are.
 static Polynomial paddingOf(RankedTensorType type) {
   int64_t step = arenaAlignment;
   Polynomial bytes = bytesInLetters(type);
@@ -53,7 +54,9 @@ struct Indices {
   }
   /// Different indices add up to the least if they are the first ones.
   bool areFirst() const { return sum == count * (count - 1) / 2; }
-  bool areLast(int64_t size) const { return sum == count * (2 * size - count - 1) / 2; }
+  bool areLast(int64_t size) const {
+    return sum == count * (2 * size - count - 1) / 2;
+  }
 };
 
 class Deriver {
@@ -88,7 +91,8 @@ private:
   void change(AliveKinds &alive, const Holder &h, int64_t sign) const;
   Polynomial times(const Alive &kind, int run, int64_t slice) const;
   using Weight = llvm::function_ref<Polynomial(RankedTensorType)>;
-  Polynomial sum(const AliveKinds &alive, int run, int64_t slice, Weight weight = bytesInLetters) const;
+  Polynomial sum(const AliveKinds &alive, int run, int64_t slice,
+                 Weight weight = bytesInLetters) const;
   void findLayerPeaks();
   bool isCandidate(unsigned t, unsigned highest) const;
   void findPeak(const std::vector<Polynomial> &sums);
@@ -96,8 +100,9 @@ private:
   const Program &program;
   const symbolic::Letters &letters;
   std::vector<Holder> holders;
-  std::vector<Letter> layersOf;   // of a run
-  std::vector<int64_t> segmentOf; // of a run: its place among the segments, or -1
+  std::vector<Letter> layersOf; // of a run
+  std::vector<int64_t>
+      segmentOf; // of a run: its place among the segments, or -1
   Letter segments;
   MemoryFormulas out;
 };
@@ -118,7 +123,8 @@ void Deriver::findSegments() {
   std::map<std::pair<unsigned, std::string>, std::vector<unsigned>> families;
   // What is moved ahead to the next layer, and what all but the last two have
   // left, look the same with so few.
-  bool moves = llvm::any_of(program.buffers, [](const FlatBuffer &b) { return b.onHost; });
+  bool moves = llvm::any_of(program.buffers,
+                            [](const FlatBuffer &b) { return b.onHost; });
   for (auto [i, run] : llvm::enumerate(program.runs)) {
     bool tooFew = moves && run.count > 1 && run.count < 4;
     out.layersAreTooFew |= tooFew;
@@ -129,7 +135,8 @@ void Deriver::findSegments() {
       out.layersAreCut |= run.from > 0 && run.letter.empty();
     }
   }
-  std::set<std::pair<int64_t, int64_t>> sizes; // segments, layers of the longest
+  std::set<std::pair<int64_t, int64_t>>
+      sizes; // segments, layers of the longest
   std::set<std::string> names;
   for (const Letter &l : layersOf)
     names.insert(l.name);
@@ -155,7 +162,8 @@ void Deriver::findSegments() {
     segments = {fresh("n", "segments of layers", count), count};
     pieces = {fresh("m", "layers of the longest segment", longest), longest};
   } else if (sizes.empty() && names.size() == 1 && !out.layersAreCut) {
-    pieces = *llvm::find_if(layersOf, [](const Letter &l) { return !l.name.empty(); });
+    pieces = *llvm::find_if(layersOf,
+                            [](const Letter &l) { return !l.name.empty(); });
   }
   for (Letter &l : layersOf)
     if (l.name.empty() && l.value <= pieces.value)
@@ -174,10 +182,11 @@ void Deriver::findHolders() {
       continue;
     std::stable_sort(chain.begin(), chain.end(),
                      [](auto *x, auto *y) { return x->first < y->first; });
-    bool crosses =
-        program.backward && owner.first < *program.backward && owner.last >= *program.backward;
+    bool crosses = program.backward && owner.first < *program.backward &&
+                   owner.last >= *program.backward;
     for (size_t i = 0; i < chain.size(); ++i) {
-      unsigned end = i + 1 < chain.size() ? chain[i + 1]->first : owner.last + 1;
+      unsigned end =
+          i + 1 < chain.size() ? chain[i + 1]->first : owner.last + 1;
       if (end > chain[i]->first)
         holders.push_back({chain[i], chain[i]->first, end - 1, crosses});
     }
@@ -206,13 +215,16 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   // A number of slices goes with the number of layers where at most those are
   // missing that this moment, near an end of its run, has not come to.
   bool early = inFirst || slice + 2 < length;
-  bool grows = layers == 1 ? !inFirst && (kind.crosses || run != of)
-                           : indices.areFirst() && count + (early ? 0 : 2) >= layers;
-  grows |= count > 1 && indices.areLast(layers) && count + (early ? slice + 1 : 2) >= layers;
+  bool grows = layers == 1
+                   ? !inFirst && (kind.crosses || run != of)
+                   : indices.areFirst() && count + (early ? 0 : 2) >= layers;
+  grows |= count > 1 && indices.areLast(layers) &&
+           count + (early ? slice + 1 : 2) >= layers;
   return grows ? layersOf[of].below(count) : Polynomial::constant(count);
 }
 
-Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice, Weight weight) const {
+Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice,
+                        Weight weight) const {
   Polynomial total;
   // Of a value that every segment before this one has left: how many, at which
   // segments.
@@ -230,8 +242,8 @@ Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice, Weight 
   }
   for (auto &[key, entry] : left) {
     auto &[each, there] = entry;
-    total +=
-        each * (there.areFirst() ? segments.below(there.count) : Polynomial::constant(there.count));
+    total += each * (there.areFirst() ? segments.below(there.count)
+                                      : Polynomial::constant(there.count));
   }
   return total;
 }
@@ -254,17 +266,21 @@ struct Candidate {
 void prune(std::vector<Candidate> &candidates, Polynomial Candidate::*view) {
   std::vector<Candidate> kept;
   for (Candidate &c : candidates) {
-    auto below = [&](const Candidate &k) { return (k.*view).dominates(c.*view); };
+    auto below = [&](const Candidate &k) {
+      return (k.*view).dominates(c.*view);
+    };
     if (llvm::any_of(kept, below))
       continue;
-    llvm::erase_if(kept, [&](const Candidate &k) { return (c.*view).dominates(k.*view); });
+    llvm::erase_if(
+        kept, [&](const Candidate &k) { return (c.*view).dominates(k.*view); });
     kept.push_back(c);
   }
   candidates = std::move(kept);
 }
 
-/// The max of `sums`, for all sizes of at least two layers. First the candidates
-/// that matter for this model, of those the one that wins at `letters` first.
+/// The max of `sums`, for all sizes of at least two layers. First the
+/// candidates that matter for this model, of those the one that wins at
+/// `letters` first.
 void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   symbolic::Letters all = letters, widths;
   all.insert(out.letters.begin(), out.letters.end());
@@ -275,7 +291,8 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   if (segments.value > 1)
     counts.insert(segments.name);
   for (const FlatParameter &p : program.parameters)
-    for (const std::string &name : dimNames(cast<RankedTensorType>(p.op.getType())))
+    for (const std::string &name :
+         dimNames(cast<RankedTensorType>(p.op.getType())))
       if (auto it = letters.find(name); it != letters.end())
         widths.insert(*it);
 
@@ -290,10 +307,12 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   std::vector<Candidate> candidates;
   for (const Polynomial &p : sums) {
     auto value = p.evaluate(all);
-    candidates.push_back({p, value ? *value : 0, twoLayers(p), twoLayers(p.bind(widths))});
+    candidates.push_back(
+        {p, value ? *value : 0, twoLayers(p), twoLayers(p.bind(widths))});
   }
   // The larger ones rule out most of the others.
-  llvm::stable_sort(candidates, [](auto &x, auto &y) { return x.value > y.value; });
+  llvm::stable_sort(candidates,
+                    [](auto &x, auto &y) { return x.value > y.value; });
   prune(candidates, &Candidate::atLeast);
   std::vector<Candidate> matter = candidates;
   prune(matter, &Candidate::ofThisModel);
@@ -353,7 +372,8 @@ MemoryFormulas Deriver::run() {
     const FlatLaunch &launch = program.launches[t];
     // Before a buffer dies there is nothing to gain by looking.
     if (isCandidate(t, highest) && (t == highest || !end[t + 1].empty()))
-      if (Polynomial p = sum(alive, launch.run, launch.slice); seen.insert(p.terms()).second) {
+      if (Polynomial p = sum(alive, launch.run, launch.slice);
+          seen.insert(p.terms()).second) {
         sums.push_back(std::move(p));
         paddings.push_back(sum(alive, launch.run, launch.slice, paddingOf));
       }
@@ -362,7 +382,8 @@ MemoryFormulas Deriver::run() {
   findLayerPeaks();
   AliveKinds kept;
   for (const Holder &h : holders)
-    if (h.crosses && h.first < *program.backward && h.last >= *program.backward - 1)
+    if (h.crosses && h.first < *program.backward &&
+        h.last >= *program.backward - 1)
       change(kept, h, 1);
   out.retained = sum(kept, -1, 0);
 
@@ -372,6 +393,7 @@ MemoryFormulas Deriver::run() {
 
 } // namespace
 
-MemoryFormulas act::deriveFormulas(const Program &program, const symbolic::Letters &letters) {
+MemoryFormulas act::deriveFormulas(const Program &program,
+                                   const symbolic::Letters &letters) {
   return Deriver(program, letters).run();
 }

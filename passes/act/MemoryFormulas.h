@@ -4,8 +4,8 @@
 //
 // A program is written out for one size. Its sums hold for others because what
 // is alive at a moment is said as "of the saved values of a layer, those of all
-// but the last layer" instead of "27 of them": a value of which the first k of N
-// layers' are alive counts L - (N - k) times. Cut into segments, n stands for
+// but the last layer" instead of "27 of them": a value of which the first k of
+// N layers' are alive counts L - (N - k) times. Cut into segments, n stands for
 // the segments and m for the layers of the longest, in the same way.
 //
 //   run of N layers, moment in layer l = 2        alive of value v
@@ -47,7 +47,8 @@ struct MemoryFormulas {
 };
 
 /// `letters` are those of the program's types and repeats.
-MemoryFormulas deriveFormulas(const Program &program, const symbolic::Letters &letters);
+MemoryFormulas deriveFormulas(const Program &program,
+                              const symbolic::Letters &letters);
 
 } // namespace act
 #endif

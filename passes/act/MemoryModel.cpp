@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/MemoryModel.h"
-#include "passes/act/OffloadTimes.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Complete.h"
 #include "passes/act/LaunchBytes.h"
 #include "passes/act/Letters.h"
 #include "passes/act/MemoryFormulas.h"
+#include "passes/act/OffloadTimes.h"
 #include "passes/act/RematBudget.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,13 +44,15 @@ private:
   void layers();
   void graph();
   bool crosses(const FlatBuffer &b) const {
-    return program.backward && b.first < *program.backward && b.last >= *program.backward;
+    return program.backward && b.first < *program.backward &&
+           b.last >= *program.backward;
   }
   /// The value whose turn it is in the memory of root `r` at launch `t`.
   const FlatBuffer &holder(unsigned r, unsigned t) const {
     const FlatBuffer *best = &program.buffers[r];
     for (unsigned i : chain.at(r))
-      if (program.buffers[i].first <= t && program.buffers[i].first >= best->first)
+      if (program.buffers[i].first <= t &&
+          program.buffers[i].first >= best->first)
         best = &program.buffers[i];
     return *best;
   }
@@ -61,7 +63,8 @@ private:
   report::MemoryReport out;
   std::map<int, symbolic::Expr> layerPeak;
   symbolic::Letters counts; // of layers
-  std::map<unsigned, std::vector<unsigned>> chain; // root -> in-place successors
+  std::map<unsigned, std::vector<unsigned>>
+      chain; // root -> in-place successors
 };
 
 // A letter has one size in the whole module, or formulas mean nothing.
@@ -74,11 +77,12 @@ LogicalResult Describer::collectLetters() {
       from.insert({letter, loc});
     if (it->second == size || failed(ok))
       return;
-    InFlightDiagnostic error = emitError(loc)
-                               << "the letter " << letter << " is " << size << " here and "
-                               << it->second
-                               << " elsewhere; formulas need one size for each letter";
-    error.attachNote(from.at(letter)) << letter << " is " << it->second << " here";
+    InFlightDiagnostic error =
+        emitError(loc) << "the letter " << letter << " is " << size
+                       << " here and " << it->second
+                       << " elsewhere; formulas need one size for each letter";
+    error.attachNote(from.at(letter))
+        << letter << " is " << it->second << " here";
     ok = failure();
   };
   auto noteType = [&](Type type, Location loc) {
@@ -87,7 +91,8 @@ LogicalResult Describer::collectLetters() {
       return;
     auto names = dimNames(tensor);
     for (int64_t i = 0; i < tensor.getRank(); ++i)
-      if (StringRef(names[i]).find('*') == StringRef::npos && !llvm::isDigit(names[i][0]))
+      if (StringRef(names[i]).find('*') == StringRef::npos &&
+          !llvm::isDigit(names[i][0]))
         note(names[i], tensor.getDimSize(i), loc);
   };
   for (auto p : module.getOps<ParameterOp>())
@@ -106,7 +111,8 @@ LogicalResult Describer::collectLetters() {
 }
 
 // Parameters, gradients and optimizer state, by the ops that touch them.
-void countPersistent(ModuleOp module, const Program &program, report::MemoryReport &out) {
+void countPersistent(ModuleOp module, const Program &program,
+                     report::MemoryReport &out) {
   llvm::StringMap<Operation *> update;
   module.walk([&](Operation *op) {
     if (isa<AdamWOp, SgdOp>(op))
@@ -127,7 +133,8 @@ void countPersistent(ModuleOp module, const Program &program, report::MemoryRepo
     Type grad = type.getElementType();
     if (auto wide = p->getAttrOfType<TypeAttr>("act.gradient_type"))
       grad = wide.getValue();
-    out.gradientsBytes += keep(gradients, n, elements * (grad.getIntOrFloatBitWidth() / 8));
+    out.gradientsBytes +=
+        keep(gradients, n, elements * (grad.getIntOrFloatBitWidth() / 8));
     Operation *op = update.lookup(p.getSymName());
     int64_t width = type.getElementType().isF64() ? 8 : 4;
     if (isa_and_nonnull<AdamWOp>(op))
@@ -138,13 +145,16 @@ void countPersistent(ModuleOp module, const Program &program, report::MemoryRepo
   for (const std::vector<int64_t> *more : {&gradients, &states})
     out.resident.insert(out.resident.end(), more->begin(), more->end());
   for (const FlatPort &port : program.inputs)
-    out.inputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
+    out.inputsBytes +=
+        keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
   for (const FlatPort &port : program.outputs)
-    out.outputsBytes += keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
+    out.outputsBytes +=
+        keep(out.resident, 1, byteSize(cast<RankedTensorType>(port.type)));
 }
 
 int64_t sumPersistent(const report::MemoryReport &r) {
-  return r.parametersBytes + r.gradientsBytes + r.optimizerBytes + r.inputsBytes + r.outputsBytes;
+  return r.parametersBytes + r.gradientsBytes + r.optimizerBytes +
+         r.inputsBytes + r.outputsBytes;
 }
 
 void Describer::buffers() {
@@ -162,19 +172,22 @@ void Describer::buffers() {
     report::Buffer buffer;
     const FlatBuffer &named = crosses(b) ? holder(r, *program.backward - 1) : b;
     buffer.name = named.name;
-    buffer.shape.assign(named.type.getShape().begin(), named.type.getShape().end());
+    buffer.shape.assign(named.type.getShape().begin(),
+                        named.type.getShape().end());
     buffer.dtype = dtypeName(named.type.getElementType());
     buffer.bytes = b.bytes;
     buffer.layer = named.layer;
     buffer.first = b.first;
     buffer.last = b.last + 1;
     buffer.offset = plan.offsets[r];
-    buffer.category = b.workspaceOf                 ? report::Category::Workspace
-                      : crosses(b)                  ? report::Category::Saved
-                      : b.backward && !b.recomputed ? report::Category::Gradient
-                                                    : report::Category::Temporary;
+    buffer.category = b.workspaceOf ? report::Category::Workspace
+                      : crosses(b)  ? report::Category::Saved
+                      : b.backward && !b.recomputed
+                          ? report::Category::Gradient
+                          : report::Category::Temporary;
     if (crosses(b)) {
-      out.saved.push_back({buffer.name, buffer.shape, buffer.dtype, buffer.bytes, buffer.layer,
+      out.saved.push_back({buffer.name, buffer.shape, buffer.dtype,
+                           buffer.bytes, buffer.layer,
                            bytesInLetters(named.type).str()});
       out.retainedBytes += buffer.bytes;
     }
@@ -190,15 +203,17 @@ void Describer::timeline() {
     point.op = launch.group.getName().str();
     point.loc = launch.name;
     if (auto file = launch.group.getLoc()->findInstanceOf<FileLineColLoc>())
-      point.loc = file.getFilename().getValue().rsplit('/').second.empty()
-                      ? file.getFilename().str() + ":" + std::to_string(file.getLine())
-                      : file.getFilename().getValue().rsplit('/').second.str() + ":" +
-                            std::to_string(file.getLine());
+      point.loc =
+          file.getFilename().getValue().rsplit('/').second.empty()
+              ? file.getFilename().str() + ":" + std::to_string(file.getLine())
+              : file.getFilename().getValue().rsplit('/').second.str() + ":" +
+                    std::to_string(file.getLine());
     point.liveBytes = live[t];
     point.layer = launch.layer;
-    point.phase = program.update && t >= *program.update       ? report::Phase::Update
-                  : program.backward && t >= *program.backward ? report::Phase::Backward
-                                                               : report::Phase::Forward;
+    point.phase = program.update && t >= *program.update ? report::Phase::Update
+                  : program.backward && t >= *program.backward
+                      ? report::Phase::Backward
+                      : report::Phase::Forward;
     out.peakBytes = std::max(out.peakBytes, live[t]);
     out.timeline.push_back(std::move(point));
   }
@@ -241,7 +256,8 @@ void Describer::formulas() {
   if (auto rows = module->getAttrOfType<DenseI64ArrayAttr>(lossRowsAttr)) {
     if (!rows[0])
       hold("tokens_to", rows[1],
-           "a loss of one chunk, which " + std::to_string(rows[1]) + " tokens are at most");
+           "a loss of one chunk, which " + std::to_string(rows[1]) +
+               " tokens are at most");
     else
       hold("chunk_rows", rows[0], "a loss of several equal chunks");
     if (rows[0] && rows[1])
@@ -279,7 +295,8 @@ void Describer::layers() {
       int64_t flops = op.getFlops();
       layer.flops = llvm::SaturatingAdd(layer.flops, uint64_t(flops));
       if (launch.recomputed || op->hasAttr("act.recompute"))
-        layer.recomputedFlops = llvm::SaturatingAdd(layer.recomputedFlops, uint64_t(flops));
+        layer.recomputedFlops =
+            llvm::SaturatingAdd(layer.recomputedFlops, uint64_t(flops));
     });
   }
   std::map<int, int64_t> peak;
@@ -310,17 +327,20 @@ void Describer::graph() {
   graph.name = "layer 0";
   std::map<unsigned, std::string> producer; // buffer -> node
   std::set<std::string> nodes;
-  auto node = [&](const std::string &id, const std::string &label, report::Phase phase, bool again) {
+  auto node = [&](const std::string &id, const std::string &label,
+                  report::Phase phase, bool again) {
     if (nodes.insert(id).second)
       graph.nodes.push_back({id, label, phase, again});
   };
   for (unsigned t = 0; t < program.launches.size(); ++t) {
     const FlatLaunch &launch = program.launches[t];
     if (launch.layer != 0 || out.timeline[t].phase == report::Phase::Update ||
-        (launch.inputs.empty() && launch.results.empty())) // sets gradients to zero
+        (launch.inputs.empty() &&
+         launch.results.empty())) // sets gradients to zero
       continue;
     std::string id = "n" + std::to_string(t);
-    node(id, launch.group.getName().str(), out.timeline[t].phase, launch.recomputed);
+    node(id, launch.group.getName().str(), out.timeline[t].phase,
+         launch.recomputed);
     for (const Place &p : launch.results)
       if (p.kind == Place::Buffer)
         producer[p.index] = id;
@@ -329,12 +349,16 @@ void Describer::graph() {
         continue;
       const FlatBuffer &b = program.buffers[p.index];
       auto it = producer.find(p.index);
-      std::string from = it == producer.end() ? (b.backward ? "gradient" : "input") : it->second;
+      std::string from = it == producer.end()
+                             ? (b.backward ? "gradient" : "input")
+                             : it->second;
       if (it == producer.end())
         node(from, b.backward ? "gradient from above" : "input",
-             b.backward ? report::Phase::Backward : report::Phase::Forward, false);
-      graph.edges.push_back({from, id, b.name, p.bytes,
-                             crosses(b) && out.timeline[t].phase == report::Phase::Backward});
+             b.backward ? report::Phase::Backward : report::Phase::Forward,
+             false);
+      graph.edges.push_back(
+          {from, id, b.name, p.bytes,
+           crosses(b) && out.timeline[t].phase == report::Phase::Backward});
     }
   }
   if (!graph.nodes.empty())
@@ -374,7 +398,8 @@ FailureOr<report::MemoryReport> Describer::run() {
 
 } // namespace
 
-FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module, const Program &program,
+FailureOr<report::MemoryReport> act::describeMemory(ModuleOp module,
+                                                    const Program &program,
                                                     const ArenaPlan &plan) {
   return Describer(module, program, plan).run();
 }

@@ -6,7 +6,8 @@
 
 namespace act {
 /// What `program` does with memory, as plain data for text, JSON and HTML.
-mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module, const Program &program,
+mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module,
+                                                     const Program &program,
                                                      const ArenaPlan &plan);
 
 /// What an allocator's replay looks at (AllocatorReplay.h), and no more: what

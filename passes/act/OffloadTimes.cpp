@@ -5,14 +5,17 @@ using namespace mlir;
 using namespace act;
 
 void act::setOffloadRates(ModuleOp module, const Rates &rates) {
-  module->setAttr(offloadRatesAttr,
-                  DenseF64ArrayAttr::get(module.getContext(), {rates.flops, rates.bytes, rates.link}));
+  module->setAttr(
+      offloadRatesAttr,
+      DenseF64ArrayAttr::get(module.getContext(),
+                             {rates.flops, rates.bytes, rates.link}));
 }
 
 static Rates ratesOf(ModuleOp module) {
   Rates rates;
   if (auto given = module->getAttrOfType<DenseF64ArrayAttr>(offloadRatesAttr);
-      given && given.size() == 3 && llvm::all_of(given.asArrayRef(), [](double v) { return v > 0; }))
+      given && given.size() == 3 &&
+      llvm::all_of(given.asArrayRef(), [](double v) { return v > 0; }))
     rates = {given[0], given[1], given[2]};
   return rates;
 }
@@ -22,10 +25,12 @@ namespace {
 class Clock {
 public:
   Clock(const Program &program, const ArenaPlan &plan, const Rates &rates)
-      : program(program), plan(plan), rates(rates), arrival(program.buffers.size()),
-        left(program.buffers.size()), ends(program.launches.size()) {
+      : program(program), plan(plan), rates(rates),
+        arrival(program.buffers.size()), left(program.buffers.size()),
+        ends(program.launches.size()) {
     for (unsigned b = 0; b < program.buffers.size(); ++b)
-      if (const FlatBuffer &f = program.buffers[b]; !f.parent && !f.reuses && f.bytes && !f.onHost)
+      if (const FlatBuffer &f = program.buffers[b];
+          !f.parent && !f.reuses && f.bytes && !f.onHost)
         roots.push_back(b);
   }
 
@@ -59,7 +64,8 @@ private:
     double seconds = double(launch.inputs[0].bytes) / rates.link;
     out.movedBytes += launch.inputs[0].bytes;
     out.copySeconds += seconds;
-    unsigned from = program.root(launch.inputs[0].index), to = program.root(launch.results[0].index);
+    unsigned from = program.root(launch.inputs[0].index),
+             to = program.root(launch.results[0].index);
     if (launch.copy == Copy::ToHost) {
       away = std::max({away, now, arrival[from]}) + seconds;
       left[from] = std::max(left[from], away);
@@ -81,7 +87,8 @@ private:
       unsigned b = program.root(p.index);
       if (program.buffers[b].first == t)
         for (unsigned other : roots)
-          if (left[other] > now && program.buffers[other].last < t && overlap(b, other))
+          if (left[other] > now && program.buffers[other].last < t &&
+              overlap(b, other))
             start = std::max(start, left[other]);
     };
     llvm::for_each(launch.results, writes);
@@ -113,9 +120,10 @@ private:
 
 } // namespace
 
-std::optional<report::Offload> act::offloadOf(ModuleOp module, const Program &program,
-                                              const ArenaPlan &plan) {
-  if (llvm::none_of(program.launches, [](const FlatLaunch &l) { return l.copy != Copy::None; }))
+std::optional<report::Offload>
+act::offloadOf(ModuleOp module, const Program &program, const ArenaPlan &plan) {
+  if (llvm::none_of(program.launches,
+                    [](const FlatLaunch &l) { return l.copy != Copy::None; }))
     return std::nullopt;
   report::Offload out;
   Rates rates = ratesOf(module);

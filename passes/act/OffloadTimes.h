@@ -18,15 +18,14 @@
 
 namespace act {
 
-/// On a module in which values move: the rates they were chosen by, flops, bytes
-/// and the link's bytes, per second.
+/// On a module in which values move: the rates they were chosen by, flops,
+/// bytes and the link's bytes, per second.
 inline constexpr llvm::StringLiteral offloadRatesAttr = "act.offload_rates";
 void setOffloadRates(mlir::ModuleOp module, const Rates &rates);
 
 /// Nothing where `program` copies nothing.
-std::optional<report::Offload> offloadOf(mlir::ModuleOp module,
-                                         const Program &program,
-                                         const ArenaPlan &plan);
+std::optional<report::Offload>
+offloadOf(mlir::ModuleOp module, const Program &program, const ArenaPlan &plan);
 
 } // namespace act
 #endif

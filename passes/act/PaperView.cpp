@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts what a selection file says in the ops of one layer as they stand in the
-// forward pass, before kernels are formed.
+// Counts what a selection file says in the ops of one layer as they stand in
+// the forward pass, before kernels are formed.
 #include "passes/act/PaperView.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/act/Types.h"
@@ -45,7 +45,9 @@ std::string nameOf(Value root) {
   if (!def)
     return "input";
   StringRef parameter = parameterOf(def);
-  std::string name = isa<LinearOp>(def) && !parameter.empty() ? parameter.str() : opName(def).str();
+  std::string name = isa<LinearOp>(def) && !parameter.empty()
+                         ? parameter.str()
+                         : opName(def).str();
   unsigned result = cast<OpResult>(root).getResultNumber();
   if (isa<SplitOp>(def))
     return nameOf(rootOf(def->getOperand(0))) + "." + std::to_string(result);
@@ -66,7 +68,9 @@ struct Item {
   bool mask = false;
   RankedTensorType type;
   std::string name;
-  bool operator==(const Item &o) const { return root == o.root && mask == o.mask; }
+  bool operator==(const Item &o) const {
+    return root == o.root && mask == o.mask;
+  }
 };
 
 class Layer {
@@ -75,7 +79,8 @@ public:
     for (Operation &op : body)
       ops.push_back(&op);
     ValueRange returned = body.getTerminator()->getOperands();
-    for (Value v : returned.drop_front(std::min<size_t>(results, returned.size())))
+    for (Value v :
+         returned.drop_front(std::min<size_t>(results, returned.size())))
       if (isa<RankedTensorType>(v.getType()))
         saved.insert(rootOf(v));
   }
@@ -87,18 +92,22 @@ public:
     return llvm::all_of(list, [&](auto &op) { return has(op); });
   }
   bool fits(const report::PublishedFigure &f) const {
-    return hasAll(f.needs) && llvm::none_of(f.lacks, [&](auto &op) { return has(op); });
+    return hasAll(f.needs) &&
+           llvm::none_of(f.lacks, [&](auto &op) { return has(op); });
   }
-  CountedFigure count(const report::Selection &selection, const report::PublishedFigure &f) const;
+  CountedFigure count(const report::Selection &selection,
+                      const report::PublishedFigure &f) const;
   bool savesAnything() const { return !saved.empty(); }
 
 private:
   SmallVector<Item> itemsOf(const CountRule &rule) const;
-  void add(SmallVectorImpl<Item> &items, const CountRule &rule, Item item) const;
+  void add(SmallVectorImpl<Item> &items, const CountRule &rule,
+           Item item) const;
   /// Kept, or a part of what is kept.
   bool isSaved(Value root) const {
     auto split = root.getDefiningOp<SplitOp>();
-    return saved.contains(root) || (split && saved.contains(rootOf(split.getInput())));
+    return saved.contains(root) ||
+           (split && saved.contains(rootOf(split.getInput())));
   }
 
   Block &body;
@@ -106,9 +115,11 @@ private:
   llvm::SetVector<Value> saved;
 };
 
-void Layer::add(SmallVectorImpl<Item> &items, const CountRule &rule, Item item) const {
+void Layer::add(SmallVectorImpl<Item> &items, const CountRule &rule,
+                Item item) const {
   if (!rule.madeBy.empty()) {
-    Value of = item.mask ? rootOf(item.root.getDefiningOp()->getOperand(0)) : item.root;
+    Value of = item.mask ? rootOf(item.root.getDefiningOp()->getOperand(0))
+                         : item.root;
     Operation *maker = of.getDefiningOp();
     if (!maker || !llvm::is_contained(rule.madeBy, opName(maker)))
       return;
@@ -136,11 +147,13 @@ SmallVector<Item> Layer::itemsOf(const CountRule &rule) const {
     return items;
   }
   for (Operation *op : ops) {
-    if (opName(op) != rule.op || (!rule.parameter.empty() && parameterOf(op) != rule.parameter))
+    if (opName(op) != rule.op ||
+        (!rule.parameter.empty() && parameterOf(op) != rule.parameter))
       continue;
     switch (rule.what) {
     case What::Operand:
-      if (rule.index < op->getNumOperands() && !op->getOperand(rule.index).getDefiningOp<ParamOp>())
+      if (rule.index < op->getNumOperands() &&
+          !op->getOperand(rule.index).getDefiningOp<ParamOp>())
         value(op->getOperand(rule.index));
       break;
     case What::Result:
@@ -149,13 +162,17 @@ SmallVector<Item> Layer::itemsOf(const CountRule &rule) const {
       break;
     case What::Mask:
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
-        add(items, rule, {op->getResult(0), true, type, opName(op).str() + ".mask"});
+        add(items, rule,
+            {op->getResult(0), true, type, opName(op).str() + ".mask"});
       break;
     case What::Rows:
       if (op->getNumResults() > 1)
         value(op->getResult(1));
-      else if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
-        add(items, rule, {op->getResult(0), true, dropBack(type, 1), opName(op).str() + ".rows"});
+      else if (auto type =
+                   dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+        add(items, rule,
+            {op->getResult(0), true, dropBack(type, 1),
+             opName(op).str() + ".rows"});
       break;
     default:
       break;
@@ -205,12 +222,14 @@ CountedFigure Layer::count(const report::Selection &selection,
       continue;
     auto type = cast<RankedTensorType>(root.getType());
     int64_t each = byteSize(type) / std::max<int64_t>(1, elementCount(type));
-    out.omits.push_back({nameOf(root), leftOut[root.getAsOpaquePointer()], each * elements(type)});
+    out.omits.push_back({nameOf(root), leftOut[root.getAsOpaquePointer()],
+                         each * elements(type)});
   }
   return out;
 }
 
-FailureOr<std::vector<report::Selection>> chosen(ModuleOp module, StringRef selection) {
+FailureOr<std::vector<report::Selection>> chosen(ModuleOp module,
+                                                 StringRef selection) {
   if (selection.empty())
     return report::knownSelections();
   std::string known;
@@ -224,7 +243,8 @@ FailureOr<std::vector<report::Selection>> chosen(ModuleOp module, StringRef sele
     return emitError(module.getLoc())
            << "selection '" << selection << "' is none of " << known
            << ", and no file: " << file.getError().message();
-  auto parsed = report::parseSelection((*file)->getBuffer().str(), selection.str());
+  auto parsed =
+      report::parseSelection((*file)->getBuffer().str(), selection.str());
   if (!parsed)
     return emitError(module.getLoc()) << parsed.error().str();
   return std::vector{*parsed};
@@ -232,7 +252,8 @@ FailureOr<std::vector<report::Selection>> chosen(ModuleOp module, StringRef sele
 
 } // namespace
 
-FailureOr<report::PaperReport> act::describePaper(ModuleOp module, StringRef selection,
+FailureOr<report::PaperReport> act::describePaper(ModuleOp module,
+                                                  StringRef selection,
                                                   report::MemoryReport right) {
   auto selections = chosen(module, selection);
   if (failed(selections))
@@ -241,15 +262,18 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module, StringRef sel
   if (!forward || kernelsFormed(module))
     return emitError(module.getLoc())
            << "view paper counts ops of @forward before kernels are formed";
-  if (returnsLoss(module) && !module.lookupSymbol(gradName) && failed(differentiate(module)))
+  if (returnsLoss(module) && !module.lookupSymbol(gradName) &&
+      failed(differentiate(module)))
     return failure();
   func::FuncOp layer = forward;
   forward.walk([&](RepeatOp op) {
-    if (auto f = module.lookupSymbol<func::FuncOp>(op.getCallee()); f && layer == forward)
+    if (auto f = module.lookupSymbol<func::FuncOp>(op.getCallee());
+        f && layer == forward)
       layer = f;
   });
   unsigned results = layer.getNumResults();
-  if (auto f = module.lookupSymbol<func::FuncOp>((layer.getName() + ".fwd").str()))
+  if (auto f =
+          module.lookupSymbol<func::FuncOp>((layer.getName() + ".fwd").str()))
     layer = f;
   Layer counted(layer, results);
 
@@ -262,7 +286,9 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module, StringRef sel
     for (const report::PublishedFigure &f : s.figures)
       if (counted.fits(f))
         p.figures.push_back(counted.count(s, f));
-    llvm::erase_if(s.readings, [&](const report::Reading &r) { return !counted.hasAll(r.needs); });
+    llvm::erase_if(s.readings, [&](const report::Reading &r) {
+      return !counted.hasAll(r.needs);
+    });
     p.selection = std::move(s);
     if (!p.figures.empty())
       out.publications.push_back(std::move(p));

@@ -6,10 +6,12 @@
 
 namespace act {
 
-/// What publications would say of `module`: all that come with act whose figures
-/// fit, or the selection of that name or in that file. `right` is the report of
-/// the same program. Works on the module it is given, whose letters have sizes.
-mlir::FailureOr<report::PaperReport> describePaper(mlir::ModuleOp module, llvm::StringRef selection,
+/// What publications would say of `module`: all that come with act whose
+/// figures fit, or the selection of that name or in that file. `right` is the
+/// report of the same program. Works on the module it is given, whose letters
+/// have sizes.
+mlir::FailureOr<report::PaperReport> describePaper(mlir::ModuleOp module,
+                                                   llvm::StringRef selection,
                                                    report::MemoryReport right);
 
 } // namespace act

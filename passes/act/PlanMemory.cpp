@@ -16,8 +16,9 @@ using namespace mlir;
 using namespace act;
 
 /// Offsets of the root buffers of one arena, and its size and lower bound.
-static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost, Location loc,
-                                           std::vector<int64_t> &offsets) {
+static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost,
+                                       Location loc,
+                                       std::vector<int64_t> &offsets) {
   plan::Problem problem;
   std::vector<unsigned> owner; // problem's buffer -> program's
   for (unsigned i = 0; i < program.buffers.size(); ++i) {
@@ -25,15 +26,17 @@ static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost, Loca
     if (b.parent || b.reuses || b.bytes == 0 || b.onHost != onHost)
       continue;
     // Padded: what is behind a buffer's end belongs to nobody else.
-    problem.buffers.push_back({b.name, int64_t(llvm::alignTo(b.bytes, arenaAlignment)),
-                               int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
+    problem.buffers.push_back(
+        {b.name, int64_t(llvm::alignTo(b.bytes, arenaAlignment)),
+         int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
     owner.push_back(i);
   }
   auto solved = plan::solve(problem);
   if (!solved)
     return emitError(loc) << solved.error().str();
   if (auto verdict = plan::validate(problem, *solved); !verdict)
-    return emitError(loc) << "the memory plan is wrong: " << verdict.error().str();
+    return emitError(loc) << "the memory plan is wrong: "
+                          << verdict.error().str();
   for (unsigned k = 0; k < owner.size(); ++k)
     offsets[owner[k]] = solved->offsets[k];
   return std::move(*solved);
@@ -47,7 +50,8 @@ FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
     return failure();
   result.arenaBytes = solved->arenaBytes;
   result.lowerBoundBytes = solved->lowerBoundBytes;
-  if (llvm::any_of(program.buffers, [](const FlatBuffer &b) { return b.onHost; })) {
+  if (llvm::any_of(program.buffers,
+                   [](const FlatBuffer &b) { return b.onHost; })) {
     auto host = planRoots(program, true, loc, result.offsets);
     if (failed(host))
       return failure();
@@ -80,7 +84,8 @@ struct PlanMemory : act::impl::PlanMemoryPassBase<PlanMemory> {
     ModuleOp module = getOperation();
     if (failed(formKernels(module)))
       return signalPassFailure();
-    std::string name = function.empty() ? mainFunction(module) : function.getValue();
+    std::string name =
+        function.empty() ? mainFunction(module) : function.getValue();
     auto program = flatten(module, name);
     if (failed(program))
       return signalPassFailure();
@@ -93,7 +98,9 @@ struct PlanMemory : act::impl::PlanMemoryPassBase<PlanMemory> {
       if (buffer.parent || buffer.reuses || buffer.bytes == 0)
         continue;
       std::string name =
-          (buffer.layer >= 0 ? "layer." + std::to_string(buffer.layer) + "/" : "") + buffer.name;
+          (buffer.layer >= 0 ? "layer." + std::to_string(buffer.layer) + "/"
+                             : "") +
+          buffer.name;
       NamedAttrList about;
       about.set("name", b.getStringAttr(name));
       about.set("offset", b.getI64IntegerAttr(plan->offsets[i]));
@@ -107,9 +114,11 @@ struct PlanMemory : act::impl::PlanMemoryPassBase<PlanMemory> {
     NamedAttrList attribute;
     attribute.set("function", b.getStringAttr(name));
     attribute.set("arena_bytes", b.getI64IntegerAttr(plan->arenaBytes));
-    attribute.set("lower_bound_bytes", b.getI64IntegerAttr(plan->lowerBoundBytes));
+    attribute.set("lower_bound_bytes",
+                  b.getI64IntegerAttr(plan->lowerBoundBytes));
     if (plan->hostArenaBytes)
-      attribute.set("host_arena_bytes", b.getI64IntegerAttr(plan->hostArenaBytes));
+      attribute.set("host_arena_bytes",
+                    b.getI64IntegerAttr(plan->hostArenaBytes));
     attribute.set("buffers", b.getArrayAttr(buffers));
     module->setAttr("act.plan", attribute.getDictionary(&getContext()));
   }

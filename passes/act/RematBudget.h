@@ -55,7 +55,7 @@ struct BudgetOptions {
 struct BudgetAnswer {
   RematPlan plan;
   int64_t peakBytes = 0, totalPeakBytes = 0; // measured
-  int64_t reservedBytes = 0; // with an allocator
+  int64_t reservedBytes = 0;                 // with an allocator
   ProgramCost cost;
   /// Nothing in RematBound.h's space that stays under the budget costs less.
   int64_t boundCost = 0;
@@ -70,8 +70,8 @@ struct BudgetAnswer {
     return 100 * double(cost.again - boundCost) / double(base());
   }
   int64_t base() const { return cost.total - cost.again; }
-  /// "total peak 23.1 GB of 24 GB, recompute +2.1 %, optimal within 0.4 %", with
-  /// "copies +1.3 %, " in between where values may move.
+  /// "total peak 23.1 GB of 24 GB, recompute +2.1 %, optimal within 0.4 %",
+  /// with "copies +1.3 %, " in between where values may move.
   std::string text(const RematPolicy &policy) const;
 };
 

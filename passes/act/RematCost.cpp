@@ -53,7 +53,8 @@ int64_t act::opCost(Operation *op, const Rates &rates) {
   for (Type t : op->getResultTypes())
     count(t);
   if (isa<OffloadOp, FetchOp>(op))
-    return int64_t(std::min(std::ceil(double(bytes) / 2 / rates.link * 1e15), 3.6e18 / 4096));
+    return int64_t(std::min(std::ceil(double(bytes) / 2 / rates.link * 1e15),
+                            3.6e18 / 4096));
   double seconds = std::max(double(costed.getFlops()) / rates.flops,
                             double(bytes) / rates.bytes);
   // An hour for one op is beyond anything; sums stay far from overflowing.
@@ -106,7 +107,8 @@ OpSet BlockCrossing::set(const remat::Crossing &choice) const {
 std::vector<int32_t> BlockCrossing::saved(const OpSet &set) const {
   std::vector<char> needed(graph.values.size());
   std::vector<int32_t> out;
-  for (size_t v = graph.values.size(); v-- > 0;) { // readers before what they read
+  for (size_t v = graph.values.size();
+       v-- > 0;) { // readers before what they read
     const auto &value = graph.values[v];
     needed[v] |= value.needed;
     if (!needed[v])
@@ -142,8 +144,8 @@ BlockCrossing act::crossingOf(Block &body, Operation *end,
     g.values.push_back({bytes, maker, false, -1});
     // There and back.
     if (rates.moves && bytes > 0)
-      g.values.back().move =
-          int64_t(std::min(std::ceil(2e15 * double(bytes) / rates.link), 0x1p50));
+      g.values.back().move = int64_t(
+          std::min(std::ceil(2e15 * double(bytes) / rates.link), 0x1p50));
     out.numbers.push_back(number.lookup(v));
   };
   // What has to be there for `v` to be read: behind views and masks, their

@@ -116,8 +116,8 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
   out.pairs.resize(spans.size());
   out.behind.resize(spans.size());
   for (const FlatBuffer &b : program.buffers) {
-    if (b.parent || b.reuses || b.onHost || b.first >= boundary || b.last < boundary ||
-        owner[b.first] < 0)
+    if (b.parent || b.reuses || b.onHost || b.first >= boundary ||
+        b.last < boundary || owner[b.first] < 0)
       continue;
     const Span &span = spans[owner[b.first]];
     int64_t units = span.layers / span.unit;

@@ -59,8 +59,10 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
     if (bytesOf.size() != rest.size()) {
       rest = bytesOf;
       policy.link = defaultLink;
-      if (!more.consume_front("offload") || (!more.empty() && !more.consume_front("=")))
-        return refuse("expected ',offload' or ',offload=25GB/s' behind the bytes");
+      if (!more.consume_front("offload") ||
+          (!more.empty() && !more.consume_front("=")))
+        return refuse(
+            "expected ',offload' or ',offload=25GB/s' behind the bytes");
       if (!more.empty() || text.back() == '=')
         if (auto s = link(more); !s)
           return refuse(s.error().str());

@@ -25,15 +25,16 @@ struct RematPolicy {
   /// Of Budget, in bytes, -1 where there is none: bounds on the report's
   /// peak_bytes and on its total_peak_bytes.
   int64_t peakBytes = -1, totalBytes = -1;
-  /// Of Budget and Offload: bytes per second of the link to the host; 0: nothing
-  /// is moved there.
+  /// Of Budget and Offload: bytes per second of the link to the host; 0:
+  /// nothing is moved there.
   double link = 0;
 };
 
 /// none, selective, attention, attention-core, layer, sqrt, segments=N,
 /// budget=BYTES, budget=fit:BYTES or budget=fit, which leaves both bounds to
-/// the caller, offload; the last two kinds with a speed of the link to the host,
-/// budget=4GB,offload=25GB/s and offload=25GB/s. The error is a whole message.
+/// the caller, offload; the last two kinds with a speed of the link to the
+/// host, budget=4GB,offload=25GB/s and offload=25GB/s. The error is a whole
+/// message.
 Result<RematPolicy> parseRematPolicy(const std::string &text);
 
 /// Into how many segments `layers` layers are cut; they end at

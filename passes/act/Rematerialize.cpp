@@ -42,7 +42,8 @@ DenseSet<Operation *> selectCheap(ArrayRef<Value> saved, Block &body) {
     CostClass c = costed.getCostClass();
     if (c != CostClass::Cheap && c != CostClass::Statistic && !isReplayed(def))
       return false;
-    return llvm::all_of(def->getOperands(), [&](Value o) { return reachable(o, false); });
+    return llvm::all_of(def->getOperands(),
+                        [&](Value o) { return reachable(o, false); });
   };
   for (Operation &op : body.without_terminator()) {
     auto costed = dyn_cast<CostOpInterface>(op);
@@ -113,7 +114,8 @@ private:
       return success();
     }
     rewriter.recompute(region(fwd.getBody().front(), rewriter.savedValues()),
-                       /*keepStatistics=*/policy.kind == RematPolicy::Selective);
+                       /*keepStatistics=*/policy.kind ==
+                           RematPolicy::Selective);
     return success();
   }
 
@@ -143,7 +145,8 @@ private:
         continue;
       for (Value r : op.getResults())
         if (llvm::any_of(r.getUsers(), [&](Operation *u) {
-              return boundary->isBeforeInBlock(u) && !u->hasTrait<OpTrait::IsTerminator>();
+              return boundary->isBeforeInBlock(u) &&
+                     !u->hasTrait<OpTrait::IsTerminator>();
             }))
           crossing.push_back(r);
     }
@@ -151,7 +154,8 @@ private:
       return offloadAcross(boundary, crossing);
     DenseSet<Operation *> chosen;
     for (Operation *op : selectCheap(crossing, block))
-      if (op->isBeforeInBlock(boundary) && llvm::is_contained(crossing, op->getResult(0)))
+      if (op->isBeforeInBlock(boundary) &&
+          llvm::is_contained(crossing, op->getResult(0)))
         chosen.insert(op);
     recomputeAcross(boundary, chosen);
   }
@@ -200,10 +204,12 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     }
     if (parsed->kind == RematPolicy::Budget && options.policy.peakBytes < 0 &&
         options.policy.totalBytes < 0)
-      return refuse({"remat policy 'budget=fit' does not say how much; expected budget=fit:BYTES, or "
+      return refuse({"remat policy 'budget=fit' does not say how much; "
+                     "expected budget=fit:BYTES, or "
                      "--device-memory=BYTES beside it",
                      ""});
-    auto replay = chooseAllocator({allocator, allocatorConf, "", "", ""}, "act");
+    auto replay =
+        chooseAllocator({allocator, allocatorConf, "", "", ""}, "act");
     if (!replay)
       return refuse({"remat: " + replay.error().str(), ""});
     options.allocator = std::move(*replay);
@@ -214,16 +220,21 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (parsed->link > 0)
       options.rates.link = parsed->link, options.rates.moves = true;
     if (effort < 2)
-      return refuse({"remat effort " + std::to_string(effort) + ": expected 2 or more", ""});
+      return refuse(
+          {"remat effort " + std::to_string(effort) + ": expected 2 or more",
+           ""});
     options.states = effort;
     return options;
   }
 
   LogicalResult stayUnder(ModuleOp module, const BudgetOptions &options) {
     auto answer = planBudget(module, options);
-    if (failed(answer) || (answer->plan.any() && failed(applyPlan(module, answer->plan))))
+    if (failed(answer) ||
+        (answer->plan.any() && failed(applyPlan(module, answer->plan))))
       return failure();
-    module->setAttr(rematResultAttr, StringAttr::get(&getContext(), answer->text(options.policy)));
+    module->setAttr(
+        rematResultAttr,
+        StringAttr::get(&getContext(), answer->text(options.policy)));
     return success();
   }
 
@@ -233,8 +244,9 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (failed(needed))
       return failure();
     if (needed->total > bytes)
-      module.emitWarning() << "policy '" << policy << "' needs " << needed->total
-                           << " bytes, more than the " << bytes << " of the device";
+      module.emitWarning() << "policy '" << policy << "' needs "
+                           << needed->total << " bytes, more than the " << bytes
+                           << " of the device";
     return success();
   }
 
@@ -260,12 +272,15 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
       return signalPassFailure();
     }
     module->setAttr("act.remat", StringAttr::get(&getContext(), policy));
-    LogicalResult done = parsed.kind == RematPolicy::Budget ? stayUnder(module, *options)
-                         : parsed.kind == RematPolicy::None ? success()
-                                                            : Rematerializer(module, parsed).run();
+    LogicalResult done = parsed.kind == RematPolicy::Budget
+                             ? stayUnder(module, *options)
+                         : parsed.kind == RematPolicy::None
+                             ? success()
+                             : Rematerializer(module, parsed).run();
     if (succeeded(done) && parsed.link > 0)
       setOffloadRates(module, options->rates);
-    if (succeeded(done) && parsed.kind != RematPolicy::Budget && parsed.totalBytes >= 0)
+    if (succeeded(done) && parsed.kind != RematPolicy::Budget &&
+        parsed.totalBytes >= 0)
       done = compareWithDevice(module, parsed.totalBytes);
     if (failed(done))
       signalPassFailure();

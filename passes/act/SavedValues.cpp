@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/SavedValues.h"
-#include "passes/act/Differentiate.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/act/Differentiate.h"
 
 using namespace mlir;
 
@@ -15,7 +15,8 @@ static bool runs(Operation *op) {
 }
 
 static InFlightDiagnostic refuse(RepeatOp repeat) {
-  return repeat.emitOpError() << "saves values in a way that --remat cannot change: ";
+  return repeat.emitOpError()
+         << "saves values in a way that --remat cannot change: ";
 }
 
 // Verifies that
@@ -29,35 +30,45 @@ static FailureOr<SavedPair> pairOf(RepeatOp forward, SymbolTable &symbols) {
   RepeatOp backward;
   for (auto [i, stack] : llvm::enumerate(forward.getStacks())) {
     if (!stack.hasOneUse())
-      return refuse(forward) << "stack " << i << " has " << std::distance(stack.use_begin(), stack.use_end())
-                             << " uses, expected 1";
+      return refuse(forward)
+             << "stack " << i << " has "
+             << std::distance(stack.use_begin(), stack.use_end())
+             << " uses, expected 1";
     OpOperand &use = *stack.use_begin();
     auto user = dyn_cast<RepeatOp>(use.getOwner());
-    unsigned whole = user ? user.getCarried().size() + user.getShared().size() : 0;
-    if (!user || (backward && user != backward) || use.getOperandNumber() != whole + i)
-      return refuse(forward) << "stack " << i << " is not stacked operand " << i
-                             << (i ? " of the repeat that takes the others" : " of a repeat");
+    unsigned whole =
+        user ? user.getCarried().size() + user.getShared().size() : 0;
+    if (!user || (backward && user != backward) ||
+        use.getOperandNumber() != whole + i)
+      return refuse(forward)
+             << "stack " << i << " is not stacked operand " << i
+             << (i ? " of the repeat that takes the others" : " of a repeat");
     backward = user;
   }
   if (backward.getStacked().size() != forward.getStacks().size())
     return refuse(backward) << "it takes " << backward.getStacked().size()
-                            << " stacks, expected the " << forward.getStacks().size()
-                            << " of one repeat";
-  if (backward.getCount() != forward.getCount() || backward.getFrom() != forward.getFrom() ||
+                            << " stacks, expected the "
+                            << forward.getStacks().size() << " of one repeat";
+  if (backward.getCount() != forward.getCount() ||
+      backward.getFrom() != forward.getFrom() ||
       backward.getReverse() == forward.getReverse())
-    return refuse(backward) << "it does not run the layers of the repeat that saves, in the "
-                               "opposite order";
+    return refuse(backward)
+           << "it does not run the layers of the repeat that saves, in the "
+              "opposite order";
   if (!forward.getStacked().empty())
     return refuse(forward) << "it takes stacks itself";
   ValueRange shared = forward.getShared(), others = backward.getShared();
-  if (others.size() < shared.size() || others.take_back(shared.size()) != shared)
-    return refuse(backward) << "its last shared values are not those of the repeat that saves";
+  if (others.size() < shared.size() ||
+      others.take_back(shared.size()) != shared)
+    return refuse(backward)
+           << "its last shared values are not those of the repeat that saves";
   auto indexed = [&](RepeatOp repeat) {
     return symbols.lookup<func::FuncOp>(repeat.getCallee()).getNumArguments() >
            repeat.getNumOperands();
   };
   if (indexed(forward) && !indexed(backward))
-    return refuse(backward) << "@" << backward.getCallee() << " takes no index of the layer, which @"
+    return refuse(backward) << "@" << backward.getCallee()
+                            << " takes no index of the layer, which @"
                             << forward.getCallee() << " does";
   return SavedPair{forward, backward};
 }
@@ -76,8 +87,9 @@ static LogicalResult checkCallers(ArrayRef<SavedPair> pairs, ModuleOp module,
         });
         if (known)
           continue;
-        InFlightDiagnostic error = refuse(repeat) << "@" << repeat.getCallee()
-                                                  << " is called elsewhere, too";
+        InFlightDiagnostic error = refuse(repeat)
+                                   << "@" << repeat.getCallee()
+                                   << " is called elsewhere, too";
         error.attachNote(use.getUser()->getLoc()) << "here";
         return failure();
       }
@@ -169,7 +181,8 @@ void offloadAcross(Operation *boundary, ArrayRef<Value> values) {
         user->erase();
       }
     for (Operation *user : v.getUsers())
-      if (boundary->isBeforeInBlock(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
+      if (boundary->isBeforeInBlock(user) &&
+          !user->hasTrait<OpTrait::IsTerminator>() &&
           !llvm::is_contained(readers, user))
         readers.push_back(user);
     if (readers.empty())
@@ -183,7 +196,8 @@ void offloadAcross(Operation *boundary, ArrayRef<Value> values) {
 
 LayerRewriter::LayerRewriter(SavedPair &pair, func::FuncOp forward,
                              func::FuncOp backward, bool rewriteCalls)
-    : pair(pair), forward(forward), backward(backward), rewriteCalls(rewriteCalls) {
+    : pair(pair), forward(forward), backward(backward),
+      rewriteCalls(rewriteCalls) {
   Block &fwd = forward.getBody().front(), &bwd = backward.getBody().front();
   unsigned carried = pair.forward.getCarried().size();
   for (Value v : fwd.getTerminator()->getOperands().drop_front(carried))
@@ -205,9 +219,10 @@ SmallVector<Value> LayerRewriter::savedValues() { return saved; }
 
 Value LayerRewriter::copyOf(Value value, Operation *before) {
   Operation *def = value.getDefiningOp();
-  bool again = def && chosen->contains(def) &&
-               !(keepStatistics && cast<OpResult>(value).getResultNumber() > 0 &&
-                 llvm::is_contained(saved, value));
+  bool again =
+      def && chosen->contains(def) &&
+      !(keepStatistics && cast<OpResult>(value).getResultNumber() > 0 &&
+        llvm::is_contained(saved, value));
   if (Value known = inBackward.lookup(value)) {
     if (!again || !isa<BlockArgument>(known))
       return known;
@@ -216,8 +231,8 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
   if (!again && !(def && isReplayed(def))) {
     // A leaf that nobody saved yet: save it.
     saved.push_back(value);
-    return inBackward[value] =
-               backward.getBody().front().addArgument(value.getType(), value.getLoc());
+    return inBackward[value] = backward.getBody().front().addArgument(
+               value.getType(), value.getLoc());
   }
   Operation *copy = def->clone();
   for (OpOperand &operand : copy->getOpOperands())
@@ -228,7 +243,8 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
   for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults())) {
     // A statistic that stays saved is read from there.
     Value known = inBackward.lookup(from);
-    bool stays = keepStatistics && cast<OpResult>(from).getResultNumber() > 0 && known;
+    bool stays =
+        keepStatistics && cast<OpResult>(from).getResultNumber() > 0 && known;
     if (!stays)
       inBackward[from] = to;
   }
@@ -240,7 +256,8 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
   return result;
 }
 
-void LayerRewriter::recompute(const DenseSet<Operation *> &ops, bool statistics) {
+void LayerRewriter::recompute(const DenseSet<Operation *> &ops,
+                              bool statistics) {
   chosen = &ops;
   keepStatistics = statistics;
   Block &bwd = backward.getBody().front();
@@ -303,10 +320,12 @@ void LayerRewriter::rewriteRepeats() {
   OpBuilder b(old);
   SmallVector<Type> types(old.getCarriedResults().getTypes());
   for (Value v : saved)
-    types.push_back(prepend(cast<RankedTensorType>(v.getType()), old.getCount(), old.getLetter()));
-  auto fwd = RepeatOp::create(b, old.getLoc(), types, old.getCallee(), old.getLetter(),
-                              old.getCount(), old.getFrom(), old.getReverse(),
-                              old.getCarried(), old.getShared(), ValueRange());
+    types.push_back(prepend(cast<RankedTensorType>(v.getType()), old.getCount(),
+                            old.getLetter()));
+  auto fwd =
+      RepeatOp::create(b, old.getLoc(), types, old.getCallee(), old.getLetter(),
+                       old.getCount(), old.getFrom(), old.getReverse(),
+                       old.getCarried(), old.getShared(), ValueRange());
   fwd->setDiscardableAttrs(old->getDiscardableAttrDictionary());
   for (unsigned i = 0; i < carried; ++i)
     old.getResult(i).replaceAllUsesWith(fwd.getResult(i));
@@ -329,7 +348,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
       v = same.getOperand();
     }
     Operation *def = v.getDefiningOp();
-    if (def && (ops.contains(def) || isReplayed(def)) && def->isBeforeInBlock(boundary)) {
+    if (def && (ops.contains(def) || isReplayed(def)) &&
+        def->isBeforeInBlock(boundary)) {
       bool alone = apart.contains(def);
       Operation *copyFor = alone ? reader : nullptr;
       if (Value known = copies.lookup({v, copyFor}))
@@ -345,9 +365,11 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
           from = same.getOperand().getDefiningOp();
         bool shared = !from || (!apart.contains(from) && !isReplayed(from));
         if (alone && shared && isa<RankedTensorType>(made.getType())) {
-          unsigned number = readers.try_emplace(reader, readers.size()).first->second;
+          unsigned number =
+              readers.try_emplace(reader, readers.size()).first->second;
           made = KeptOp::create(b, made.getLoc(), made);
-          made.getDefiningOp()->setAttr("act.reader", b.getI64IntegerAttr(number));
+          made.getDefiningOp()->setAttr("act.reader",
+                                        b.getI64IntegerAttr(number));
         }
         operand.set(made);
       }
@@ -393,7 +415,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
       // Statistics stay kept; both results of a table are what it is for. What
       // the function returns is what forward made.
       if (def && ops.contains(def) && !op->hasTrait<OpTrait::IsTerminator>() &&
-          (cast<OpResult>(operand.get()).getResultNumber() == 0 || isa<RopeTableOp>(def)))
+          (cast<OpResult>(operand.get()).getResultNumber() == 0 ||
+           isa<RopeTableOp>(def)))
         operand.set(copyOf(operand.get(), op, /*reader=*/nullptr));
     }
 }

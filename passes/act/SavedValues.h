@@ -19,9 +19,10 @@ struct SavedPair {
 };
 
 /// The forward repeats of `grad` with the backward repeats that take their
-/// stacks. An error where stacks are used in another way, as differentiation does
-/// not write it but a person may: what is saved cannot be changed there.
-mlir::FailureOr<llvm::SmallVector<SavedPair>> findSavedPairs(mlir::func::FuncOp grad);
+/// stacks. An error where stacks are used in another way, as differentiation
+/// does not write it but a person may: what is saved cannot be changed there.
+mlir::FailureOr<llvm::SmallVector<SavedPair>>
+findSavedPairs(mlir::func::FuncOp grad);
 
 /// Changes what one pair of layer functions saves.
 class LayerRewriter {
@@ -38,7 +39,8 @@ public:
   /// of them in the backward function, each just before its first use. Values
   /// that the copies read and that are no result of `ops` are saved instead.
   /// With `keepStatistics`, results after an op's first stay saved.
-  void recompute(const llvm::DenseSet<mlir::Operation *> &ops, bool keepStatistics);
+  void recompute(const llvm::DenseSet<mlir::Operation *> &ops,
+                 bool keepStatistics);
 
   /// Moves those of the saved values that are in `values` to the host when
   /// forward is done with them, and back before backward first reads them.
@@ -73,7 +75,8 @@ void recomputeAcross(mlir::Operation *boundary,
 
 /// Moves `values`, made before `boundary`, to the host when what stands before
 /// it is done with them, and back before they are first read behind it.
-void offloadAcross(mlir::Operation *boundary, llvm::ArrayRef<mlir::Value> values);
+void offloadAcross(mlir::Operation *boundary,
+                   llvm::ArrayRef<mlir::Value> values);
 
 /// The arguments of a block and the results of its ops, in order: a value's
 /// number is its index.

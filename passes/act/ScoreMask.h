@@ -11,8 +11,9 @@
 // the latter perhaps on scores * cast(mask),
 //
 // and takes conjunctions apart: what is left is a list of elementary masks, the
-// conjunction of which is the mask; each may say what to hide instead. A constant counts as very negative from
-// -1e4 down: f16 has no smaller power of ten, and exp(-1e4) is 0 in every type.
+// conjunction of which is the mask; each may say what to hide instead. A
+// constant counts as very negative from -1e4 down: f16 has no smaller power of
+// ten, and exp(-1e4) is 0 in every type.
 #ifndef ACT_PASSES_ACT_SCOREMASK_H
 #define ACT_PASSES_ACT_SCOREMASK_H
 #include "passes/act/AxisView.h"

@@ -20,23 +20,27 @@ namespace {
 class StepWriter {
 public:
   StepWriter(ModuleOp module, const StepOptions &options)
-      : module(module), symbols(module), options(options), b(module.getContext()) {}
+      : module(module), symbols(module), options(options),
+        b(module.getContext()) {}
   LogicalResult run();
 
 private:
   /// Runs `one` for every trained parameter, those of layers in a repeat of a
   /// function `name`. `carry` goes through all of them; `shared` reaches each.
-  void forEachParameter(OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry,
-                        ValueRange shared,
-                        function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange carry,
-                                                        ValueRange shared)> one);
+  void forEachParameter(
+      OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry,
+      ValueRange shared,
+      function_ref<SmallVector<Value>(OpBuilder &, ParameterOp,
+                                      ValueRange carry, ValueRange shared)>
+          one);
   LogicalResult check();
   LogicalResult setGradientTypes();
   func::FuncOp writeUpdate();
   LogicalResult writeStep(func::FuncOp update);
   Value runMicroBatches(OpBuilder &at, func::FuncOp step, func::FuncOp grad,
                         const StepLoss &loss);
-  func::FuncOp function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names);
+  func::FuncOp function(StringRef name, TypeRange arguments,
+                        ArrayRef<StringRef> names);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -59,15 +63,18 @@ LogicalResult StepWriter::check() {
            << "unknown grad-dtype '" << options.gradDtype
            << "': expected f32, bf16 or f16";
   if (options.microBatches < 1 || options.microBatches > 4096)
-    return emitError(module.getLoc()) << "micro-batches must be from 1 to 4096, got "
-                              << options.microBatches;
+    return emitError(module.getLoc())
+           << "micro-batches must be from 1 to 4096, got "
+           << options.microBatches;
   if (options.lossAverage != "labels" && options.lossAverage != "micro-batches")
-    return emitError(module.getLoc()) << "unknown loss-average '" << options.lossAverage
-                              << "': expected labels or micro-batches";
+    return emitError(module.getLoc())
+           << "unknown loss-average '" << options.lossAverage
+           << "': expected labels or micro-batches";
   if (!(options.clip >= 0))
     return emitError(module.getLoc())
            << "clip must not be negative, got " << options.clip;
-  for (auto [name, beta] : {std::pair("beta1", options.beta1), {"beta2", options.beta2}})
+  for (auto [name, beta] :
+       {std::pair("beta1", options.beta1), {"beta2", options.beta2}})
     if (!(beta >= 0 && beta < 1))
       return emitError(module.getLoc())
              << name << " must be at least 0 and below 1, got " << beta;
@@ -77,9 +84,11 @@ LogicalResult StepWriter::check() {
   return success();
 }
 
-func::FuncOp StepWriter::function(StringRef name, TypeRange arguments, ArrayRef<StringRef> names) {
-  auto f = func::FuncOp::create(module.getLoc(), name,
-                                FunctionType::get(module.getContext(), arguments, {}));
+func::FuncOp StepWriter::function(StringRef name, TypeRange arguments,
+                                  ArrayRef<StringRef> names) {
+  auto f = func::FuncOp::create(
+      module.getLoc(), name,
+      FunctionType::get(module.getContext(), arguments, {}));
   module.push_back(f);
   f.addEntryBlock();
   for (auto [i, n] : llvm::enumerate(names))
@@ -88,8 +97,11 @@ func::FuncOp StepWriter::function(StringRef name, TypeRange arguments, ArrayRef<
 }
 
 void StepWriter::forEachParameter(
-    OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry, ValueRange shared,
-    function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange, ValueRange)> one) {
+    OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry,
+    ValueRange shared,
+    function_ref<SmallVector<Value>(OpBuilder &, ParameterOp, ValueRange,
+                                    ValueRange)>
+        one) {
   Location loc = module.getLoc();
   // Parameters of the same number of layers share a repeat.
   std::map<int64_t, SmallVector<ParameterOp>> byLayers;
@@ -106,7 +118,8 @@ void StepWriter::forEachParameter(
     std::string fname = name.str();
     SmallVector<Type> arguments(ValueRange(carry).getTypes());
     llvm::append_range(arguments, shared.getTypes());
-    func::FuncOp f = func::FuncOp::create(loc, fname, FunctionType::get(module.getContext(), arguments, {}));
+    func::FuncOp f = func::FuncOp::create(
+        loc, fname, FunctionType::get(module.getContext(), arguments, {}));
     f.setPrivate();
     symbols.insert(f);
     Block *body = f.addEntryBlock();
@@ -116,12 +129,14 @@ void StepWriter::forEachParameter(
     for (ParameterOp p : list)
       c = one(inner, p, c, s);
     func::ReturnOp::create(inner, loc, c);
-    f.setType(FunctionType::get(module.getContext(), arguments, ValueRange(c).getTypes()));
+    f.setType(FunctionType::get(module.getContext(), arguments,
+                                ValueRange(c).getTypes()));
     // A repeat calls a function that comes before it in the file.
     if (auto user = at.getInsertionBlock()->getParentOp())
       f->moveBefore(user);
-    auto run = RepeatOp::create(at, loc, ValueRange(carry).getTypes(), f.getName(), "L", layers, 0,
-                                false, carry, shared, ValueRange());
+    auto run =
+        RepeatOp::create(at, loc, ValueRange(carry).getTypes(), f.getName(),
+                         "L", layers, 0, false, carry, shared, ValueRange());
     carry.assign(run.getResults().begin(), run.getResults().end());
   }
 }
@@ -136,9 +151,12 @@ LogicalResult StepWriter::setGradientTypes() {
                                                : Type(b.getF16Type());
   for (ParameterOp p : trained) {
     Type own = cast<RankedTensorType>(p.getType()).getElementType();
-    if (element != own && element.getIntOrFloatBitWidth() <= own.getIntOrFloatBitWidth())
-      return p.emitError() << "grad-dtype '" << options.gradDtype << "' does not hold gradients of "
-                           << own << " parameters: expected " << own << " or a wider type";
+    if (element != own &&
+        element.getIntOrFloatBitWidth() <= own.getIntOrFloatBitWidth())
+      return p.emitError() << "grad-dtype '" << options.gradDtype
+                           << "' does not hold gradients of " << own
+                           << " parameters: expected " << own
+                           << " or a wider type";
     p->setAttr("act.gradient_type", TypeAttr::get(element));
   }
   module.walk([&](AccumulateOp op) {
@@ -148,10 +166,12 @@ LogicalResult StepWriter::setGradientTypes() {
     auto wide = withElement(type, element);
     Operation *def = op.getValue().getDefiningOp();
     OpBuilder at(op);
-    if (isa_and_nonnull<MatmulOp, SumToOp, NormWeightGradOp>(def) && op.getValue().hasOneUse())
+    if (isa_and_nonnull<MatmulOp, SumToOp, NormWeightGradOp>(def) &&
+        op.getValue().hasOneUse())
       def->getResult(0).setType(wide);
     else
-      op.getValueMutable().assign(CastOp::create(at, op.getLoc(), wide, op.getValue()));
+      op.getValueMutable().assign(
+          CastOp::create(at, op.getLoc(), wide, op.getValue()));
   });
   return success();
 }
@@ -167,12 +187,14 @@ func::FuncOp StepWriter::writeUpdate() {
   SmallVector<Value> shared(body->getArguments());
   if (clip) {
     SmallVector<Value> sum{ConstantOp::create(at, loc, scalar, 0.0)};
-    forEachParameter(at, "layer.square_sum", sum, {},
-                     [&](OpBuilder &i, ParameterOp p, ValueRange carry, ValueRange) {
-                       return SmallVector<Value>{GradSquareSumOp::create(
-                           i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()), carry[0])};
-                     });
-    shared.push_back(ClipOp::create(at, loc, sum[0], b.getF64FloatAttr(options.clip)));
+    forEachParameter(
+        at, "layer.square_sum", sum, {},
+        [&](OpBuilder &i, ParameterOp p, ValueRange carry, ValueRange) {
+          return SmallVector<Value>{GradSquareSumOp::create(
+              i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()), carry[0])};
+        });
+    shared.push_back(
+        ClipOp::create(at, loc, sum[0], b.getF64FloatAttr(options.clip)));
   }
   SmallVector<Value> none;
   forEachParameter(
@@ -180,15 +202,19 @@ func::FuncOp StepWriter::writeUpdate() {
       [&](OpBuilder &i, ParameterOp p, ValueRange, ValueRange args) {
         auto symbol = FlatSymbolRefAttr::get(p.getSymNameAttr());
         Type element = cast<RankedTensorType>(p.getType()).getElementType();
-        bool master = options.master == "f32" && element.getIntOrFloatBitWidth() == 16;
+        bool master =
+            options.master == "f32" && element.getIntOrFloatBitWidth() == 16;
         Value coefficient = clip ? args[2] : Value();
         if (options.optimizer == "adamw")
-          AdamWOp::create(i, loc, symbol, args[0], args[1], coefficient,
-                          b.getDenseF64ArrayAttr({options.beta1, options.beta2}),
-                          b.getF64FloatAttr(options.eps), b.getF64FloatAttr(options.weightDecay),
-                          master ? b.getUnitAttr() : UnitAttr());
+          AdamWOp::create(
+              i, loc, symbol, args[0], args[1], coefficient,
+              b.getDenseF64ArrayAttr({options.beta1, options.beta2}),
+              b.getF64FloatAttr(options.eps),
+              b.getF64FloatAttr(options.weightDecay),
+              master ? b.getUnitAttr() : UnitAttr());
         else
-          SgdOp::create(i, loc, symbol, args[0], coefficient, master ? b.getUnitAttr() : UnitAttr());
+          SgdOp::create(i, loc, symbol, args[0], coefficient,
+                        master ? b.getUnitAttr() : UnitAttr());
         return SmallVector<Value>{};
       });
   func::ReturnOp::create(at, loc);
@@ -260,7 +286,8 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   int stepArgument = -1;
   for (auto [i, type] : llvm::enumerate(grad.getArgumentTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    arguments.push_back(tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
+    arguments.push_back(
+        tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
     auto name = grad.getArgAttrOfType<StringAttr>(i, "act.name");
     names.push_back(name ? name.getValue() : StringRef());
     if (names.back() == "step")
@@ -300,7 +327,8 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   SmallVector<Value> none;
   forEachParameter(at, "layer.zero_grad", none, {},
                    [&](OpBuilder &i, ParameterOp p, ValueRange, ValueRange) {
-                     ZeroGradOp::create(i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()));
+                     ZeroGradOp::create(
+                         i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()));
                      return SmallVector<Value>{};
                    });
   Value loss =
@@ -332,12 +360,14 @@ LogicalResult StepWriter::run() {
   if (symbols.lookup(stepName) || symbols.lookup(updateName))
     return emitError(module.getLoc(), "has a @step or an @update already");
   for (auto p : module.getOps<ParameterOp>())
-    if (!p.getFrozen() && isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))
+    if (!p.getFrozen() &&
+        isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))
       trained.push_back(p);
   if (failed(setGradientTypes()))
     return failure();
   module->setAttr("act.optimizer", b.getStringAttr(options.optimizer));
-  module->setAttr("act.micro_batches", b.getI64IntegerAttr(options.microBatches));
+  module->setAttr("act.micro_batches",
+                  b.getI64IntegerAttr(options.microBatches));
   module->setAttr(lossAverageAttr, b.getStringAttr(options.lossAverage));
   return writeStep(writeUpdate());
 }
@@ -356,7 +386,8 @@ struct WriteStep : act::impl::WriteStepPassBase<WriteStep> {
     o.beta2 = beta2;
     o.eps = eps;
     o.weightDecay = weightDecay;
-    if (!getOperation().lookupSymbol(gradName) && failed(differentiate(getOperation())))
+    if (!getOperation().lookupSymbol(gradName) &&
+        failed(differentiate(getOperation())))
       return signalPassFailure();
     if (failed(writeStep(getOperation(), o)))
       signalPassFailure();

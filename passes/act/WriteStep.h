@@ -17,6 +17,7 @@ struct StepOptions {
   double clip = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0.01;
 };
 /// Writes @update and @step for a module that has a @grad.
-llvm::LogicalResult writeStep(mlir::ModuleOp module, const StepOptions &options);
+llvm::LogicalResult writeStep(mlir::ModuleOp module,
+                              const StepOptions &options);
 } // namespace act
 #endif

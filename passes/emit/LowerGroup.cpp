@@ -5,8 +5,8 @@
 #include "dialects/act/MatmulLowering.h"
 #include "dialects/act/NormLowering.h"
 #include "dialects/act/OptimizerLowering.h"
-#include "passes/act/FormKernels.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/act/FormKernels.h"
 
 using namespace mlir;
 using namespace act;
@@ -28,21 +28,22 @@ Operation *productInParts(GroupOp group) {
 
 class GroupLowering {
 public:
-  GroupLowering(GroupOp group, ArrayRef<int64_t> inPlace, ModuleOp kernels, LinalgForm form)
-      : group(group), inPlace(inPlace.begin(), inPlace.end()), kernels(kernels), form(form),
-        b(kernels.getContext()) {
+  GroupLowering(GroupOp group, ArrayRef<int64_t> inPlace, ModuleOp kernels,
+                LinalgForm form)
+      : group(group), inPlace(inPlace.begin(), inPlace.end()), kernels(kernels),
+        form(form), b(kernels.getContext()) {
     this->inPlace.resize(group.getNumResults(), -1);
   }
 
   FailureOr<SmallVector<LoweredKernel>> run();
 
 private:
-  /// The gradient of attention is as many kernels as there are orders to sum in.
-  /// On blocks keys come first, between what begins and what ends their sums.
-  /// On the host the rotary embedding of a product is a kernel of its own, and
-  /// so is each sum over a norm's rows; on blocks such sums are made in parts
-  /// beside the rows, and added up at last. A small product is made in parts on
-  /// blocks, which another kernel adds up for what follows.
+  /// The gradient of attention is as many kernels as there are orders to sum
+  /// in. On blocks keys come first, between what begins and what ends their
+  /// sums. On the host the rotary embedding of a product is a kernel of its
+  /// own, and so is each sum over a norm's rows; on blocks such sums are made
+  /// in parts beside the rows, and added up at last. A small product is made in
+  /// parts on blocks, which another kernel adds up for what follows.
   enum class Part {
     Whole,
     Begin,
@@ -63,8 +64,10 @@ private:
   bool leaves(Part part, Operation &op);
   LogicalResult sumOfRows(Part part, Operation *op);
   void productInTurn(Part part);
-  LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands, Part part);
-  LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands, Part part);
+  LogicalResult attentionGrad(AttentionGradOp op, ValueRange operands,
+                              Part part);
+  LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands,
+                                  Part part);
   LogicalResult effect(Operation *op, unsigned number);
   LogicalResult lowerOp(Operation &op);
 
@@ -79,7 +82,8 @@ private:
   }
   /// Workspace `number`, and where another part has written it.
   Value workspace(unsigned number, bool written) {
-    return argument(workspaceType(number), {KernelOperand::Workspace, number, written});
+    return argument(workspaceType(number),
+                    {KernelOperand::Workspace, number, written});
   }
   RankedTensorType workspaceType(unsigned number) {
     return plainTensor(*std::next(group.getWorkspaceTypes().begin(), number));
@@ -95,8 +99,10 @@ private:
   LinalgForm form;
   OpBuilder b;
   const SmallVector<Operation *> sums = sumsOfRows(group);
-  Operation *const inParts = form == LinalgForm::Sums ? productInParts(group) : nullptr;
-  DenseSet<Operation *> ofSums; // those that this part makes or leaves, and what needs them
+  Operation *const inParts =
+      form == LinalgForm::Sums ? productInParts(group) : nullptr;
+  DenseSet<Operation *>
+      ofSums; // those that this part makes or leaves, and what needs them
   func::FuncOp function;
   LoweredKernel made;
   SmallVector<Value> results;
@@ -124,8 +130,8 @@ RankedTensorType gradientType(Operation *op) {
 LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
   Location loc = op->getLoc();
   auto mark = [&](Value argument, Value value) {
-    marks.push_back({cast<BlockArgument>(argument).getArgNumber(), "act.inplace",
-                     unsigned(results.size())});
+    marks.push_back({cast<BlockArgument>(argument).getArgNumber(),
+                     "act.inplace", unsigned(results.size())});
     results.push_back(value);
   };
   if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
@@ -134,29 +140,34 @@ LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
     return success();
   }
   if (isa<ZeroGradOp>(op)) {
-    produce(lowerZeroGrad(b, loc, gradientType(op)), {KernelOperand::Gradient, number, true});
+    produce(lowerZeroGrad(b, loc, gradientType(op)),
+            {KernelOperand::Gradient, number, true});
     return success();
   }
   if (auto square = dyn_cast<GradSquareSumOp>(op)) {
-    Value grad = argument(gradientType(op), {KernelOperand::Gradient, number, false});
+    Value grad =
+        argument(gradientType(op), {KernelOperand::Gradient, number, false});
     Value rows = lowerSquareSumOfRows(b, loc, grad);
-    lowered[square.getResult()] = lowerAddToSquareSum(b, loc, lowered[square.getSum()], rows);
+    lowered[square.getResult()] =
+        lowerAddToSquareSum(b, loc, lowered[square.getSum()], rows);
     return success();
   }
   auto type = plainTensor(parameterType(op));
   Type wide = computeType(type.getElementType());
   auto stateType = RankedTensorType::get(type.getShape(), wide);
   Value param = state(type, KernelOperand::Parameter, number);
-  Value grad = argument(gradientType(op), {KernelOperand::Gradient, number, false});
+  Value grad =
+      argument(gradientType(op), {KernelOperand::Gradient, number, false});
   Value master;
   if (op->hasAttr("master"))
     master = state(stateType, KernelOperand::Master, number);
   if (auto adamw = dyn_cast<AdamWOp>(op)) {
     Value m = state(stateType, KernelOperand::ExpAvg, number);
     Value v = state(stateType, KernelOperand::ExpAvgSq, number);
-    auto next = lowerAdamW(b, adamw, param, grad, master, m, v, lowered[adamw.getLr()],
-                           lowered[adamw.getStep()],
-                           adamw.getClip() ? lowered[adamw.getClip()] : Value());
+    auto next =
+        lowerAdamW(b, adamw, param, grad, master, m, v, lowered[adamw.getLr()],
+                   lowered[adamw.getStep()],
+                   adamw.getClip() ? lowered[adamw.getClip()] : Value());
     unsigned i = 0;
     mark(param, next[i++]);
     if (master)
@@ -176,7 +187,8 @@ LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
   return op->emitOpError("has no kernel for the host");
 }
 
-LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operands, Part part) {
+LogicalResult GroupLowering::attentionGrad(AttentionGradOp op,
+                                           ValueRange operands, Part part) {
   if (form == LinalgForm::Sums)
     return attentionGradSums(op, operands, part);
   SmallVector<Value> values;
@@ -197,8 +209,8 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op, ValueRange operan
   return success();
 }
 
-LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange operands,
-                                               Part part) {
+LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op,
+                                               ValueRange operands, Part part) {
   enum { sum, delta, turns, ticket }; // as the op's workspaces are
   bool ofKeys = !op.getDk().use_empty() || !op.getDv().use_empty();
   bool inTurns = takesTurns(op);
@@ -209,10 +221,12 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
   };
   // Where there are whole tiles of it, the sum lies in tiles.
   auto inTiles = [&](Value v) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(v.getType()).getShape(); // [.., s, a, d]
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(v.getType()).getShape(); // [.., s, a, d]
     ArrayRef<int64_t> row = shape.take_back(2);
     if (shape[shape.size() - 3] % 8 == 0 && row.back() % 8 == 0)
-      marks.push_back({cast<BlockArgument>(v).getArgNumber(), "act.tiles", row[0] * row[1]});
+      marks.push_back({cast<BlockArgument>(v).getArgNumber(), "act.tiles",
+                       row[0] * row[1]});
     return v;
   };
   switch (part) {
@@ -231,7 +245,8 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
     if (!ofKeys)
       return success();
     Value dk, dv, added;
-    if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk, dv, added)))
+    if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk,
+                                 dv, added)))
       return failure();
     lowered[op.getDk()] = dk;
     lowered[op.getDv()] = dv;
@@ -248,21 +263,25 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op, ValueRange op
       return success();
     if (!inTurns) {
       Value dk, dv, added;
-      if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk, dv, added)))
+      if (failed(attentionGradKeys(b, op, operands, workspace(delta, false), dk,
+                                   dv, added)))
         return failure();
       attentionGradEnd(b, op, operands, added, lowered[op.getDq()]);
       return success();
     }
-    attentionGradEnd(b, op, operands, inTiles(workspace(sum, false)), lowered[op.getDq()]);
+    attentionGradEnd(b, op, operands, inTiles(workspace(sum, false)),
+                     lowered[op.getDq()]);
     return success();
   case Part::Sinks:
-    return op.getDsinks() ? attentionGradSinks(b, op, operands, workspace(delta, false),
-                                               lowered[op.getDsinks()])
-                          : success();
+    return op.getDsinks()
+               ? attentionGradSinks(b, op, operands, workspace(delta, false),
+                                    lowered[op.getDsinks()])
+               : success();
   case Part::Bias:
-    return op.getDbias() ? attentionGradBias(b, op, operands, workspace(delta, false),
-                                             lowered[op.getDbias()])
-                         : success();
+    return op.getDbias()
+               ? attentionGradBias(b, op, operands, workspace(delta, false),
+                                   lowered[op.getDbias()])
+               : success();
   }
   return failure();
 }
@@ -274,8 +293,9 @@ LogicalResult GroupLowering::lowerOp(Operation &op) {
   auto lowerable = dyn_cast<LinalgOpInterface>(op);
   if (!lowerable)
     return op.emitOpError("has no linalg form");
-  if (failed(form == LinalgForm::Sums ? lowerable.lowerToSums(b, operands, values)
-                                      : lowerable.lowerToLinalg(b, operands, values)))
+  if (failed(form == LinalgForm::Sums
+                 ? lowerable.lowerToSums(b, operands, values)
+                 : lowerable.lowerToLinalg(b, operands, values)))
     return failure();
   for (auto [from, to] : llvm::zip_equal(op.getResults(), values))
     lowered[from] = to;
@@ -288,11 +308,13 @@ bool GroupLowering::leaves(Part part, Operation &op) {
   case Part::Product:
     return isa<RopeOp>(op);
   case Part::Rope:
-    return !isa<RopeOp>(op) && !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+    return !isa<RopeOp>(op) &&
+           !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
   case Part::Rows:
     return ofSums.contains(&op) && !llvm::is_contained(sums, &op);
   case Part::Sums:
-    return !ofSums.contains(&op) && !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
+    return !ofSums.contains(&op) &&
+           !(isa<ReshapeOp>(op) && lowered.lookup(op.getOperand(0)));
   case Part::PartsOfProduct:
     return inParts->isBeforeInBlock(&op);
   default:
@@ -305,7 +327,8 @@ LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
   if (form == LinalgForm::Tiles)
     return part == Part::Sums ? lowerOp(*op) : success();
   if (part == Part::Sums) {
-    lowered[op->getResult(0)] = lowerSumOfParts(b, op, workspace(number, false));
+    lowered[op->getResult(0)] =
+        lowerSumOfParts(b, op, workspace(number, false));
     return success();
   }
   SmallVector<Value> operands;
@@ -318,7 +341,8 @@ LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
   for (Operation &other : group.getBody().front())
     if (isa<RmsNormGradOp, LayerNormGradOp>(other))
       norm = &other;
-  results.push_back(lowerSumOfRows(b, op, operands, lowered[norm->getOperand(0)]));
+  results.push_back(
+      lowerSumOfRows(b, op, operands, lowered[norm->getOperand(0)]));
   return success();
 }
 
@@ -327,10 +351,12 @@ void GroupLowering::productInTurn(Part part) {
   for (Value v : inParts->getOperands())
     operands.push_back(lowered[v]);
   if (part == Part::PartsOfProduct)
-    produce(lowerPartsOfProduct(b, inParts, operands), {KernelOperand::Scratch, 0, true});
+    produce(lowerPartsOfProduct(b, inParts, operands),
+            {KernelOperand::Scratch, 0, true});
   else
     lowered[inParts->getResult(0)] = lowerProductOfParts(
-        b, inParts, operands, argument(scratchType(group), {KernelOperand::Scratch, 0, false}));
+        b, inParts, operands,
+        argument(scratchType(group), {KernelOperand::Scratch, 0, false}));
 }
 
 LogicalResult GroupLowering::body(Part part) {
@@ -340,7 +366,8 @@ LogicalResult GroupLowering::body(Part part) {
   if (part == Part::Rope)
     lowered[handed] = workspace(0, false);
   for (Operation &op : group.getBody().front().without_terminator()) {
-    bool hasEffect = isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op);
+    bool hasEffect =
+        isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op);
     unsigned number = effects;
     effects += hasEffect;
     if (leaves(part, op))
@@ -395,7 +422,9 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   for (auto [i, v] : llvm::enumerate(group.getBody().front().getArguments())) {
-    Type type = isa<RankedTensorType>(v.getType()) ? Type(plainTensor(v.getType())) : v.getType();
+    Type type = isa<RankedTensorType>(v.getType())
+                    ? Type(plainTensor(v.getType()))
+                    : v.getType();
     lowered[v] = argument(type, {KernelOperand::Input, unsigned(i), false});
   }
   if (failed(body(part)))
@@ -406,7 +435,8 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
     if (!value)
       continue; // another part makes it
     if (inPlace[r] >= 0) {
-      marks.push_back({unsigned(inPlace[r]), "act.inplace", unsigned(results.size())});
+      marks.push_back(
+          {unsigned(inPlace[r]), "act.inplace", unsigned(results.size())});
       made.operands[inPlace[r]].written = true;
       results.push_back(value);
     } else {
@@ -428,7 +458,8 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
 
 FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
   auto &ops = group.getBody().front().getOperations();
-  bool attentionGrad = llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
+  bool attentionGrad =
+      llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
   SmallVector<LoweredKernel> list;
   SmallVector<Part> parts{Part::Whole};
   // dq may lie where q does, which nobody reads once it is written.
@@ -453,10 +484,11 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     if (failed(made))
       return failure();
     // Rows of queries are what there is where no keys are asked for.
-    made->isMain = part == Part::Whole || part == Part::Keys || part == Part::Product ||
-                   part == Part::Rows || part == Part::PartsOfProduct ||
-                   (part == Part::Queries &&
-                    llvm::none_of(list, [](const LoweredKernel &k) { return k.isMain; }));
+    made->isMain =
+        part == Part::Whole || part == Part::Keys || part == Part::Product ||
+        part == Part::Rows || part == Part::PartsOfProduct ||
+        (part == Part::Queries &&
+         llvm::none_of(list, [](const LoweredKernel &k) { return k.isMain; }));
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else
@@ -469,10 +501,13 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
 
 RankedTensorType act::scratchType(GroupOp group) {
   Operation *product = productInParts(group);
-  return product ? plainTensor(partsOfProductType(product)) : RankedTensorType();
+  return product ? plainTensor(partsOfProductType(product))
+                 : RankedTensorType();
 }
 
-FailureOr<SmallVector<LoweredKernel>> act::lowerGroup(GroupOp group, ArrayRef<int64_t> inPlace,
-                                                      ModuleOp kernels, LinalgForm form) {
+FailureOr<SmallVector<LoweredKernel>> act::lowerGroup(GroupOp group,
+                                                      ArrayRef<int64_t> inPlace,
+                                                      ModuleOp kernels,
+                                                      LinalgForm form) {
   return GroupLowering(group, inPlace, kernels, form).run();
 }

@@ -49,8 +49,8 @@ enum class LinalgForm {
 /// gets as many parts as it has rows. `inPlace[r]` is the operand whose
 /// memory result r has in this launch, or -1.
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>
-lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace, mlir::ModuleOp kernels,
-           LinalgForm form = LinalgForm::Tiles);
+lowerGroup(GroupOp group, llvm::ArrayRef<int64_t> inPlace,
+           mlir::ModuleOp kernels, LinalgForm form = LinalgForm::Tiles);
 
 /// What is in the scratch of a group: the parts of a small product on GPUs
 /// (MatmulLowering.h); null where there is none.

@@ -29,8 +29,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   }
 
   void runOnOperation() override {
-    if (format != "text" && format != "json" && format != "html" && format != "formula" &&
-        format != "svg") {
+    if (format != "text" && format != "json" && format != "html" &&
+        format != "formula" && format != "svg") {
       emitError(getOperation()->getLoc())
           << "unknown report format '" << format
           << "': expected text, json, html, formula or svg";
@@ -44,10 +44,12 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (failed(checkOptionsOfViews()))
       return signalPassFailure();
     OwningOpRef<ModuleOp> copy(getOperation().clone());
-    if (failed(bindLetters(*copy, sizes(), format == "formula" ? Unsized::Open : Unsized::Fail)))
+    if (failed(
+            bindLetters(*copy, sizes(),
+                        format == "formula" ? Unsized::Open : Unsized::Fail)))
       return signalPassFailure();
-    AllocatorOptions options{allocator, allocatorConf, deviceMemory, cublasWorkspace,
-                             cublasLtWorkspace};
+    AllocatorOptions options{allocator, allocatorConf, deviceMemory,
+                             cublasWorkspace, cublasLtWorkspace};
     auto choice = chooseAllocator(options, view);
     if (!choice) {
       emitError(getOperation()->getLoc()) << choice.error().str();
@@ -57,13 +59,15 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     if (failed(ask(*copy, *choice, fits)))
       return signalPassFailure();
     if (view == "torch") {
-      auto report = describeTorch(*copy, attention, checkpoint, *choice, format == "formula");
+      auto report = describeTorch(*copy, attention, checkpoint, *choice,
+                                  format == "formula");
       return failed(report) ? signalPassFailure() : write(*report);
     }
     OwningOpRef<ModuleOp> forward(view == "paper" ? copy->clone() : ModuleOp());
     if (failed(completeModule(*copy)))
       return signalPassFailure();
-    std::string name = function.empty() ? mainFunction(*copy) : function.getValue();
+    std::string name =
+        function.empty() ? mainFunction(*copy) : function.getValue();
     auto program = flatten(*copy, name);
     if (failed(program))
       return signalPassFailure();
@@ -78,12 +82,16 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return failed(paper) ? signalPassFailure() : write(*paper);
     }
     if (function.empty() && lacksGradient(getOperation()))
-      report->notes.push_back("the module is in kernel form without a gradient, so it cannot be "
-                              "differentiated any more: this is @forward alone, not a training step");
+      report->notes.push_back(
+          "the module is in kernel form without a gradient, so it cannot be "
+          "differentiated any more: this is @forward alone, not a training "
+          "step");
     if (*choice) {
       replayAllocator(*report, traceOf(*report), **choice);
-      report->notes.push_back("the allocator sees each buffer of the step as a tensor of its own, and what is "
-                              "kept beside them; the step itself has one arena");
+      report->notes.push_back(
+          "the allocator sees each buffer of the step as a tensor of its own, "
+          "and what is "
+          "kept beside them; the step itself has one arena");
       if (auto status = report::check(*report); !status) {
         emitError(getOperation()->getLoc())
             << "the memory report contradicts itself: " << status.error().str();
@@ -103,8 +111,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
 
   // PyTorch lays a batch of one out in its own way: an open one is of more.
   std::string sizes() {
-    bool open = view == "torch" && format == "formula" && !givenSizes(getOperation()).count("b") &&
-                !StringRef(dims).starts_with("b=") && !StringRef(dims).contains(",b=");
+    bool open = view == "torch" && format == "formula" &&
+                !givenSizes(getOperation()).count("b") &&
+                !StringRef(dims).starts_with("b=") &&
+                !StringRef(dims).contains(",b=");
     return open ? dims + (dims.empty() ? "b=2" : ",b=2") : dims;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels as PTX in the cache of compiled kernels (KernelCache.h), by their text and
-// the options. An entry, KEY.ptx, says
+// Kernels as PTX in the cache of compiled kernels (KernelCache.h), by their
+// text and the options. An entry, KEY.ptx, says
 //
 //     block 128 1 1 grid 0 0 0 shared 49152 bytes -1
 //     {"stages":2,"warps":4}

@@ -10,7 +10,8 @@
 
 namespace act::tile {
 /// `assembleFor`: the target to make cubins for, or empty, which are kept in
-/// `cache`; their PTX then is what is made into them. Nothing is written before all of them are made.
+/// `cache`; their PTX then is what is made into them. Nothing is written before
+/// all of them are made.
 mlir::LogicalResult writeKernels(llvm::StringRef dir,
                                  llvm::MutableArrayRef<CompiledKernel> kernels,
                                  llvm::StringRef assembleFor,

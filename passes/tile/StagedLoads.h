@@ -28,8 +28,8 @@ struct StagedLoad {
 llvm::MapVector<mlir::Operation *, llvm::SmallVector<StagedLoad>>
 stagedLoads(mlir::gpu::GPUFuncOp kernel);
 
-/// Whether `within` writes the memory that the load reads; a copy that runs ahead
-/// would read what was there before.
+/// Whether `within` writes the memory that the load reads; a copy that runs
+/// ahead would read what was there before.
 bool isWritten(LoadOp load, mlir::Operation *within);
 
 /// Swizzled memory for `slots` blocks of the load.

@@ -308,7 +308,8 @@ TEST(Report, TellsWhatAnAllocatorTakes) {
   EXPECT_EQ(j["allocator"]["fits"], false);
   EXPECT_EQ(j["allocator"]["exceeded"]["op"], r.timeline[7].op);
   EXPECT_EQ(j["allocator"]["exceeded"]["reserved_bytes"], 6000);
-  EXPECT_NE(toText(r).find("is exceeded\n    at point 7 of"), std::string::npos);
+  EXPECT_NE(toText(r).find("is exceeded\n    at point 7 of"),
+            std::string::npos);
   r.replay->exceeded->index = -1;
   EXPECT_TRUE(check(r));
   EXPECT_TRUE(parsed(toJson(r))["allocator"]["exceeded"]["op"].is_null());
@@ -332,28 +333,39 @@ TEST(Paper, ErrorsNameThePlace) {
   EXPECT_NE(error("{"), "");
   EXPECT_NE(error("[]"), "");
   EXPECT_NE(error("{}").find("publication: expected text"), std::string::npos);
-  EXPECT_NE(error(R"({"publication": "p", "x": 1})").find("unknown field 'x'"), std::string::npos);
-  EXPECT_NE(error(R"({"publication": "p", "equal": {"a+d": "h"}})").find("products of letters"),
+  EXPECT_NE(error(R"({"publication": "p", "x": 1})").find("unknown field 'x'"),
             std::string::npos);
-  EXPECT_NE(error(R"({"publication": "p", "figures": [{"name": "f", "published": "2*("}]})")
-                .find("x.json: figures[0]"),
+  EXPECT_NE(error(R"({"publication": "p", "equal": {"a+d": "h"}})")
+                .find("products of letters"),
             std::string::npos);
-  const char *rule = R"({"publication": "p", "figures": [{"name": "f", "counts": [%s]}]})";
+  EXPECT_NE(
+      error(
+          R"({"publication": "p", "figures": [{"name": "f", "published": "2*("}]})")
+          .find("x.json: figures[0]"),
+      std::string::npos);
+  const char *rule =
+      R"({"publication": "p", "figures": [{"name": "f", "counts": [%s]}]})";
   for (const char *broken :
-       {"3", "{}", R"({"op": "linear", "result": 0})", R"({"op": "linear", "result": -1, "bytes": 2})",
-        R"({"result": 0, "bytes": 2})", R"({"op": "linear", "input": true, "bytes": 2})"}) {
+       {"3", "{}", R"({"op": "linear", "result": 0})",
+        R"({"op": "linear", "result": -1, "bytes": 2})",
+        R"({"result": 0, "bytes": 2})",
+        R"({"op": "linear", "input": true, "bytes": 2})"}) {
     std::string text = rule;
     text.replace(text.find("%s"), 2, broken);
-    EXPECT_NE(error(text.c_str()).find("figures[0]: counts[0]"), std::string::npos) << broken;
+    EXPECT_NE(error(text.c_str()).find("figures[0]: counts[0]"),
+              std::string::npos)
+        << broken;
   }
 }
 
 /// a*d is h, also squared; what is left stays.
 TEST(Paper, LettersThatAreEqual) {
-  auto s = parseSelection(R"({"publication": "p", "equal": {"a*d": "h", "f": "4*h"}})", "x");
+  auto s = parseSelection(
+      R"({"publication": "p", "equal": {"a*d": "h", "f": "4*h"}})", "x");
   ASSERT_TRUE(s);
   auto p = symbolic::Polynomial::parse("3*a^2*d*s + f*f + a^2*d^2");
-  EXPECT_EQ(s->inItsLetters(*p).str(), symbolic::Polynomial::parse("3*a*h*s + 17*h^2")->str());
+  EXPECT_EQ(s->inItsLetters(*p).str(),
+            symbolic::Polynomial::parse("3*a*h*s + 17*h^2")->str());
 }
 
 TEST(Report, CheckFindsABrokenReplay) {

@@ -89,8 +89,8 @@ Result<std::unique_ptr<BatchSource>> openTokenFiles(const TokenFiles &files,
                                                     int64_t modelVocabulary);
 /// JSON lines of {"tokens": [...], "labels": [...]}; the labels stand at their
 /// own tokens, as in Hugging Face's data sets, and are shifted here. As
-/// tokenizers write them: "input_ids" for "tokens", and an "attention_mask" whose
-/// zeros, at either end, are padding and dropped.
+/// tokenizers write them: "input_ids" for "tokens", and an "attention_mask"
+/// whose zeros, at either end, are padding and dropped.
 Result<std::unique_ptr<BatchSource>> openPack(const std::string &path,
                                               const BatchShape &shape,
                                               int64_t modelVocabulary);

@@ -25,8 +25,8 @@ struct CompileOptions {
 Result<artifact::Step> compileModule(const std::string &path,
                                      const CompileOptions &options);
 
-/// By which policies the step, which needs `needed` bytes now, would need no more
-/// than `free`; as a line or some lines of advice.
+/// By which policies the step, which needs `needed` bytes now, would need no
+/// more than `free`; as a line or some lines of advice.
 std::string whatWouldFit(const std::string &path, const CompileOptions &options,
                          uint64_t needed, uint64_t free);
 

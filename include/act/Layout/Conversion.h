@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What has to move so that a value held in one layout is held in another: the
-// composition of the second, as a function from holders to coordinates, with the
-// inverse of the first.
+// composition of the second, as a function from holders to coordinates, with
+// the inverse of the first.
 //
 //   Nothing    the same registers of the same threads
 //   Registers  each thread keeps what it has and only renames registers

@@ -14,8 +14,9 @@
 //
 // For f64 it is 8 x 4 by 4 x 8 (m8n8k4), and two of these make 16 rows:
 //
-//   C, D  16x8   as above      A  16x4  a0 (g, t)  a1 (g + 8, t)      B  4x8 b0
-//   (t, g)
+//   C, D  16x8   as above
+//   A     16x4   a0 (g, t)   a1 (g + 8, t)
+//   B     4x8    b0 (t, g)
 //
 // In digits, the accumulator is
 //   register [2:(0,1), 2:(8,0)]   lane [4:(0,2), 8:(1,0)]
@@ -24,12 +25,11 @@
 //
 // A block of M x N x K is dealt to warpsM x warpsN warps tile by tile, warp =
 // m + warpsM * n: tile i of a warp along m is rows 16 (m + warpsM i) on, tile j
-// along n columns 8 (n + warpsN j) on. A does not know n, nor B m: the warps
-// that share an operand hold copies. Tiles take turns, rather than a warp
-// having a connected part, for two reasons: what a warp adds to a column and
-// what its tiles add do not carry into each other, so that shared memory is
-// reached by constants (Shared::deltas); and with warpsM = 4 this is what
-// wgmma.m64 holds.
+// along n columns 8 (n + warpsN j) on. A does not depend on n, nor B on m: the
+// warps that share an operand hold copies. Warps take tiles in turn instead of
+// one connected part each, for two reasons. The offsets of a warp and of its
+// tiles do not carry into each other, so constants address shared memory
+// (Shared::deltas). And with warpsM = 4 this is what wgmma.m64 holds.
 //
 // Order of registers, fastest first:
 //   accumulator  the fragment, then tiles along n (8 columns each), then along

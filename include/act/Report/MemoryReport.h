@@ -6,9 +6,10 @@
 // Every field means one thing. In view "act", retained, peak and arena bytes
 // are activations, their gradients, temporaries and workspace; parameters,
 // their gradients, the optimizer's state, inputs and outputs (the loss, logits)
-// have fields of their own; totalPeak is all of it. Scratch, which the host gives
-// to each of its threads, is beside all that: it is known once the kernels are
-// compiled, and how often it is there depends on the machine that runs them.
+// have fields of their own; totalPeak is all of it. Scratch, which the host
+// gives to each of its threads, is beside all that: it is known once the
+// kernels are compiled, and how often it is there depends on the machine that
+// runs them.
 //
 //   bytes
 //     |                     peak
@@ -80,7 +81,7 @@ struct SavedValue {
   std::string dtype;
   int64_t bytes = 0;
   int layer = noLayer;
-  std::string formula; // bytes in letters; may be empty
+  std::string formula;   // bytes in letters; may be empty
   std::string node = ""; // view torch: the autograd node that keeps it
 };
 
@@ -211,8 +212,8 @@ struct MemoryReport {
   std::optional<Offload> offload;
   /// What aligning every buffer adds to the peak at most, whatever the sizes.
   Formula alignment;
-  /// Letters whose sizes a pass chose for this program; and letters that are half
-  /// of another one, p of d.
+  /// Letters whose sizes a pass chose for this program; and letters that are
+  /// half of another one, p of d.
   symbolic::Letters chosen;
   std::map<std::string, std::string> halves;
   /// For which sizes the formulas are: L_from, a number, and words for it.
@@ -229,8 +230,8 @@ struct MemoryReport {
   std::vector<LayerGraph> graphs;
   /// Bytes of each tensor that is there before the step and after it:
   /// parameters, their gradients, the optimizer's state, inputs and outputs. In
-  /// view torch parameters, buffers of modules and inputs, in the order in which
-  /// they are moved to the device.
+  /// view torch parameters, buffers of modules and inputs, in the order in
+  /// which they are moved to the device.
   std::vector<int64_t> resident;
   std::optional<AllocatorReplay> replay;
   std::optional<WhatIf> whatIf;

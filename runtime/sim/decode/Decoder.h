@@ -5,8 +5,8 @@
 // Instructions are grouped in families, one file each (decode/XFamily.cpp). A
 // family says which roots it knows and decodes them:
 //
-//     static void decodeFma(Decoder &d) {          //
-//     fma{.rnd}{.ftz}{.sat}.type
+//     // fma{.rnd}{.ftz}{.sat}.type
+//     static void decodeFma(Decoder &d) {
 //       Rounding r = d.rounding(Rounding::None);
 //       bool ftz = d.take("ftz");
 //       Type t = d.type({Type::F32, Type::F64});
@@ -16,9 +16,9 @@
 //     }
 //     void registerFloat(Families &f) { f["fma"] = decodeFma; }
 //
-// Modifiers are taken one by one; whatever is left when decode returns is an
-// error that names it, as is an operand that nobody asked for. Errors do not
-// throw: the first is kept, later calls do nothing sensible but are safe.
+// A family takes modifiers one by one. A modifier or an operand that is left
+// when decode returns is an error that names it. Errors do not throw: the
+// decoder keeps the first, and later calls are safe and do nothing.
 #ifndef ACT_RUNTIME_SIM_DECODE_DECODER_H
 #define ACT_RUNTIME_SIM_DECODE_DECODER_H
 #include "act/Result.h"
