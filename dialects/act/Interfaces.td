@@ -64,15 +64,15 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
            "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
     InterfaceMethod<[{
       The same without loops or an order of tiles: only `linalg.generic`, one for
-      every sum, however large what lies between would be as a whole. For those
-      who compute a block of a result from what it needs.
+      every sum, even if the values in between would be large as a whole. For
+      passes that compute one block of a result from its inputs.
     }], "::llvm::LogicalResult", "lowerToSums",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$results), [{}], [{
         return $_op.lowerToLinalg(builder, operands, results);
       }]>,
     InterfaceMethod<[{
-      Memory that kernels made of this form need beside operands and results.
+      Memory that kernels of this form need in addition to operands and results.
     }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getWorkspaceTypes", (ins), [{}], [{
         return {};
       }]>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX text → Module. Knows the grammar of PTX 6.0 to 9.4, not its instructions:
+// PTX text → Module. Knows the grammar of PTX 3.0 to 9.4, not its instructions:
 // any dotted word is an instruction for the parser. Every error names the line
 // and column. Input of any kind ends in a module or an error: nesting and sizes
 // are bounded (maximumNesting, maximumVariableBytes, maximumRegisters).
