@@ -100,7 +100,7 @@ std::string formulaText(const Formula &f) {
 /// 2.25 GiB, 1.94 times the least.
 std::string moved(std::optional<int64_t> bytes, int64_t least) {
   if (!bytes)
-    return "what memory decides";
+    return "an amount that depends on the data";
   return fmt::format("{}, {:.2f} times the least", humanBytes(*bytes),
                      double(*bytes) / double(std::max<int64_t>(least, 1)));
 }
@@ -455,8 +455,8 @@ std::string whatIfText(const MemoryReport &r) {
       others += fmt::format(
           "{}{} = {}{}", others.empty() ? "" : ", ", l.letter, it->second,
           l.step > 1 ? fmt::format(" (in steps of {})", l.step) : "");
-  return fmt::format("\nWhat fits on a card of {} bytes ({}), one letter "
-                     "changed of {}{}\n",
+  return fmt::format("\nWhat fits on a card of {} bytes ({}), changing one "
+                     "of {}{}\n",
                      exact(r.whatIf->deviceBytes),
                      humanBytes(r.whatIf->deviceBytes), others,
                      reserved ? fmt::format("; reserved by {} on a card of any "

@@ -679,7 +679,7 @@ TEST_F(ActRun, PacksSamples) {
                        "37.50 %; effective tokens 30 of 48, 24 with a label"),
             std::string::npos)
       << o.err;
-  expectError(train + "--pack s --steps 1", "packed model");
+  expectError(train + "--pack s --steps 1", "imported with act-import --packed");
   ASSERT_TRUE(file::writeFile(folder + "s", "{\"tokens\":[1,2,99]}\n"));
   expectError(command, "s:1: token 99");
   ASSERT_TRUE(file::writeFile(

@@ -242,6 +242,27 @@ TEST_F(ActrtSim, BoundsAreByUnit) {
   EXPECT_FALSE(least.contains("f32"));
 }
 
+// __launch_bounds__ does not say how many threads a block has: with one,
+// nothing would race.
+TEST_F(ActrtSim, BoundsAreNoBlock) {
+  auto kernel = [&](const char *directive) {
+    std::ofstream(folder + "k.ptx")
+        << ".version 7.0\n.target sm_80\n.address_size 64\n"
+           ".visible .entry k()\n"
+        << directive << "\n{\n  ret;\n}\n";
+  };
+  kernel(".maxntid 64, 2, 1");
+  EXPECT_EQ(runFile(folder + "k.ptx", ""), 1);
+  EXPECT_NE(err.find("--block: expected the block that 'k' is launched with; "
+                     ".maxntid (__launch_bounds__) only says that it has at "
+                     "most 128 threads"),
+            std::string::npos)
+      << err;
+  EXPECT_EQ(runFile(folder + "k.ptx", "--block 64"), 0) << err;
+  kernel(".reqntid 64, 2, 1");
+  EXPECT_EQ(runFile(folder + "k.ptx", ""), 0) << err;
+}
+
 TEST_F(ActrtSim, MistakesAreOne) {
   const char *const cases[][3] = {
       {"conformance", "--kernel scalars --arg ptr:0", "5 parameters, given 1"},

@@ -184,8 +184,8 @@ Result<std::unique_ptr<BatchSource>> run::openPack(const std::string &path,
                                                    const BatchShape &shape,
                                                    int64_t modelVocabulary) {
   if (shape.maxSequences == 0)
-    return Error{"--pack needs a packed model (one with an input "
-                 "'cu_seqlens'): tokens would see other samples",
+    return Error{"--pack needs a model imported with act-import --packed: "
+                 "otherwise tokens would see other samples",
                  path};
   auto file = file::MappedFile::open(path);
   if (!file)

@@ -150,6 +150,13 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
       return s.error();
   } else if (kernel.requiredBlock[0]) {
     std::copy(kernel.requiredBlock, kernel.requiredBlock + 3, r.block);
+  } else if (kernel.boundsBlock) {
+    // One thread would run, and have no race.
+    return Error{"--block: expected the block that '" + kernel.name +
+                 "' is launched with; .maxntid (__launch_bounds__) only says "
+                 "that it has at most " +
+                 std::to_string(kernel.maxThreads) + " threads",
+                 ""};
   }
   r.dynamicSharedBytes = o.sharedBytes;
   r.cooperative = o.cooperative;
