@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface below which the backends stand.
+// The interface between the runtime and its backends.
 //
 //   capi/  handles, argument checks          step/  a loaded artifact
 //                     \                       /
@@ -36,7 +36,7 @@ struct DeviceInfo {
   std::string target;           // "sm_90a"; the host has none
   uint32_t sm = 0;              // 90
   uint32_t multiprocessors = 0;
-  uint64_t sharedBytesPerBlock = 0; // the most that a block may ask for
+  uint64_t sharedBytesPerBlock = 0; // the maximum for a block
   uint32_t ordinal = 0;             // cuda:N
 };
 
@@ -44,7 +44,7 @@ struct MemoryStatistics {
   uint64_t current = 0, peak = 0, allocations = 0;
 };
 
-/// What a kernel was compiled to need; 0 where the device cannot know.
+/// The resources of a compiled kernel; 0 where the device cannot know.
 struct KernelAttributes {
   uint32_t maxThreadsPerBlock = 0, registers = 0;
   uint64_t sharedBytes = 0, localBytes = 0; // shared: static
@@ -62,7 +62,7 @@ public:
   virtual ~Module() = default;
   /// The kernel stays valid as long as the module.
   virtual Result<Kernel *> kernel(const std::string &symbol) = 0;
-  /// A variable of the module: where it lies on the device.
+  /// A variable of the module; `address` is on the device.
   struct Variable {
     void *address;
     uint64_t bytes;
@@ -77,19 +77,19 @@ public:
 struct LaunchShape {
   uint64_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
-  uint32_t cluster[3] = {0, 0, 0}; // all 0: as the kernel itself says
+  uint32_t cluster[3] = {0, 0, 0}; // all 0: the kernel's own
   uint64_t sharedBytes = 0;        // dynamic
   bool cooperative = false;        // all blocks resident at once
   uint64_t scratchBytes = 0;       // host: per thread
 };
 
-/// addresses[i] is the device address of a tensor, or, when scalarBytes[i] is
-/// not 0, the host address of a value of that many bytes. A null `scalarBytes`
+/// addresses[i] is the device address of a tensor or, if scalarBytes[i] is not
+/// 0, the host address of a value of that many bytes. A null `scalarBytes`
 /// means that all are tensors.
 ///
 /// With `asDeclared`, addresses[i] is the host address of the i-th parameter's
 /// value, whose size only the kernel knows: the convention of cuLaunchKernel.
-/// `count` is then not looked at, and the host cannot do it.
+/// `count` is then ignored. The host device does not support this.
 struct Arguments {
   void *const *addresses = nullptr;
   const uint32_t *scalarBytes = nullptr;
@@ -105,13 +105,13 @@ public:
   virtual Result<double> elapsedSince(Event &start) = 0;
 };
 
-/// What a stream did between beginCapture and endCapture, to be done again.
+/// The recorded work of a stream between beginCapture and endCapture.
 class Graph {
 public:
   virtual ~Graph() = default;
 };
 
-/// Any: as the addresses say; either may be of either side.
+/// Any: derived from the addresses; each may be on the host or the device.
 enum class Direction { HostToDevice, DeviceToHost, DeviceToDevice, Any };
 
 class Stream {
@@ -128,10 +128,10 @@ public:
   virtual Status record(Event &event) = 0;
   virtual Status wait(Event &event) = 0;
   virtual Status synchronize() = 0;
-  /// Calls back once what came before is done; on whatever thread.
+  /// Calls `function` once all earlier work is done, on any thread.
   virtual Status callback(std::function<void()> function) = 0;
-  /// Whether launches and copies can be recorded instead of run. Those of a
-  /// capture read their arguments when they are recorded.
+  /// Whether launches and copies can be recorded instead of run. A capture
+  /// reads arguments when it records.
   virtual bool canCapture() const { return false; }
   virtual Status beginCapture() { return Error{"cannot capture", ""}; }
   virtual Result<std::unique_ptr<Graph>> endCapture() {
@@ -140,36 +140,36 @@ public:
   virtual Status launch(Graph &) { return Error{"cannot launch a graph", ""}; }
 };
 
-/// What a device's checks noticed, oldest first.
+/// The findings of a device's checks, oldest first.
 struct Findings {
   uint64_t count = 0;
-  std::string text; // of those that were kept, a line or a few each
+  std::string text; // of those kept, one or a few lines each
 };
 
 class Executor {
 public:
   virtual ~Executor() = default;
   virtual DeviceInfo info() const = 0;
-  /// Aligned to 256 bytes at least (4096 on the host) and zeroed; a size of 0
+  /// Aligned to at least 256 bytes (4096 on the host) and zeroed. A size of 0
   /// gives a valid address.
   virtual Result<void *> allocate(uint64_t bytes) = 0;
-  /// Memory that the CPU may touch directly too.
+  /// The same, for memory that the CPU may access too.
   virtual Result<void *> allocateShared(uint64_t bytes) = 0;
   virtual Status free(void *address) = 0;
-  /// Makes memory of another owner known as an allocation of this device, until
-  /// free() of its first byte, which calls `release` instead of freeing it. The
-  /// memory must be one that kernels of the device can reach.
+  /// Registers another owner's memory as an allocation of this device. free()
+  /// of its first byte ends that and calls `release` instead of freeing it.
+  /// Kernels of the device must be able to access the memory.
   virtual Status adopt(void *address, uint64_t bytes,
                        std::function<void()> release) = 0;
-  /// Makes memory of the CPU reachable for kernels, until unregisterHost.
+  /// Makes CPU memory accessible to kernels, until unregisterHost.
   virtual Status registerHost(void *address, uint64_t bytes) {
     return adopt(address, bytes, nullptr);
   }
   virtual Status unregisterHost(void *address) { return free(address); }
-  /// Whether free() would take the address.
+  /// Whether free() accepts the address.
   virtual bool isAllocation(const void *address) const = 0;
-  /// An allocation that was handed to others (actrt_to_dlpack): only they free
-  /// it, until they give it back. lend() is false when it is lent already.
+  /// Lends an allocation to another owner (actrt_to_dlpack): only that owner
+  /// frees it, until takeBack(). lend() is false if it is lent already.
   bool lend(const void *address) {
     std::lock_guard<std::mutex> guard(lending);
     return lent.insert(address).second;
@@ -182,11 +182,12 @@ public:
     std::lock_guard<std::mutex> guard(lending);
     lent.erase(address);
   }
-  /// Says that others than this interface write the range.
+  /// Notes that the range is written by means other than this interface.
   virtual void writtenByOthers(void *, uint64_t) {}
   /// An error unless the range lies within one allocation.
   virtual Status checkRange(const void *address, uint64_t bytes) const = 0;
-  /// What could still be allocated: of a host and its simulators, the host's.
+  /// The memory that can still be allocated. The default is the host's, for the
+  /// host device and simulators.
   virtual FreeMemory freeMemory() const { return freeHostMemory(); }
   virtual MemoryStatistics statistics() const = 0;
   virtual void resetPeak() = 0;
@@ -194,20 +195,23 @@ public:
   loadModule(const void *data, size_t bytes, bool allowNative) = 0;
   virtual Result<std::unique_ptr<Stream>> createStream() = 0;
   virtual Result<std::unique_ptr<Event>> createEvent() = 0;
-  /// Makes sure that launches with up to so much scratch allocate nothing.
+  /// Allocates scratch, so that launches that need up to this much allocate
+  /// nothing.
   virtual Status reserveScratch(uint64_t bytesPerThread) = 0;
-  /// Hands over each thread's scratch and its size; only while nothing runs.
+  /// Calls the function with each thread's scratch and its size; only while
+  /// nothing runs.
   virtual void
   forEachScratch(const std::function<void(uint8_t *, uint64_t)> &) {}
-  /// Kernels are PTX with parameters of their own sizes, and may be given null.
+  /// Whether kernels are PTX: their parameters have their own sizes, and null
+  /// is a valid pointer argument.
   virtual bool runsPtx() const { return false; }
   virtual Result<TensorMap> encodeTensorMap(const TiledTensor &) {
     return Error{"device " + info().name + " has no tensor maps", ""};
   }
   virtual Findings findings() const { return {}; }
   virtual void clearFindings() {}
-  /// Waits for all streams, those that are gone, too. The first failure that no
-  /// call has returned.
+  /// Waits for all streams, destroyed ones included. Returns the first failure
+  /// that no call has returned.
   virtual Status synchronize() { return ok(); }
 
 private:
@@ -218,13 +222,13 @@ private:
 struct DeviceOptions {
   uint32_t threads = 0;             // host, sim: 0 means one per available core
   bool checks = true;               // sim
-  bool strict = false;              // sim: reports unwritten memory when read
+  bool strict = false;              // sim: reports reads of unwritten memory
   uint64_t seed = 0;                // sim
-  bool drawsRounding = true;        // sim: by the seed, as it draws orders
-  uint64_t maximumInstructions = 0; // sim: of a launch, per warp; 0: no end
-  bool benignFails = false; // sim: findings that are tolerated are errors, too
+  bool drawsRounding = true;        // sim: the seed draws rounding, as orders
+  uint64_t maximumInstructions = 0; // sim: per launch and warp; 0: no limit
+  bool benignFails = false;         // sim: tolerated findings are errors too
 };
-/// By name: "host", "cuda:0", "sim:sm_90a".
+/// Names: "host", "cuda:0", "sim:sm_90a".
 Result<std::shared_ptr<Executor>> openDevice(const std::string &name,
                                              const DeviceOptions &options);
 

@@ -14,10 +14,11 @@ namespace {
 constexpr std::string_view magic("\x50\xed\x55\xba", 4);
 constexpr size_t containerHeader = 16, entryHeader = 64;
 constexpr uint64_t isLz4 = 0x2000, isZstd = 0x8000;
-// No module's PTX is longer, and damage may claim anything.
+// A bound, because a damaged file may claim any size. No module's PTX is
+// longer.
 constexpr uint64_t mostBytes = uint64_t(256) << 20;
 
-// The caller has seen that it is there.
+// The caller has checked the bounds.
 template <typename T> T at(std::string_view bytes, size_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -56,7 +57,7 @@ std::string nameOf(const PtxTarget &t) {
          (t.suffix ? std::string(1, t.suffix) : "");
 }
 
-// The entries of containers one behind the other.
+// The entries of consecutive containers.
 class Entries {
 public:
   explicit Entries(std::string_view image) : rest(image) {}
@@ -76,7 +77,7 @@ public:
       return std::string(bytes);
     }
   };
-  /// Nothing at the end.
+  /// Returns nothing at the end.
   Result<std::optional<Entry>> next() {
     while (entries.empty()) {
       if (!isFatBinary(rest))
@@ -121,7 +122,7 @@ private:
 Result<std::string> choose(std::string_view image,
                            const std::function<bool(const PtxTarget &)> &runs) {
   Entries entries(image);
-  std::string best, ptx, others; // others: what else there is, for messages
+  std::string best, ptx, others; // others: the other entries, for messages
   PtxTarget bestTarget;
   uint64_t total = 0;
   auto tell = [](std::string &list, const std::string &name) {

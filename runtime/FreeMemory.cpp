@@ -13,11 +13,11 @@ namespace {
 std::optional<uint64_t> numberIn(const std::string &path) {
   std::ifstream file(path);
   uint64_t n;
-  // "max" is no number, and no limit.
+  // "max" does not parse as a number and means no limit.
   return file >> n ? std::optional(n) : std::nullopt;
 }
 
-/// The number behind a word at the start of a line.
+/// The number after a word at the start of a line.
 std::optional<uint64_t> fieldIn(const std::string &path,
                                 const std::string &word) {
   std::ifstream file(path);
@@ -42,8 +42,8 @@ public:
   }
 };
 
-/// A group's limit holds for the groups in it, so all from the process' own up
-/// to the root are asked.
+/// A group's limit also applies to its subgroups, so this checks every group
+/// from the process's own up to the root.
 void addGroups(Least &least, const std::string &mount, std::string group,
                const char *limitFile, const char *usageFile,
                const char *filePages) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every GPU asks of a launch, said before the device is asked: a driver
-// answers "invalid value", these are sentences.
+// Checks the limits that every GPU sets for a launch before the device sees it:
+// a driver would only say "invalid value".
 //
 // Sizes: CUDA C++ Programming Guide, "Compute Capabilities".
 #ifndef ACT_RUNTIME_LAUNCHRULES_H
@@ -12,18 +12,19 @@ namespace act::runtime {
 
 inline constexpr const char *refusalPrefix = "launch: ";
 
-/// An error unless a kernel with these attributes can be launched so.
+/// An error unless a kernel with these attributes can be launched in this
+/// shape.
 Status checkLaunch(const DeviceInfo &device, const KernelAttributes &kernel,
                    const LaunchShape &shape);
 
-/// Is it an error of these rules, that is of who asks?
+/// Whether these rules made the error, so that the caller is at fault.
 inline bool isRefusal(const Error &error) {
   return error.message.rfind(refusalPrefix, 0) == 0;
 }
 
-/// Copies the arguments' values behind one another as the kernel declares them:
-/// parameter i has bytes[i] of them at offsets[i]. An error unless there are as
-/// many arguments as parameters, each of the right size.
+/// Packs the arguments' values as the kernel declares its parameters: parameter
+/// i has bytes[i] bytes at offsets[i]. An error unless there are as many
+/// arguments as parameters, each of the right size.
 struct ParameterLayout {
   std::vector<uint32_t> offsets, bytes;
 };

@@ -6,8 +6,8 @@
 using namespace act;
 using namespace act::runtime;
 
-// Only comments and `.version` come before it (PTX ISA, "PTX Module
-// Directives"), so the first directive of that name outside of comments is it.
+// Only comments and `.version` may precede `.target` (PTX ISA, "PTX Module
+// Directives"), so its first occurrence outside comments is the directive.
 static size_t findDirective(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     std::string_view rest = text.substr(i);

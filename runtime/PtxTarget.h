@@ -11,10 +11,10 @@ struct PtxTarget {
   uint32_t sm = 0; // 90
   char suffix = 0; // 'a', 'f' or 0
 };
-/// What the text's `.target` directive says.
+/// The target in the text's `.target` directive.
 Result<PtxTarget> ptxTarget(std::string_view text);
-/// The lowest simulated device that runs code for the target of the module, PTX
-/// or a fat binary that carries some: "sim:sm_90a".
+/// The lowest simulated device that runs the module, which is PTX or a fat
+/// binary with PTX: "sim:sm_90a".
 Result<std::string> simulatorFor(std::string_view image);
 
 } // namespace act::runtime

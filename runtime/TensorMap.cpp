@@ -96,8 +96,8 @@ Status runtime::checkTiledTensor(const TiledTensor &t) {
   return ok();
 }
 
-// Bits [low, low + count) of the 32-bit word at `offset`: the descriptor's
-// fields, for all who read or write one.
+// Bits [low, low + count) of the 32-bit word at `offset`: one field of the
+// descriptor.
 static uint32_t bitsAt(const TensorMap &map, unsigned offset, unsigned low,
                        unsigned count) {
   uint32_t word;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor map: 128 bytes that tell Hopper's copy engine how a tensor of up to
-// five dimensions lies in global memory, and which box of it one instruction
-// moves. On a GPU the driver makes them; for the simulator they are made here,
-// in the layout that `tensormap.replace` patches:
+// A tensor map: 128 bytes that tell Hopper's copy engine the layout of a tensor
+// of up to five dimensions in global memory, and the box that one instruction
+// moves. On a GPU the driver encodes them; for the simulator this file does, in
+// the layout that `tensormap.replace` patches:
 //
 //   0x00  address (64 bits)
 //   0x08  [6:4] rank - 1, [10:7] element type, [12:11] interleave,
@@ -14,10 +14,9 @@
 //   0x34  [14:0] 3 bits per dimension: element stride - 1; [31:24] box 0 - 1
 //   0x38  boxes of dimensions 1..4, each minus 1, 8 bits each
 //
-// Dimension 0 is the innermost one. What may be asked for is what
-// cuTensorMapEncodeTiled allows (CUDA driver API, tensor map object
-// management), so that a map refused on a card is refused here, with a
-// sentence.
+// Dimension 0 is the innermost one. The checks are those of
+// cuTensorMapEncodeTiled (CUDA driver API, tensor map object management), so a
+// map that a card rejects is rejected here too, with an explanation.
 #ifndef ACT_RUNTIME_TENSORMAP_H
 #define ACT_RUNTIME_TENSORMAP_H
 #include "act/Result.h"
@@ -29,7 +28,7 @@ struct alignas(64) TensorMap {
   uint8_t bytes[128];
 };
 
-/// As the driver numbers them; the code inside of a map differs.
+/// The driver's numbers; the codes in a map differ.
 enum class TensorMapType : uint32_t {
   U8,
   U16,
@@ -45,7 +44,7 @@ enum class TensorMapType : uint32_t {
   TF32,
   TF32Ftz,
 };
-/// 0 for a number that is no type.
+/// 0 for an unknown type.
 unsigned bytesOf(TensorMapType type);
 
 struct TiledTensor {
@@ -62,15 +61,15 @@ struct TiledTensor {
   uint32_t fill = 0;                            // zero, NaN
 };
 
-/// An error names the first field that the copy engine could not serve.
+/// The error names the first field that the copy engine does not support.
 Status checkTiledTensor(const TiledTensor &tensor);
 /// Checks, then encodes.
 Result<TensorMap> encodeTensorMap(const TiledTensor &tensor);
-/// What a map says, as the copy engine reads it; an error where it could not
-/// serve that, as for a map that nobody encoded. The L2 promotion is not kept.
+/// Decodes a map as the copy engine does. An error if the engine does not
+/// support it, as for a map that was never encoded. L2 promotion is not kept.
 Result<TiledTensor> decodeTensorMap(const TensorMap &map);
 
-/// Fields that tensormap.replace changes, in its words and codes.
+/// Fields that tensormap.replace changes, with its names and codes.
 enum class TensorMapField : uint8_t {
   GlobalAddress,
   Rank, // minus 1
@@ -83,8 +82,8 @@ enum class TensorMapField : uint8_t {
   SwizzleMode,
   FillMode,
 };
-/// Values go in as they come; whether they make sense is seen when the map is
-/// used. `dimension`: 0 to 4, of strides 0 to 3; ignored where there is none.
+/// Stores any value; errors show when the map is used. `dimension`: 0 to 4, for
+/// strides 0 to 3; ignored by fields without dimensions.
 void replaceField(TensorMap &map, TensorMapField field, unsigned dimension,
                   uint64_t value);
 

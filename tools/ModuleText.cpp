@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over a module's text with just enough of MLIR's lexer to know what
-// is a string, a comment, a bracket, an operator or the number of a result.
+// Scans a module's text once, with just enough of MLIR's lexer to recognise
+// strings, comments, brackets, operators and result numbers.
 #include "tools/ReadModule.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -9,10 +9,10 @@
 namespace act {
 namespace {
 
-// The parser overflows an 8 MiB stack at some thousand levels of regions or
-// signs in a row; nobody writes hundreds.
+// The parser overflows an 8 MiB stack at some thousand nested regions or
+// consecutive signs. Real modules stay far below these limits.
 constexpr size_t maxDepth = 256, maxOperators = 1024;
-// 24 bytes each, and again in every function that is inside another.
+// The parser allocates 24 bytes for each, again in every nested function.
 constexpr uint64_t maxResults = uint64_t(1) << 20;
 
 class TextCheck {
@@ -32,7 +32,7 @@ private:
   llvm::StringRef text, file;
   size_t at = 0, depth = 0, operators = 0;
   llvm::StringRef value;             // the last %name
-  llvm::StringMap<uint64_t> results; // by %name: how many its uses ask for
+  llvm::StringMap<uint64_t> results; // by %name: the count that uses imply
   uint64_t allResults = 0;
 
   char peek(size_t ahead = 0) const {
@@ -114,8 +114,8 @@ private:
         return;
   }
 
-  // array<i64: 1, 2>, whose elements the parser takes to have a width, so that
-  // index, or another name of it, ends the process.
+  // array<i64: 1, 2>. The parser assumes that the element type has a width:
+  // index, or an alias of it, crashes the process.
   Status array() {
     skipSpace();
     if (peek() != '<')
@@ -174,7 +174,7 @@ private:
       operators = 0;
       ++at;
       return ok();
-    case '=': // an op's results, or the == of a set
+    case '=': // an op's results, or == in a set
       if (peek(1) == '=')
         ++at;
       else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of a command line, for CLI11. By itself it lets "nan" pass, which is
-// below no bound, reads -1 as 2^64 - 1 and 010 as 8. Here they are read
-// strictly, and handed on in plain form:
+// Command-line numbers for CLI11. By itself it accepts "nan", which passes all
+// bounds, and reads -1 as 2^64 - 1 and 010 as 8. These validators parse
+// strictly and pass on a plain form:
 //
 //   app.add_option("--steps", steps)->transform(act::tools::whole(1, 1000));
 //   app.add_option("--lr", rate)->check(act::tools::finite());

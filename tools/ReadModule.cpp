@@ -25,11 +25,11 @@ constexpr rlim_t mebibyte = rlim_t(1) << 20;
 
 struct Answer {
   std::string bytes; // 'M' and a module, or 'E' and a message
-  int status = 0;    // as waitpid tells it
+  int status = 0;    // from waitpid
 };
 
 void limitChild(size_t fileBytes) {
-  // LLVM's handlers would print a plea for a bug report.
+  // LLVM's handlers would print a request for a bug report.
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGFPE, SIGTRAP, SIGSYS})
     std::signal(signal, SIG_DFL);
   rlimit none{0, 0};
@@ -37,7 +37,7 @@ void limitChild(size_t fileBytes) {
   rlim_t seconds = 5 + fileBytes / mebibyte;
   rlimit time{seconds, seconds + 1};
   setrlimit(RLIMIT_CPU, &time);
-  // Address space: what the process has, and room for any honest module.
+  // Address space: the process's current size plus room for any valid module.
   rlim_t pages = 0;
   if (FILE *f = fopen("/proc/self/statm", "r")) {
     unsigned long n = 0;
@@ -56,7 +56,7 @@ void limitChild(size_t fileBytes) {
 std::string rewritten(llvm::MemoryBufferRef buffer,
                       const DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // Whether unknown dialects are welcome is for the reader of the copy to say.
+  // The reader of the copy decides whether to accept unknown dialects.
   context.allowUnregisteredDialects();
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of attention, from the probabilities made again out of the
-// log-sum-exp. Two passes over the tiles, each with sums in a fixed order: one
-// block of queries collects dq over key blocks, one block of keys collects dk
-// and dv over query blocks.
+// The gradient of attention, from probabilities recomputed with the
+// log-sum-exp. Two passes over the tiles, each with sums in a fixed order: a
+// block of queries collects dq over key blocks; a block of keys collects dk and
+// dv over query blocks.
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/AttentionTiles.h"
 #include "dialects/act/ScoreRegion.h"
@@ -22,7 +22,7 @@ struct Grad {
         l(t.l), grad(t.dense(in.getGrad())), out(t.dense(in.getOut())),
         lse(t.denseStatistic(in.getLse())) {}
 
-  /// What a block of query rows contributes to every tile of it.
+  /// A block of query rows, as used by all of its tiles.
   struct Queries {
     Value q, grad, lse, delta;
   };
@@ -96,7 +96,7 @@ static Value sinkGrads(Grad &g, Value sinks, Type element) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forall.getBody());
   Value head = forall.getInductionVar(0);
-  // One head of a tensor whose dimension `dim` counts them.
+  // One head of a tensor whose dimension `dim` is heads.
   auto ofHead = [&](Value tensor, unsigned dim) -> Value {
     SmallVector<int64_t> shape(shapeOf(tensor));
     SmallVector<OpFoldResult> offsets(shape.size(), zero), sizes,
@@ -201,14 +201,14 @@ LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
         Tile tile;
         tile.batch = n;
         tile.column = t.columnOf(first);
-        // The block's own rows of dk are all computed; those that the block
-        // before has, too, are not stored.
+        // All rows of the block's dk are computed; rows shared with the
+        // previous block are not stored.
         tile.firstColumn = tile.column;
         Value keys = t.rowsOf(t.k, n, tile.column, kvHead, t.columns);
         Value values = t.rowsOf(t.v, n, tile.column, kvHead, t.columns);
         auto [low, high] = t.rowRange(tile);
-        // Minus zero is as neutral as zero and is not the same constant: two
-        // accumulators that share their start would share their memory.
+        // Minus zero is as neutral as zero but a different constant: two
+        // accumulators with the same start value would share memory.
         SmallVector<Value> start{
             t.l.zeros({t.columns, t.d}, t.l.compute),
             t.l.filled({t.columns, t.dv}, b.getFloatAttr(t.l.compute, -0.0))};
@@ -245,8 +245,8 @@ LogicalResult act::lowerAttentionGradKV(OpBuilder &b, AttentionGradOp op,
   return success();
 }
 
-// A block of the bias' rows collects what its tiles of scores say, in the order
-// of batch, heads, rows, columns where the bias is for all of them.
+// A block of the bias' rows collects its gradient from its tiles of scores, in
+// the order batch, heads, rows, columns where the bias is shared.
 LogicalResult act::lowerAttentionGradBias(OpBuilder &b, AttentionGradOp op,
                                           ValueRange operands, Value &dbias) {
   if (failed(check(op)))
@@ -258,7 +258,7 @@ LogicalResult act::lowerAttentionGradBias(OpBuilder &b, AttentionGradOp op,
   Location loc = op.getLoc();
   auto type = plainTensor(cast<RankedTensorType>(op.getDbias().getType()));
   SmallVector<int64_t> shape = t.biasShape();
-  // What the bias has of a tile, [rows, columns].
+  // The bias' part of a tile, [rows, columns].
   bool ofRows = shape[2] != 1 || t.s == 1, ofColumns = shape[3] != 1;
   SmallVector<int64_t> loops, summed;
   (ofRows ? loops : summed).push_back(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention without its scores in memory: for a block of queries, key blocks
-// one after the other, with the softmax's maximum and sum carried along
-// (Milakov and Gimelshein 2018; Dao et al. 2022).
+// Attention without its scores in memory: a block of queries goes through the
+// key blocks in order and carries the softmax's maximum and sum (Milakov and
+// Gimelshein 2018; Dao et al. 2022).
 #include "dialects/act/AttentionTiles.h"
 #include "dialects/act/ScoreRegion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +23,7 @@ struct Running {
 };
 } // namespace
 
-// A row starts with nothing seen; a sink is a score that has no value.
+// A row starts empty; a sink is a score without a value.
 static Running start(AttentionTiles &t, Value sinks, Value head) {
   Running r;
   Scalars s(t.b, t.loc, t.l.compute);
@@ -52,7 +52,7 @@ static Running foldBlock(AttentionTiles &t, const Tile &tile, Value queries,
       l.map({t.rows, t.columns}, in, l.compute, [&](Scalars &s, ValueRange x) {
         return t.score(s, tile, x[0], x.drop_front(), false, false).value;
       });
-  // The old maximum is read before the new one takes its place.
+  // The old maximum must be read before it is replaced.
   Value ofBlock = l.maximum({t.rows, t.columns}, {1}, l.whole(scores));
   Value shrink = l.map({t.rows}, {l.whole(r.most), l.whole(ofBlock)}, l.compute,
                        [](Scalars &s, ValueRange x) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of attention as kernels. dq is a sum over keys, dk and dv are
-// sums over queries, d bias is none but over what the bias is repeated for:
-// each has an order of its own, and none needs another's result, so nothing is
-// added atomically and no workspace is kept. `lowerToLinalg` of
-// act.attention_grad emits all, one after the other.
+// Lowers the gradient of attention to kernels. dq sums over keys, dk and dv sum
+// over queries, and d bias sums only over what the bias is repeated for. Each
+// has its own order and needs no result of the others, so nothing is added
+// atomically and no workspace is kept. `lowerToLinalg` of act.attention_grad
+// emits all, one after the other.
 #ifndef ACT_DIALECTS_ACT_ATTENTIONLOWERING_H
 #define ACT_DIALECTS_ACT_ATTENTIONLOWERING_H
 #include "dialects/act/Dialect.h"
@@ -32,22 +32,23 @@ mlir::LogicalResult lowerAttentionGradBias(mlir::OpBuilder &b,
                                            mlir::Value &dbias);
 
 // The parts of lowerToSums of act.attention_grad, each a kernel for blocks, in
-// this order. Scores are made once, block by block of keys: dk and dv are sums
-// in a program, and dq is one over programs, which take turns to add to it.
+// this order. Scores are computed once, block by block of keys: dk and dv are
+// sums in a program. dq is a sum over programs, which take turns to add to it.
 
-/// Whether blocks of keys add to dq, so that they take turns: where somebody
-/// asks for dq and for what keys get. Of one alone, rows of either go along the
-/// others, and of the workspaces only delta is used.
+/// Whether blocks of keys take turns to add to dq: if both dq and a gradient of
+/// keys or values are needed. If only one is, its rows loop over the others,
+/// and delta is the only workspace used.
 bool takesTurns(AttentionGradOp op);
 
-/// What the parts hand each other, of the op's workspace types in this order.
+/// Data passed between the parts, of the op's workspace types in this order.
 struct AttentionGradWorkspace {
   mlir::Value sum;           ///< like q, in f32: dq without its factor
   mlir::Value delta;         ///< like lse: sum(o * grad) of each row
   mlir::Value turns, ticket; ///< like lse, and one number; both i32
 };
 
-/// delta, and zeros for the others; in other shapes, as memory has none.
+/// Computes delta, and zeros for the others; memory has no shape, so theirs may
+/// differ.
 void attentionGradBegin(mlir::OpBuilder &b, AttentionGradOp op,
                         mlir::ValueRange operands,
                         AttentionGradWorkspace &begun);

@@ -56,8 +56,8 @@ LogicalResult RopeOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
-// Scores that attention visits: all pairs, or about half when causal, or the
-// band of a window. The paper's count for causal is s * s_kv / 2 (Dao 2022).
+// Number of scores that attention computes: all pairs, about half if causal, or
+// the band of a window. The paper counts s * s_kv / 2 for causal (Dao 2022).
 template <typename Op> static int64_t visitedScores(Op op) {
   RankedTensorType q = op.getQ().getType(), k = op.getK().getType();
   if (!q.hasStaticShape() || !k.hasStaticShape())
@@ -82,7 +82,8 @@ int64_t AttentionOp::getFlops() {
 CostClass AttentionOp::getCostClass() { return CostClass::Attention; }
 
 int64_t AttentionGradOp::getFlops() {
-  // Five products: the scores again, dp, and what is asked for of dq, dk, dv.
+  // Five products: the scores again, dp, and those of dq, dk, dv that are
+  // needed.
   int64_t d = getQ().getType().getShape().back(),
           dv = getV().getType().getShape().back();
   int64_t ofD = 1 + !getDq().use_empty() + !getDk().use_empty();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitives that attention is written in. The whole op, tiled, is in
-// AttentionLowering.cpp.
+// The primitives of attention. AttentionLowering.cpp has the whole op, tiled.
 #include "dialects/act/LinalgBuilder.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace act;
 
-// cu_seqlens[n] for all n: how many boundaries are at or before token i. Tokens
-// of one sequence agree, tokens of different sequences do not; repeated last
-// boundaries count alike for all tokens behind them.
+// cu_seqlens[n] for all n: the number of boundaries at or before token i. It is
+// equal within a sequence and differs between sequences; repeated last
+// boundaries count equally for all tokens after them.
 static Value sequenceNumber(LinalgBuilder &l, Value boundaries,
                             int64_t tokens) {
   OpBuilder &b = l.b;
@@ -71,7 +70,7 @@ LogicalResult CausalMaskOp::lowerToLinalg(OpBuilder &b, ValueRange,
       getTopLeft() ? 0 : type.getDimSize(kv) - type.getDimSize(q);
   results.push_back(l.map(
       type.getShape(), {}, b.getI1Type(), [&](Scalars &s, ValueRange) -> Value {
-        // The key's distance behind the last one that the query may see.
+        // The key's distance past the last one that the query may see.
         Value i = arith::AddIOp::create(s.b, s.loc, s.loop64(q), s.i64(shift));
         Value behind = arith::SubIOp::create(s.b, s.loc, i, s.loop64(kv));
         Value seen = arith::CmpIOp::create(
@@ -152,8 +151,8 @@ LogicalResult SoftmaxGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// The frequencies in f32, operation by operation as transformers computes them
-// (modeling_rope_utils.py), so that a model's angles are those it was trained
+// The frequencies in f32, in the same order of operations as transformers
+// (modeling_rope_utils.py), so that a model gets the angles it was trained
 // with.
 static SmallVector<float> inverseFrequencies(RopeTableOp op, int64_t pairs) {
   SmallVector<float> out;
@@ -190,8 +189,8 @@ LogicalResult RopeTableOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
       DenseElementsAttr::get(
           RankedTensorType::get({int64_t(table.size())}, b.getF32Type()),
           ArrayRef<float>(table)));
-  // Angles are f32; their cosines and sines are made in f64 and then rounded,
-  // so that they are right to the last bit but one in a thousand.
+  // Angles are f32; their cosines and sines are computed in f64 and then
+  // rounded, so that all but about one in a thousand are exact to the last bit.
   LinalgBuilder l(b, getLoc(), {b.getF32Type()});
   Type element = type.getElementType();
   Value positions = operands[0];

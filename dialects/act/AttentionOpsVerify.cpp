@@ -144,7 +144,7 @@ LogicalResult RopeOp::verify() {
 }
 
 namespace {
-// What act.attention and its gradient have in common.
+// Checks shared by act.attention and its gradient.
 struct AttentionShapes {
   Operation *op;
   RankedTensorType q, k, v;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention and its gradient as what they are: sums over keys, over queries,
-// over a head's elements, each one linalg.generic on [batch, kv head, member of
-// its group, query, key]. Whoever lowers this chooses blocks, and the order in
-// which keys are seen, itself.
+// Attention and its gradient as sums over keys, queries and a head's elements,
+// each one linalg.generic on [batch, kv head, member of its group, query, key].
+// The lowering of these chooses blocks and the order of keys.
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/AttentionTiles.h"
 #include "dialects/act/ScoreRegion.h"
@@ -38,8 +37,9 @@ public:
                  {l.at(x, {0, 3, 1, 2, 5}), l.at(y, {0, 4, 1, 5})},
                  [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
   }
-  /// sum of x y over loop 5, of a packed batch over the sequence that loop 1 is
-  /// in: there may be NaN and infinity in others, and 0 times these is none.
+  /// sum of x y over loop 5; for a packed batch, only within the sequence of
+  /// loop 1: other sequences may hold NaN and infinity, and 0 times these is
+  /// not 0.
   Value overSequence(ArrayRef<int64_t> ranges, ArrayRef<int64_t> summed,
                      LinalgBuilder::Input x, LinalgBuilder::Input y) {
     SmallVector<LinalgBuilder::Input> in{x, y};
@@ -79,7 +79,8 @@ public:
                    return factor == 1 ? in[0] : s.mul(in[0], s.f(factor));
                  });
   }
-  /// What a score needs besides the product, to come after an op's own inputs.
+  /// The inputs of a score other than the product, placed after an op's own
+  /// inputs.
   SmallVector<LinalgBuilder::Input> scoreInputs() {
     SmallVector<LinalgBuilder::Input> inputs;
     if (t.options.bias) {
@@ -92,7 +93,7 @@ public:
       SmallVector<int64_t> shape(shapeOf(mask)), loops{0, 4};
       if (shape.size() == 3)
         loops.insert(loops.begin() + 1, 3);
-      if (shape[0] == 1 && t.batch != 1) { // one for all
+      if (shape[0] == 1 && t.batch != 1) { // shared by all batches
         loops.erase(loops.begin());
         shape.erase(shape.begin());
         mask = l.reshape(mask, shape);
@@ -104,7 +105,7 @@ public:
         inputs.push_back(l.at(end, {3}));
     return inputs;
   }
-  /// Where the sequence of each token begins and ends.
+  /// The begin and end of each token's sequence.
   ArrayRef<Value> sequences() {
     if (ends.empty()) {
       Value zero = t.index(0);
@@ -156,8 +157,8 @@ Value orOne(Scalars &s, Value total) {
   return s.select(none, s.f(1), total);
 }
 
-/// Whether d score / d (q k^T) is the scale everywhere: then it is left to the
-/// sums of products.
+/// Whether d score / d (q k^T) is the scale everywhere: then the sums of
+/// products apply it.
 bool slopeIsScale(const AttentionTiles::Options &o) {
   return !o.softcap && !o.score;
 }
@@ -165,8 +166,8 @@ double factorOf(const AttentionTiles::Options &o) {
   return slopeIsScale(o) ? o.scale : 1;
 }
 
-/// What the gradients are made of. `delta`, sum(o * grad) of each row, is
-/// computed where it is not given.
+/// The inputs of the gradients. `delta`, sum(o * grad) of each row, is computed
+/// if it is not given.
 struct GradSums : AttentionSums {
   GradSums(OpBuilder &b, AttentionGradOp op, AttentionGradOp::Adaptor in,
            Value delta = {})
@@ -209,7 +210,7 @@ struct GradSums : AttentionSums {
         ds = s.select(none, s.f(0),
                       s.mul(ds, ofBias ? score.biasSlope : score.slope));
       } else if (t.options.boundaries) {
-        // Two sequences' numbers may be too large for a product of theirs.
+        // Products across two sequences may overflow.
         ds = s.select(score.visible, ds, s.f(0));
       }
       SmallVector<Value> values{ds};
@@ -305,7 +306,7 @@ void act::attentionGradBegin(OpBuilder &b, AttentionGradOp op,
                              ValueRange operands,
                              AttentionGradWorkspace &begun) {
   GradSums g(b, op, AttentionGradOp::Adaptor(operands, op));
-  // All by rows: memory is dense, and zeros are in any order.
+  // All by rows: memory is dense, and zeros have no order.
   SmallVector<int64_t> wide(g.rows);
   wide.push_back(g.t.d);
   Type i32 = b.getI32Type();

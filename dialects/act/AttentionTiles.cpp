@@ -13,7 +13,7 @@ Value power(Scalars &s, Value x, Value most) {
   return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
 }
 
-// Blocks of one length when there is one, else equal ones.
+// One block if `size` fits in it, else blocks of nearly equal length.
 static int64_t blockLength(int64_t size, int64_t wanted) {
   int64_t count = (size + wanted - 1) / wanted;
   return (size + count - 1) / count;
@@ -150,7 +150,7 @@ Value AttentionTiles::rowBounds(Value first, int64_t count, bool low) {
         token = arith::IndexCastOp::create(s.b, s.loc, s.b.getI32Type(), token);
         Value before = arith::CmpIOp::create(
             s.b, s.loc, arith::CmpIPredicate::sle, x[0], token);
-        // Of the others it is as if they were what the reduction begins with.
+        // Boundaries on the other side become the reduction's neutral element.
         if (low)
           return arith::MaxSIOp::create(s.b, s.loc, x[1],
                                         s.select(before, x[0], s.i32(0)));
@@ -169,7 +169,7 @@ void AttentionTiles::setSequences(Tile &tile) {
 
 std::pair<Value, Value> AttentionTiles::columnRange(const Tile &tile) {
   Value low = index(0), high = index(kv);
-  // Of keys, as the last row sees them.
+  // The keys visible to the last row.
   Value last = add(tile.row, index(rows - 1 + shift()));
   if (options.causal)
     high = max(min(high, add(last, index(1))), index(0));

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What attention and its gradient have in common when they go through the
-// scores tile by tile.
+// The loops over tiles of scores shared by attention and its gradient.
 //
 //              key blocks of `columns` ->
-//   query     +--------+--------+----+      A block (f, g) starts at row f and
-//   blocks    |        |        |    |      column g. The last one of a length
-//   of `rows` +--------+--------+----+      that is no multiple is moved back
-//   to
-//             |        |        |    |      end at the border, so every tile
-//             has
-//             +--------+--------+----+      one static shape; what it shows of
-//             |        |        |    |      the block before is masked (while
-//             +--------+--------+----+      summing) or not stored (results).
+//   query     +--------+--------+----+   A block (f, g) starts at row f and
+//   blocks    |        |        |    |   column g. If a length is no multiple,
+//   of `rows` +--------+--------+----+   the last block is moved back to end at
+//             |        |        |    |   the border: all tiles have one static
+//             +--------+--------+----+   shape. Its overlap with the block
+//             |        |        |    |   before is masked (while summing) or
+//             +--------+--------+----+   not stored (results).
 //
 // Everything is in the dense form: q [b, s, heads, d], k and v [b, s_kv,
 // kv_heads, d], statistics [b, heads, s]; a packed batch is b = 1 with
@@ -25,7 +22,7 @@
 
 namespace act {
 
-/// exp(x - most), 0 where there is nothing to compare with.
+/// exp(x - most); 0 if both are -inf.
 mlir::Value power(Scalars &s, mlir::Value x, mlir::Value most);
 
 class AttentionTiles {
@@ -93,8 +90,8 @@ public:
                       llvm::ArrayRef<int64_t> loops,
                       llvm::ArrayRef<int64_t> summed);
 
-  /// The operands that a score needs besides the product, to come after an
-  /// op's own inputs: bias, mask, boundaries.
+  /// The inputs of a score other than the product, placed after an op's own
+  /// inputs: bias, mask, boundaries.
   llvm::SmallVector<LinalgBuilder::Input> scoreInputs(const Tile &tile);
   /// The score of an element from the raw product, -inf where it is hidden,
   /// and, when `wantSlope`, d score / d raw and d score / d bias. `inputs` are
@@ -108,8 +105,8 @@ public:
   /// Dropout of an element: x times 1 / (1 - p), or 0.
   mlir::Value drop(Scalars &s, const Tile &tile, mlir::Value x);
 
-  /// The same of one element, wherever it is: index values. `others` are
-  /// conditions of the caller's own for it to be visible.
+  /// The same for one element at any position: index values. `others` are
+  /// further conditions of the caller for it to be visible.
   struct Position {
     mlir::Value batch, head, query, key;
   };
@@ -121,7 +118,7 @@ public:
   /// that each belongs to, tensors<count x i32>, lower and upper.
   mlir::Value rowBounds(mlir::Value first, int64_t count, bool low);
 
-  /// The key that query 0 is level with, for causality and windows.
+  /// The key aligned with query 0, for causality and windows.
   int64_t shift() const { return options.topLeft ? 0 : kv - s; }
   /// [b, heads, s, s_kv], of 1 where the bias is for all.
   llvm::SmallVector<int64_t> biasShape();

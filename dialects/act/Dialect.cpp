@@ -18,8 +18,8 @@ using namespace act;
 #include "dialects/act/Attrs.cpp.inc"
 
 namespace {
-/// Short names for the encodings, so that a reader sees #bsh and not its
-/// definition on every line.
+/// Short names for encodings: a reader sees #bsh, not its definition on every
+/// line.
 struct Aliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attr, raw_ostream &os) const override {

@@ -24,11 +24,11 @@
 
 namespace act {
 
-/// How rematerialisation and kernel forming see an op.
+/// An op's cost class, for rematerialisation and kernel forming.
 enum class CostClass {
   View,      ///< costs nothing: read through, replayed, never saved
   Reference, ///< a parameter, a constant, a random site: never saved
-  Cheap,     ///< elementwise work, norms, masks: memory traffic only
+  Cheap,     ///< elementwise work, norms, masks: memory-bound
   Statistic, ///< as Cheap, but its small results (row statistics) are kept
   Gemm,      ///< a matrix product
   Attention, ///< fused attention

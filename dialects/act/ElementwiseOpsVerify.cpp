@@ -4,7 +4,8 @@
 using namespace mlir;
 using namespace act;
 
-// The shape of `a` and `b` broadcast from the right; nothing when they do not.
+// The shape of `a` and `b` broadcast from the right; nothing if they do not
+// fit.
 static std::optional<Dims> broadcast(Dims a, Dims b) {
   if (a.size() < b.size())
     std::swap(a, b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts of floating-point operations that stop at the largest number instead
-// of running over it: a product of shapes that a file names can be anything.
+// FLOP counts that saturate instead of overflowing: the shapes in a file, and
+// so their product, can be anything.
 #ifndef ACT_DIALECTS_ACT_FLOPS_H
 #define ACT_DIALECTS_ACT_FLOPS_H
 #include "llvm/Support/MathExtras.h"
@@ -14,8 +14,8 @@ namespace act {
 /// Stands for this many or more.
 inline constexpr int64_t mostFlops = std::numeric_limits<int64_t>::max();
 
-/// Product of numbers that are not negative, at most `mostFlops`. 0 when one is
-/// negative: the size of a dynamic dimension.
+/// Product of non-negative numbers, at most `mostFlops`. 0 if one is negative:
+/// the size of a dynamic dimension.
 inline int64_t flopsProduct(std::initializer_list<int64_t> factors) {
   for (int64_t f : factors)
     if (f <= 0)
@@ -27,7 +27,7 @@ inline int64_t flopsProduct(std::initializer_list<int64_t> factors) {
   return product;
 }
 
-/// Sum of numbers that are not negative, at most `mostFlops`.
+/// Sum of non-negative numbers, at most `mostFlops`.
 inline int64_t flopsSum(std::initializer_list<int64_t> terms) {
   int64_t sum = 0;
   for (int64_t t : terms)

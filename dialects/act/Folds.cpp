@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds and canonicalisations. A fold keeps every bit of the result, but for
+// Folds and canonicalisations. A fold preserves every bit of the result, except
 // the sign of a zero in x + 0.
 #include "dialects/act/Types.h"
 #include "mlir/IR/Matchers.h"
@@ -29,8 +29,8 @@ static bool isPowerOfTwo(double x) {
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
-// b * (a * x) = (a * b) * x, where one of the products cannot round: a value is
-// rounded wherever it is produced, and this pattern must not change results.
+// b * (a * x) = (a * b) * x if one of the products cannot round: values are
+// rounded where they are produced, and this must not change results.
 LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<ScaleOp>();
   if (!inner)

@@ -28,9 +28,9 @@ Type commonComputeType(TypeRange types) {
   return Float32Type::get(context);
 }
 
-// A repeated dimension is taken out of the operand, so that its map is a plain
-// projection: passes understand those best, and the reshape cancels with the
-// one by which a reduction kept its dimension.
+// Repeated dimensions are removed from the operand, so that its map is a plain
+// projection: passes handle those best, and the reshape cancels with the one by
+// which a reduction kept its dimension.
 LinalgBuilder::Input LinalgBuilder::broadcast(Value tensor,
                                               ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> own = shapeOf(tensor);
@@ -227,7 +227,7 @@ Value LinalgBuilder::reshape(Value tensor, ArrayRef<int64_t> shape) {
   SmallVector<ReassociationIndices> collapse, expand;
   SmallVector<int64_t> middle;
   if (!from.empty() && !shape.empty()) {
-    if (llvm::is_contained(from, 0)) { // no elements: one group says it all
+    if (llvm::is_contained(from, 0)) { // no elements: one group suffices
       collapse = {llvm::to_vector<2>(llvm::seq<int64_t>(0, from.size()))};
       expand = {llvm::to_vector<2>(llvm::seq<int64_t>(0, shape.size()))};
       middle = {0};

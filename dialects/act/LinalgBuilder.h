@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the ops' linalg forms are written.
+// Builds the ops' linalg forms.
 //
 // A form is a few `linalg.generic` on plain tensors (no encodings, static
 // shapes). LinalgBuilder makes them; inside a body, Scalars does arithmetic in
@@ -36,8 +36,7 @@ namespace act {
 /// the flat i8 tensor of its bytes.
 RankedTensorType plainTensor(mlir::Type type);
 
-/// f64 when one of `types` (tensors or scalars) is a float of 64 bits, else
-/// f32.
+/// f64 if one of `types` (tensors or scalars) is a 64-bit float, else f32.
 mlir::Type commonComputeType(mlir::TypeRange types);
 
 /// A float scalar in another float type, rounded to nearest even; 64-bit to
@@ -77,7 +76,7 @@ public:
   mlir::Value isNegInf(mlir::Value x);
   /// An i32 or i64 as index, moved into [0, size).
   mlir::Value clampedIndex(mlir::Value id, int64_t size);
-  /// `x` of the computation type as it is after a store to `element`.
+  /// `x` of the computation type, as read back after a store to `element`.
   mlir::Value rounded(mlir::Value x, mlir::Type element);
 
   mlir::OpBuilder &b;

@@ -23,8 +23,8 @@ CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
 int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
 CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
 
-// Of the product, the bias and the loss, per element of the logits: `products`
-// of them, and `sums`.
+// FLOPs of the product, the bias and the loss: per element of the logits,
+// `products` products and `sums` sums.
 template <typename Op>
 static int64_t headFlops(Op op, int64_t products, int64_t sums) {
   auto weight = op.getWeight().getType();
@@ -95,7 +95,7 @@ LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
     return emitOpError("has no gradient for its log-sum-exp");
   if (!dy[0])
     return success();
-  // What is not needed of weight and bias is not computed: nothing uses it.
+  // Unneeded gradients of weight and bias are never computed: they have no use.
   SmallVector<Type> parameters;
   if (needed[1] || (getBias() && needed[2]))
     parameters.push_back(getWeight().getType());

@@ -27,10 +27,10 @@ LogicalResult EmbeddingOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// Blocks of rows of the table, in parallel: each goes through all tokens in
-// order and adds those that are its own to an accumulator in the computation
-// type (f32 for 16-bit tables), which is rounded once at the end. An id outside
-// the table counts as the nearest row, as in the forward op.
+// Blocks of rows of the table, in parallel. Each goes through all tokens in
+// order and adds those for its rows to an accumulator in the computation type
+// (f32 for 16-bit tables), rounded once at the end. An id outside the table
+// counts as the nearest row, as in the forward op.
 LogicalResult EmbeddingGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                              SmallVectorImpl<Value> &results) {
   constexpr int64_t rowsPerBlock = 32;
@@ -132,8 +132,7 @@ LogicalResult EmbeddingGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// The product of the matrix that says which token has which row, and the
-// tokens' gradients.
+// The product of the token-by-row indicator matrix and the tokens' gradients.
 LogicalResult EmbeddingGradOp::lowerToSums(OpBuilder &b, ValueRange operands,
                                            SmallVectorImpl<Value> &results) {
   auto type = plainTensor(getResult().getType());
@@ -224,7 +223,7 @@ LogicalResult CrossEntropyOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   Value lse =
       l.map({tokens}, {l.whole(total), l.whole(most)}, l.compute,
             [](Scalars &s, ValueRange x) { return s.add(x[1], s.log(x[0])); });
-  // Shaped before it is used, so that a pass may fold the reshape upwards.
+  // Reshaped before its use, so that a pass may fold the reshape upwards.
   Value statistic;
   if (getLse())
     statistic =
@@ -283,7 +282,7 @@ CrossEntropyGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
     Value w = x.size() > 2 ? s.div(x[1], x[2]) : x[1];
     return s.select(isIgnored(s, x[0], ignore), s.f(0), w);
   });
-  // Ignored rows are zeros whatever their logits are, NaN included.
+  // Ignored rows are zero whatever their logits are, NaN included.
   Value out = l.map(
       {tokens, n},
       {l.whole(logits), l.at(lse, {0}), l.at(labels, {0}), l.at(weight, {0})},

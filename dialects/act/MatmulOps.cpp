@@ -44,9 +44,9 @@ static Value transposed(OpBuilder &b, Value matrix) {
 }
 
 // lhs and rhs with their transposes undone are [.., m, k] and [.., k, n]:
-//   dL = dY R^T,  dR = L^T dY,
-// each written so that no operand needs a transpose of its own, but for a
-// transposed lhs whose rhs is shared: its matrices cannot be joined into one.
+// dL = dY R^T,  dR = L^T dY.
+// No operand needs a separate transpose, except a transposed lhs whose rhs is
+// shared: its matrices cannot be joined into one.
 LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       ArrayRef<bool> needed,
                                       SmallVectorImpl<Value> &dx) {
@@ -93,8 +93,8 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
   if (getLoraA())
     return emitOpError("with lora is decomposed before it is differentiated");
   Value x = getInput(), w = getWeight(), grad = dy[0];
-  // The weight's gradient first: it may be the last that reads x, whose memory
-  // is then free when x's gradient is made.
+  // The weight's gradient first: it may be the last reader of x, whose memory
+  // is then free for x's gradient.
   if (needed[1]) {
     Value flatX = reshapeTo(b, x, flattenLeading(typeOf(x), 1));
     Value flatDy = reshapeTo(b, grad, flattenLeading(typeOf(grad), 1));
@@ -104,15 +104,14 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
                                           flatX, true, false);
   }
   if (needed[0]) {
-    // The weight is read the other way round. Quantised, it is dequantised
-    // where it is read, as in the product itself: a matmul would need it in
-    // memory.
+    // Uses the weight transposed. A quantised weight is dequantised as it is
+    // read, as in the forward product: a matmul would need it in memory.
     if (isa<NF4Type>(typeOf(w).getElementType())) {
       dx[0] = LinearOp::create(b, getLoc(), typeOf(x), grad, w, Value(),
                                Value(), Value(), FloatAttr(),
                                getInOut() ? UnitAttr() : b.getUnitAttr());
     } else {
-      // A single token has no rows yet.
+      // A single token has no row dimension yet.
       bool vector = typeOf(x).getRank() == 1;
       auto rows = [&](Value v) {
         return vector ? reshapeTo(b, v, flattenLeading(typeOf(v), 1)) : v;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contractions: one generic that accumulates in f32 (f64 for f64), with the
 // transposes in its maps, then one that rounds (and adds the bias). For GPUs, a
-// product of few blocks in parts.
+// product of few blocks is split into parts.
 #include "act/Nf4/Nf4.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/MatmulLowering.h"
@@ -25,8 +25,8 @@ struct Product {
 
 } // namespace
 
-// Dimension `dim` of `v` as two, of which the first has `parts`. What is made
-// by collapsing is made so anew, that who turns it around still sees its parts.
+// Splits dimension `dim` of `v` in two, the first with `parts`. A collapsed
+// value is collapsed anew, so that a transpose behind it still sees its parts.
 static Value cutDimension(LinalgBuilder &l, Value v, int64_t dim,
                           int64_t parts) {
   SmallVector<int64_t> shape(shapeOf(v));
@@ -83,8 +83,8 @@ Value Product::sum(LinalgBuilder &l) const {
                [](Scalars &s, ValueRange x) { return s.mul(x[0], x[1]); });
 }
 
-// lhs [..., m, k] (or [..., k, m]) times a matrix that all of lhs shares; the
-// result has lhs's leading dimensions collapsed into the rows.
+// lhs [..., m, k] (or [..., k, m]) times one matrix for all of lhs; the result
+// has lhs's leading dimensions collapsed into the rows.
 static Product timesMatrix(LinalgBuilder &l, Value lhs, Value rhs,
                            bool rhsIsNK) {
   ArrayRef<int64_t> shape = shapeOf(lhs);
@@ -127,8 +127,8 @@ LogicalResult MatmulOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// Into how many parts dimension `dim` of `v` can be cut: what a view puts in
-// another order is cut along the first of the dimensions that it is, or not.
+// Into how many parts dimension `dim` of `v` can be cut. A reordered view can
+// only be cut along the first of the dimensions that were merged.
 static int64_t cutsOf(Value v, int64_t dim) {
   ArrayRef<int64_t> shape = shapeOf(v);
   Value source = v;
@@ -148,8 +148,8 @@ static int64_t cutsOf(Value v, int64_t dim) {
 }
 
 int64_t act::partsOfProduct(Operation *op) {
-  // Blocks of 64x64 keep about as many multiprocessors busy as there are, and a
-  // part is long enough that its operands are most of what it moves.
+  // Blocks of 64x64 keep about as many SMs busy as there are. The shortest part
+  // is long enough that most of its memory traffic is operands.
   constexpr int64_t block = 64, fewBlocks = 32, busy = 128, shortest = 512,
                     most = 16;
   int64_t others = 1, dims[2]; // of k
@@ -231,7 +231,7 @@ Value act::lowerProductOfParts(OpBuilder &b, Operation *op, ValueRange operands,
                });
 }
 
-// absmax of every block, f32, from the bytes behind the codes.
+// absmax of every block, f32, from the bytes after the codes.
 static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
                     ArrayRef<int64_t> blocks) {
   SmallVector<int64_t> ranges(blocks);
@@ -255,8 +255,8 @@ static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,
       b.getI32Type());
 }
 
-// The same from 8 bits each, behind which is an f32 for each group and the
-// mean. Those are read as bytes where they lie: a block's group is no loop.
+// The same from 8-bit codes, followed by an f32 for each group and the mean.
+// Those are read bytewise in place: a block's group is not a loop.
 static Value nestedAbsmax(LinalgBuilder &l, Value bytes, const nf4::Layout &at,
                           ArrayRef<int64_t> blocks) {
   std::array<float, 256> levels = nf4::scaleLevels();
@@ -302,10 +302,10 @@ static Value nestedAbsmax(LinalgBuilder &l, Value bytes, const nf4::Layout &at,
       });
 }
 
-// Loops of the result: (block, byte of the block, nibble). A last block that is
-// not full makes whole blocks of what is there, and cuts the rest off. With
-// `inRows`, blocks are counted per row, which must be whole ones: then a part
-// of the result is seen to need a part of the bytes.
+// Loops of the result: (block, byte of the block, nibble). For a partial last
+// block, whole blocks are computed and the excess is cut off. With `inRows`,
+// blocks are counted per row, which must hold whole blocks: then part of the
+// result visibly needs only part of the bytes.
 static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
                         ArrayRef<int64_t> shape, Type element,
                         bool inRows = false) {
@@ -362,7 +362,7 @@ static Value dequantize(LinalgBuilder &l, Value bytes, NF4Type nf4,
         Value value = tensor::ExtractOp::create(s.b, s.loc, table, code);
         Value scale =
             arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), x[0]);
-        // The product is one of f32 values, whatever it is rounded to.
+        // An f32 product, whatever it is rounded to afterwards.
         Value product = arith::MulFOp::create(s.b, s.loc, value, scale);
         return convertFloat(s.b, s.loc, product, s.compute);
       });
@@ -394,8 +394,8 @@ LogicalResult DequantizeOp::lowerToSums(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// With LoRA the steps round as act.linear's decomposition does: the base
-// product, the low-rank one, the one of the low-rank result, its multiple, and
+// With LoRA every step rounds as in act.linear's decomposition: the base
+// product, the low-rank product, the product of its result, its multiple and
 // the sum are each values of the result's type.
 static Value lowerLinear(LinearOp op, OpBuilder &b, LinearOp::Adaptor in,
                          bool inRows) {

@@ -9,7 +9,7 @@ using namespace act;
 // - the leading dimensions of lhs and rhs are equal, when rhs has any;
 // - the contracted dimensions are equal;
 // - the result has the leading dimensions of lhs, its rows and rhs's columns;
-// - all three have one element type, or the result that of the sum.
+// - all three have one element type, or the result has the accumulator's.
 LogicalResult MatmulOp::verify() {
   RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
   if (lhs.getRank() < 2)
@@ -42,7 +42,7 @@ LogicalResult MatmulOp::verify() {
       failed(
           checkElement(*this, "rhs", rhs, lhs.getElementType(), "as in lhs")))
     return failure();
-  // A product may be handed on as it was summed up, not rounded.
+  // A product may be passed on in the accumulator's type, unrounded.
   if (getType().getElementType() == computeType(lhs.getElementType()))
     return success();
   return checkElement(*this, "result", getType(), lhs.getElementType(),

@@ -11,7 +11,7 @@ using namespace act;
     return flopsProduct({PER_ELEMENT, elementCount(VALUE().getType())});       \
   }                                                                            \
   CostClass OP::getCostClass() { return CostClass::CLASS; }
-// Of a norm's flops the last are its result's, which may be another op's.
+// The last FLOPs of a norm belong to its result, which another op may compute.
 NORM_COST(RmsNormOp, getInput, getResult().use_empty() ? 2 : 4, Statistic)
 NORM_COST(LayerNormOp, getInput, getResult().use_empty() ? 3 : 7, Statistic)
 NORM_COST(NormalizeOp, getInput, getMean() ? 4 : 2, Cheap)

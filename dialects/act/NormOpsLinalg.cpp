@@ -31,8 +31,8 @@ static Value reciprocalDeviation(LinalgBuilder &l, Rows &r, Value squares,
                });
 }
 
-/// weight * (input - mean) * rstd + bias; of a root-mean-square norm without
-/// mean and bias, which are null.
+/// weight * (input - mean) * rstd + bias; mean and bias are null for an RMS
+/// norm.
 static Value normalize(LinalgBuilder &l, Rows &r, Value input, Value weight,
                        Value mean, Value rstd, Value bias, Type element) {
   SmallVector<LinalgBuilder::Input> in{l.whole(input), l.at(rstd, r.lead),
@@ -151,8 +151,8 @@ LogicalResult LayerNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// An element of the sum that a weight's gradient is: of grad, input, rstd and
-// the mean, if there is one.
+// A term of a weight gradient's sum, from grad, input, rstd and, if there is
+// one, the mean.
 static Value weightGradTerm(Scalars &s, ValueRange x) {
   Value value = x.size() > 3 ? s.sub(x[1], x[3]) : x[1];
   return s.mul(x[0], s.mul(value, x[2]));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is verified alike for many ops.
+// Verification shared by many ops.
 //
-// NamedDimensions, the one rule for every tensor an act op touches: its size
-// can be stated. A dimension is a positive number, or a name (`#act.dims`) that
-// stands for one, and a static tensor's bytes fit in 63 bits. Passes and
-// analyses rely on it and do not check again.
+// NamedDimensions: every tensor of an act op has a size that can be stated. A
+// dimension is a positive number, or a name (`#act.dims`) that stands for one,
+// and a static tensor's bytes fit in 63 bits. Passes and analyses rely on it
+// and do not check again.
 //
-// AgreeingTypes: some operands and results have one type, and the message names
-// the one that has not.
+// AgreeingTypes: some operands and results have the same type, and the message
+// names the one that differs.
 #ifndef ACT_DIALECTS_ACT_OPTRAITS_H
 #define ACT_DIALECTS_ACT_OPTRAITS_H
 #include "mlir/IR/BuiltinTypes.h"
@@ -25,7 +25,7 @@ llvm::LogicalResult verifyNamedTensor(mlir::Operation *op,
 llvm::LogicalResult
 verifyAgreeing(mlir::Operation *op,
                llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> values);
-/// Stands for a comparison that AgreeingTypes or verify() makes.
+/// Placeholder for a comparison that AgreeingTypes or verify() makes.
 constexpr bool checkedByName(mlir::Type, mlir::Type) { return true; }
 } // namespace impl
 

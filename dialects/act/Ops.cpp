@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generated op classes, the assembly that is written by hand, and builders.
+// The generated op classes, hand-written assembly, and builders.
 #include "dialects/act/Types.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
 using namespace act;
 
-// A number is printed with seven digits when these say it all, otherwise with
-// as many as it takes: MLIR's own printer turns 1e-6
-// into 9.9999999999999995E-7.
+// Numbers are printed with seven digits if those are exact, otherwise with as
+// many as needed: MLIR's own printer turns 1e-6 into 9.9999999999999995E-7.
 static ParseResult parseNumber(OpAsmParser &p, FloatAttr &number) {
   return p.parseAttribute(number, p.getBuilder().getF64Type());
 }
@@ -54,7 +53,7 @@ static void printNumbers(OpAsmPrinter &p, Operation *op,
   p << ']';
 }
 
-// `L = 28`, or `28` where formulas show the number.
+// `L = 28`, or just `28` if formulas show the number.
 static ParseResult parseCount(OpAsmParser &p, StringAttr &letter,
                               IntegerAttr &count) {
   StringRef name;
@@ -75,7 +74,7 @@ static void printCount(OpAsmPrinter &p, Operation *, StringAttr letter,
   p << count.getInt();
 }
 
-// What stands in `init(...)`: `normal, 2.000000e-02` or `zeros`.
+// The contents of `init(...)`: `normal, 2.000000e-02` or `zeros`.
 static ParseResult parseInit(OpAsmParser &p, InitKindAttr &init,
                              FloatAttr &std) {
   std = p.getBuilder().getF64FloatAttr(0.02);
@@ -164,7 +163,7 @@ ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
     types.push_back(argument.type);
   if (p.resolveOperands(operands, types, loc, result.operands))
     return failure();
-  // The printer numbers values anew inside, as nothing is visible from above.
+  // Values inside are numbered anew, as the region is isolated from above.
   return p.parseRegion(*result.addRegion(), arguments,
                        /*enableNameShadowing=*/true);
 }

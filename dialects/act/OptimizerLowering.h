@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The update ops as linalg. They act on persistent buffers that only the pass
-// that binds parameters knows, so these are functions of tensors: the buffers'
-// values come in, their new values go out, in the order of the arguments. Every
+// The update ops as linalg. They act on persistent buffers known only to the
+// pass that binds parameters, so these are functions of tensors: they take the
+// buffers' values and return the new ones, in the order of the arguments. Every
 // new value may overwrite the old one in place: element i of a result depends
 // on elements i of the operands and on scalars.
 #ifndef ACT_DIALECTS_ACT_OPTIMIZERLOWERING_H

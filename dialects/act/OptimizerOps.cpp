@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs of the optimizer's ops: per element of the parameter's one layer.
+// Costs of the optimizer's ops: per element of one layer of the parameter.
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 

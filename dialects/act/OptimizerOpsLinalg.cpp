@@ -37,7 +37,7 @@ SmallVector<Value> lowerAdamW(OpBuilder &b, AdamWOp op, Value param, Value grad,
   double beta1 = op.getBetas()[0], beta2 = op.getBetas()[1];
   double eps = op.getEps().convertToDouble();
   double decay = op.getWeightDecay().convertToDouble();
-  // What is the same for all elements, in f64 and once.
+  // Values shared by all elements, computed once, in f64.
   Scalars d(b, loc, b.getF64Type());
   Value rate = convertFloat(b, loc, lr, d.compute);
   Value keep = d.sub(d.f(1), d.mul(rate, d.f(decay)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an op that names a parameter finds and checks it.
+// Looks up and checks the parameter that an op names.
 #ifndef ACT_DIALECTS_ACT_PARAMETERUSE_H
 #define ACT_DIALECTS_ACT_PARAMETERUSE_H
 #include "dialects/act/Dialect.h"
@@ -12,7 +12,7 @@ llvm::FailureOr<ParameterOp>
 lookupParameter(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
                 mlir::SymbolTableCollection &symbols);
 
-/// The same, for an op that reads or changes its gradient: it is not frozen.
+/// The same, for an op that uses its gradient: it must not be frozen.
 llvm::FailureOr<ParameterOp>
 lookupTrained(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
               mlir::SymbolTableCollection &symbols);

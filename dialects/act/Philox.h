@@ -17,7 +17,7 @@
 
 namespace act {
 
-/// What is the same for every element: i32 scalars.
+/// Values shared by all elements: i32 scalars.
 struct PhiloxKey {
   mlir::Value keyLow, keyHigh, step, site;
   mlir::Value microBatch; // 2^20 times it

@@ -8,9 +8,8 @@ using namespace mlir;
 using namespace act;
 
 // Verifies that
-// - the name in files is not empty, and it and each tied name hold `{l}`
-// exactly
-//   when there are layers;
+// - the name in files is not empty, and it and each tied name contain `{l}`
+//   exactly if there are layers;
 // - layers are positive and init_std is finite and not negative;
 // - only floats are trained;
 // - every dimension has a size or a name.
@@ -94,7 +93,7 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                     "as in @" + getName());
 }
 
-// Whether `dim` counts the iterations of `op`.
+// Whether the first dimension of `stack` counts the iterations of `op`.
 static bool countsIterations(RepeatOp op, RankedTensorType stack) {
   return stack && stack.getRank() > 0 &&
          dimsOf(stack)[0] ==
@@ -150,7 +149,7 @@ LogicalResult RepeatOp::verify() {
   return success();
 }
 
-// Whether calling `callee` may come back to `target`.
+// Whether a call of `callee` may reach `target`.
 static bool reaches(func::FuncOp callee, func::FuncOp target, Operation *from,
                     SymbolTableCollection &symbols,
                     llvm::SmallPtrSetImpl<Operation *> &seen) {
@@ -176,7 +175,7 @@ static bool reaches(func::FuncOp callee, func::FuncOp target, Operation *from,
   return false;
 }
 
-// One type passed to or returned by the callee, beside what the op has.
+// Checks one type passed to or returned by the callee against the op's.
 static LogicalResult checkPassed(RepeatOp op, func::FuncOp callee,
                                  StringRef what, unsigned i, Type has,
                                  Type wants) {
@@ -189,7 +188,7 @@ static LogicalResult checkPassed(RepeatOp op, func::FuncOp callee,
   return error;
 }
 
-// One slice of a stack; its names may be fewer than the callee's.
+// Checks one slice of a stack; it may have fewer names than the callee's.
 static LogicalResult checkSlice(RepeatOp op, func::FuncOp callee,
                                 StringRef what, unsigned i, Type stackType,
                                 Type wants) {
@@ -202,9 +201,9 @@ static LogicalResult checkSlice(RepeatOp op, func::FuncOp callee,
 }
 
 // Verifies that
-// - the callee is a function with a body, and does not come back to the caller;
-// - its arguments are the layer's index (or not), the carried and shared values
-//   and a slice of each stack;
+// - the callee is a function with a body that does not call back its caller;
+// - its arguments are the layer's index (optional), the carried and shared
+//   values and a slice of each stack;
 // - its results are the carried values and a slice of each stacked result.
 LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *target = symbols.lookupNearestSymbolFrom(*this, getCalleeAttr());
@@ -298,8 +297,8 @@ LogicalResult GroupOp::verify() {
 }
 
 // Verifies that
-// - an id that a layer is added to fits in the 16 bits that the counter has for
-//   it; without, it may be that of a layer that was written out.
+// - an id that a layer is added to fits in the counter's 16 bits; without a
+//   layer, it may be the 32-bit id of an unrolled one.
 LogicalResult SiteOp::verify() {
   int64_t id = int64_t(getId()), most = getLayer() ? 65535 : UINT32_MAX;
   if (id < 0 || id > most)

@@ -88,8 +88,8 @@ static Value widenFloat8(OpBuilder &b, Location loc, Value x) {
   Value sign = arith::ShLIOp::create(
       b, loc, arith::AndIOp::create(b, loc, bits, s.i32(0x80)), s.i32(24));
   Value magnitude = arith::AndIOp::create(b, loc, bits, s.i32(0x7f));
-  // As an f32 with the small exponent field the value is 2^-120 too small;
-  // subnormals of the 8-bit type come out right, too.
+  // With the small exponent field the f32 is too small by 2^-120; this also
+  // holds for subnormals of the 8-bit type.
   Value shifted = arith::ShLIOp::create(b, loc, magnitude, s.i32(20));
   Value scaled = s.mul(
       arith::BitcastOp::create(b, loc, b.getF32Type(), shifted), s.f(0x1p120));
@@ -116,14 +116,14 @@ static Value narrowFloat8(OpBuilder &b, Location loc, Value x, Type to) {
   normal = arith::ShRUIOp::create(b, loc, normal, s.i32(20));
   normal = arith::SubIOp::create(b, loc, normal, s.i32(120 << 3));
   // Subnormal results are multiples of 2^-9: adding 2^14 makes the hardware
-  // round there, and the low bits are the answer.
+  // round there, and the low bits are the result.
   Value positive = arith::BitcastOp::create(b, loc, b.getF32Type(), magnitude);
   Value tiny =
       arith::BitcastOp::create(b, loc, i32, s.add(positive, s.f(0x1p14)));
   tiny = arith::AndIOp::create(b, loc, tiny, s.i32(0xff));
   Value isTiny = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                        magnitude, s.i32(121 << 23));
-  // Above 464 = halfway to the value after 448 there is no number: NaN.
+  // Values above 464, halfway past the largest number 448, become NaN.
   Value isOver = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
                                        magnitude, s.i32(0x43e80000));
   Value result = s.select(isTiny, tiny, normal);

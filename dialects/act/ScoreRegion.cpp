@@ -10,7 +10,7 @@ using namespace mlir;
 namespace act {
 
 namespace {
-/// The tangent of an op's result, from the op's new operands `x`, its result
+/// The tangent of an op's result, from the op's cloned operands `x`, its result
 /// `y` and the operands' tangents `dx` (null: zero).
 class Tangent {
 public:

@@ -4,18 +4,18 @@
 // on (score, b, head, query, key). A lowering inlines it for every element of a
 // tile, and the gradient inlines it together with its derivative.
 //
-// The derivative is carried forward, as dual numbers are: a region is a
-// function of one real number, so each op's value comes with d value / d score
-// (Griewank and Walther, Evaluating Derivatives, chapter 3).
+// The derivative uses forward mode, with dual numbers: a region is a function
+// of one real number, so each op's value comes with d value / d score (Griewank
+// and Walther, Evaluating Derivatives, chapter 3).
 #ifndef ACT_DIALECTS_ACT_SCOREREGION_H
 #define ACT_DIALECTS_ACT_SCOREREGION_H
 #include "dialects/act/LinalgBuilder.h"
 
 namespace act {
 
-/// Whether `region` can be inlined: ops without regions, on values of the
-/// region itself, and when `differentiated`, with a derivative where they
-/// depend on the score. Says which op is in the way.
+/// Whether `region` can be inlined: its ops have no regions and use only values
+/// of the region, and if `differentiated`, have a derivative where they depend
+/// on the score. Reports the offending op.
 mlir::LogicalResult checkScoreRegion(mlir::Region &region, bool differentiated);
 
 struct ScoreAndSlope {
@@ -23,7 +23,7 @@ struct ScoreAndSlope {
 };
 
 /// Inlines a checked region on `args`. `slope` is null unless `differentiated`,
-/// and also where the score does not matter to the result.
+/// and also if the result does not depend on the score.
 ScoreAndSlope inlineScoreRegion(Scalars &s, mlir::Region &region,
                                 mlir::ValueRange args, bool differentiated);
 

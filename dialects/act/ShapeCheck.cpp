@@ -34,12 +34,12 @@ bool sameShape(ArrayRef<Dim> a, ArrayRef<Dim> b) { return llvm::equal(a, b); }
 
 namespace {
 struct Product {
-  std::optional<int64_t> factor = 1; // nothing past 2^63
+  std::optional<int64_t> factor = 1; // nothing above 2^63
   std::vector<StringRef> letters;
 };
 } // namespace
 
-// `names` says whether a static dimension counts by its name or by its size.
+// `names`: whether a static dimension counts by name or by size.
 static Product productOf(ArrayRef<Dim> dims, bool names) {
   Product product;
   auto multiply = [&](int64_t n) {
@@ -178,7 +178,7 @@ impl::verifyAgreeing(Operation *op,
                 likeSnake = llvm::convertToSnakeFromCamelCase(likeName);
     if (failed(checkLike(op, snake, type, likeSnake, like)))
       return failure();
-    if (type != like) // the same sizes under other names
+    if (type != like) // equal sizes with other names
       return op->emitOpError() << snake << " has type " << type << ", expected "
                                << like << " as in " << likeSnake;
   }

@@ -32,9 +32,9 @@ std::string shapeText(llvm::ArrayRef<Dim> dims);
 std::string shapeText(RankedTensorType type);
 bool sameShape(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
-/// Whether both have as many elements. With dynamic dimensions: whether the
-/// products of the names are equal, or those of sizes and, where there is no
-/// size, names.
+/// Whether both have the same number of elements. With dynamic dimensions:
+/// whether the products of names are equal, or those of sizes, with names for
+/// unknown sizes.
 bool sameProduct(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
 /// `dims` without the last, and with another last dimension.
@@ -57,7 +57,7 @@ llvm::LogicalResult checkElement(mlir::Operation *op, llvm::StringRef name,
                                  RankedTensorType actual, mlir::Type expected,
                                  const llvm::Twine &why);
 
-/// Shape and element type both.
+/// Checks both shape and element type.
 llvm::LogicalResult checkLike(mlir::Operation *op, llvm::StringRef name,
                               RankedTensorType actual, llvm::StringRef likeName,
                               RankedTensorType like);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs and gradients of the ops that move elements.
+// Costs and gradients of ops that move elements.
 #include "dialects/act/Types.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views are written so that a consumer can read through them: reshapes as
-// collapse and expand, permutations and repetitions as generics whose maps are
-// projected permutations. A repetition of runs (GQA) splits the dimension, so
-// that tiling needs no division of indices.
+// collapse and expand, permutations and repetitions as generics with projected
+// permutation maps. A repetition of runs (GQA) splits the dimension, so that
+// tiling needs no index division.
 #include "dialects/act/LinalgBuilder.h"
 
 using namespace mlir;
@@ -25,7 +25,7 @@ LogicalResult ConstantOp::lowerToLinalg(OpBuilder &b, ValueRange,
   return success();
 }
 
-// A quantised weight is bytes: it can be dequantised, not taken apart.
+// A quantised weight is raw bytes: it can be dequantised, not reshaped.
 static LogicalResult rejectQuantised(Operation *op) {
   for (Type type : op->getOperandTypes())
     if (isa<NF4Type>(getElementTypeOrSelf(type)))
@@ -45,7 +45,7 @@ LogicalResult TransposeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
     loops[permutation[i]] = i;
   }
   LinalgBuilder l(b, getLoc(), {operands[0].getType()});
-  // In the type's own precision: nothing is computed.
+  // In the tensor's own type: nothing is computed.
   auto input = l.at(operands[0], loops);
   results.push_back(l.copy(shape, input));
   return success();
@@ -60,8 +60,8 @@ LogicalResult ReshapeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-// The dimensions of `large` with every one that is a multiple of `small`'s
-// split into (small, multiple); `loops` are those that small has.
+// Splits every dimension of `large` that is a multiple of `small`'s into
+// (small, multiple); `loops` are those of `small`.
 static void splitRuns(ArrayRef<int64_t> small, ArrayRef<int64_t> large,
                       SmallVectorImpl<int64_t> &split,
                       SmallVectorImpl<int64_t> &kept,

@@ -59,7 +59,7 @@ LogicalResult ReshapeOp::verify() {
 // - `large` and `small` have one rank;
 // - every dimension of `large` is a multiple of `small`'s, as far as both sizes
 //   are known: a / k, query heads over key heads, has no name;
-// - both have one element type, or the result of a sum that of summing up.
+// - both have one element type, or the result of a sum has the accumulator's.
 static LogicalResult verifyMultiple(Operation *op, StringRef largeName,
                                     RankedTensorType large, StringRef smallName,
                                     RankedTensorType small) {

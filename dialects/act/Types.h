@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What several families need to know about act's tensor types: names of
-// dimensions, result types, and the small ops that gradients are made of.
+// Helpers for act's tensor types shared by several op families: names of
+// dimensions, result types, and the small ops used in gradients.
 #ifndef ACT_DIALECTS_ACT_TYPES_H
 #define ACT_DIALECTS_ACT_TYPES_H
 #include "dialects/act/Dialect.h"
@@ -50,9 +50,9 @@ mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value,
 /// The type in which an op computes: f64 for f64, f32 for every other float.
 mlir::Type computeType(mlir::Type element);
 
-/// On a module: a dictionary of letters that its types leave open, to sizes
-/// that fit each other, those of the config that it was made from. Used where a
-/// program has to be written out and its sizes do not matter.
+/// On a module: a dictionary from the letters that its types leave open to
+/// sizes that fit together, those of the config that it was made from. Used
+/// where a program must be flattened and its sizes do not matter.
 inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

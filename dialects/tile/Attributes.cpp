@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the attributes are written and what is rejected.
+// Syntax and verification of attributes.
 #include "dialects/tile/ShapeCheck.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"

@@ -22,7 +22,7 @@
 
 namespace act::tile {
 
-/// What loads and stores touch, for analyses of side effects.
+/// The memory of loads and stores, for side-effect analyses.
 struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
   llvm::StringRef getName() override { return "GlobalMemory"; }
 };
@@ -54,34 +54,35 @@ inline constexpr int64_t mostPrograms[] = {2'147'483'647, 65'535, 65'535};
 inline constexpr llvm::StringLiteral scheduleName = "tile.schedule";
 inline constexpr llvm::StringLiteral gridName = "tile.grid";
 inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
-/// The bits that an index has in the kernel's code, 32 or 64; 64 without.
+/// Bits of an index in the kernel's code, 32 or 64; 64 if absent.
 inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
-/// Of an access: the names of its extents, "" where one has none.
+/// On an access: the names of its extents, "" for unnamed ones.
 inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
-/// The flags of an exponential that `tile-simplify-math` may compute otherwise.
+/// Flags of an exponential that `tile-simplify-math` may approximate.
 inline constexpr mlir::arith::FastMathFlags approximate =
     mlir::arith::FastMathFlags::reassoc | mlir::arith::FastMathFlags::contract |
     mlir::arith::FastMathFlags::afn;
 bool mayApproximate(mlir::Operation *op);
 
-/// What a kernel says of its indices.
+/// The index width that the kernel's attributes give.
 unsigned indexBits(mlir::Operation *kernel);
 
-/// Whether a block is among what the op takes and gives.
+/// Whether an operand or result of the op is a block.
 bool touchesBlocks(mlir::Operation *op);
 
-/// What memory a view is of: an argument of the kernel.
+/// The kernel argument that a view refers to.
 mlir::Value memoryOf(mlir::Value view);
 
-/// The schedule of a kernel (a gpu.func), the default one where it has none.
+/// The schedule of a kernel (a gpu.func), or the default one.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 
-/// Whether a launch can pass the kernel's arguments; says which it cannot. A
-/// kernel without attributes of this dialect is first asked this by a pass.
+/// Whether a launch can pass the kernel's arguments; reports those it cannot.
+/// For a kernel without attributes of this dialect, a pass is the first to
+/// check.
 mlir::LogicalResult checkArguments(mlir::Operation *kernel);
 
-/// The most elements that a block has, Triton's limit, too. With 32 warps a
-/// thread holds 1024 of them.
+/// The most elements of a block, also Triton's limit. With 32 warps a thread
+/// holds 1024 of them.
 inline constexpr int64_t mostElements = int64_t(1) << 20;
 
 /// The named block sizes of the kernel around `op`, or of `op` itself; null

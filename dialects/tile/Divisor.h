@@ -6,8 +6,8 @@
 
 namespace act::tile {
 
-/// The largest number that surely divides an index, as its sums, products and
-/// loops say; 0, which every number divides, where it is zero.
+/// The largest number known to divide an index, from its sums, products and
+/// loops; 0, which every number divides, if the index is zero.
 int64_t divisorOf(mlir::Value index);
 
 } // namespace act::tile

@@ -8,8 +8,8 @@ static bool isF8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
-// What products of blocks of this type are added up in, unless the accumulator
-// says otherwise; none when there are no such products.
+// The default accumulator type for products of blocks of this type; none if
+// there are no such products.
 static Type accumulatorOf(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<BFloat16Type, Float16Type, Float32Type>(element) || isF8(element))
@@ -26,9 +26,9 @@ bool DotOp::isInParts() {
 
 // Verifies that
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
-// - a and b have one element type (or are both of f8), acc has theirs to add up
-//   in, or f16 for f16;
-// - precision is said of f32 only;
+// - a and b have one element type (or are both of f8), and acc has their
+//   accumulator type, or f16 for f16;
+// - only f32 has a precision;
 // - within has two blocks of i32, a number for each row, and a is of bf16, f16
 //   or f32.
 LogicalResult DotOp::verify() {

@@ -15,9 +15,9 @@ static Value constant(OpBuilder &b, Location loc, Type type, int64_t n) {
   return arith::ConstantIntOp::create(b, loc, type, n);
 }
 
-/// e5m2 is the upper half of an f16. e4m3fn has the exponent's four bits where
-/// f32 has its lowest four, once shifted, and a bias of 7 instead of 127, so it
-/// is 2^-120 of the number, subnormal ones included.
+/// e5m2 is the upper half of an f16. Shifted, e4m3fn's four exponent bits land
+/// on f32's lowest four. Its bias is 7 instead of 127, so the result is 2^-120
+/// of the number, for subnormals too.
 Value act::tile::createExtFloat8(OpBuilder &b, Location loc, Value v) {
   Type i16 = b.getI16Type(), i32 = b.getI32Type(), f32 = b.getF32Type();
   Value bits = arith::BitcastOp::create(b, loc, b.getI8Type(), v);
@@ -48,8 +48,8 @@ Value act::tile::createExtFloat8(OpBuilder &b, Location loc, Value v) {
                                   arith::OrIOp::create(b, loc, positive, sign));
 }
 
-/// An f64 as an f32 that is odd where it is not exact, so that rounding it once
-/// more is rounding once.
+/// An f64 rounded to f32 with the last bit odd if inexact, so that a second
+/// rounding gives the same as rounding once.
 static Value roundToOdd(OpBuilder &b, Location loc, Value v) {
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   Value nearest = arith::TruncFOp::create(b, loc, f32, v);
@@ -95,7 +95,7 @@ Value act::tile::createTruncFloat8(OpBuilder &b, Location loc, Value v,
       arith::SelectOp::create(b, loc, isLarge, number(largest), magnitude);
   bits = arith::BitcastOp::create(b, loc, i32, magnitude);
 
-  // Half a unit less the smallest bit, and one more where the unit is odd.
+  // Half a unit minus the smallest bit, plus one if the unit is odd.
   int64_t shift = 23 - mantissa;
   Value odd = arith::AndIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, bits, integer(shift)), integer(1));
@@ -104,7 +104,7 @@ Value act::tile::createTruncFloat8(OpBuilder &b, Location loc, Value v,
                             integer((int64_t(1) << (shift - 1)) - 1 -
                                     ((127 - bias) << 23))); // of the other bias
   normal = arith::ShRUIOp::create(b, loc, normal, integer(shift));
-  // Of the smallest exponent: added to a number whose last bit is theirs.
+  // Subnormals: add a number whose last bit has their unit.
   double unit = std::ldexp(1.0, static_cast<int>(least - mantissa + 23));
   Value small = arith::BitcastOp::create(
       b, loc, i32, arith::AddFOp::create(b, loc, magnitude, number(unit)));

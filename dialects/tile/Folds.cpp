@@ -66,7 +66,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
     return getInput();
   if (Attribute constant = resplat(adaptor.getInput(), getType()))
     return constant;
-  // What lies between two reshapes needs no layout of its own.
+  // A value between two reshapes needs no layout of its own.
   Value source;
   if (auto inner = getInput().getDefiningOp<ReshapeOp>())
     source = inner.getInput();
@@ -127,20 +127,20 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   return getResult();
 }
 
-// The word for a region that is one op of both sides; none for any other.
+// The kind of a region that is one op on its two arguments; none otherwise.
 static std::optional<CombineKind> kindOf(Region &combiner) {
   if (!llvm::hasNItems(combiner.front(), 2))
     return {};
   Operation &op = combiner.front().front();
   auto yield = cast<YieldOp>(combiner.front().back());
-  // With two arguments there is one operand. All kinds are commutative.
+  // Two arguments mean one operand. All kinds are commutative.
   auto arguments = combiner.getArguments();
   if (arguments.size() != 2 || op.getNumOperands() != 2 ||
       op.getNumResults() != 1 || yield.getValues()[0] != op.getResult(0) ||
       !llvm::is_contained(op.getOperands(), arguments[0]) ||
       !llvm::is_contained(op.getOperands(), arguments[1]))
     return {};
-  bool strict = true; // with no liberty that the word does not have
+  bool strict = true; // no fast-math flags that the kind lacks
   if (auto math = dyn_cast<arith::ArithFastMathInterface>(op))
     strict =
         math.getFastMathFlagsAttr().getValue() == arith::FastMathFlags::none;
@@ -158,7 +158,7 @@ static std::optional<CombineKind> kindOf(Region &combiner) {
       .Default(std::optional<CombineKind>());
 }
 
-// On i1 only `and` and `or` have a word.
+// On i1 only `and` and `or` have a kind.
 template <typename Op>
 static LogicalResult nameCombiner(Op op, PatternRewriter &rewriter) {
   if (op.getKind())
@@ -182,8 +182,8 @@ LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
   return nameCombiner(op, rewriter);
 }
 
-// Writes values that are constants as numbers; a number that stands for a value
-// (kDynamic) and a negative size stay as they are.
+// Replaces constant values by numbers. Negative sizes, and numbers that stand
+// for a value (kDynamic), stay.
 static bool writeNumbers(MutableArrayRef<OpFoldResult> mixed, int64_t least) {
   bool any = false;
   for (OpFoldResult &one : mixed) {
@@ -197,8 +197,7 @@ static bool writeNumbers(MutableArrayRef<OpFoldResult> mixed, int64_t least) {
   return any;
 }
 
-// Sizes and strides that turn out to be constants are numbers; what the type
-// says of them stays.
+// Constant sizes and strides become numbers; the type does not change.
 LogicalResult ViewOp::canonicalize(ViewOp op, PatternRewriter &rewriter) {
   SmallVector<OpFoldResult> sizes = op.getMixedSizes(),
                             strides = op.getMixedStrides();
@@ -212,7 +211,7 @@ LogicalResult ViewOp::canonicalize(ViewOp op, PatternRewriter &rewriter) {
 }
 
 namespace {
-/// What moves the elements of a splat gives a splat.
+/// Moving the elements of a splat gives a splat.
 template <typename Op> struct MoveSplat : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,

@@ -239,7 +239,7 @@ Value KernelBuilder::convert(Value x, Type element) {
       return arith::ExtFOp::create(b, loc, to, x);
     if (wide < was)
       return arith::TruncFOp::create(b, loc, to, x);
-    // Of one width, bf16 and f16: f32 has the values of both.
+    // bf16 and f16 have equal widths: go through f32, which holds both.
     return convert(convert(x, f32()), element);
   }
   if (isa<FloatType>(from))
@@ -258,7 +258,7 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, Value step,
   auto loop = scf::ForOp::create(b, loc, lower, upper, step, carried);
   {
     OpBuilder::InsertionGuard guard(b);
-    // Without carried values the op comes with its terminator.
+    // Without carried values the loop already has a terminator.
     if (carried.empty())
       b.setInsertionPoint(loop.getBody()->getTerminator());
     else

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels written in C++. What a person would write as .mlir, a function call
-// per op; types follow from the operands. Each row of a matrix through softmax:
+// Builds kernels in C++: what a person would write as .mlir, one function call
+// per op; result types are inferred. Softmax on each row of a matrix:
 //
 //   KernelBuilder k(module, "softmax", loc);
-//   Value x = k.view({4096, 1000}, k.bf16()), y = k.view({4096, 1000},
-//   k.bf16()); k.setGrid(256); k.setSchedule(/*warps=*/8, /*stages=*/2);
+//   Value x = k.view({4096, 1000}, k.bf16());
+//   Value y = k.view({4096, 1000}, k.bf16());
+//   k.setGrid(256);
+//   k.setSchedule(/*warps=*/8, /*stages=*/2);
 //
 //   Value row = k.mul(k.programId(), 16);
 //   Value a = k.convert(k.load(x, {{row, 16}, {0, 1024}}, -INFINITY), k.f32());
@@ -17,9 +19,9 @@
 // An access has one At per dimension of the view: {index, extent} is a
 // dimension of the block, {index} alone is not. Indices are values or numbers.
 //
-// The builder adds nothing to the dialect: `b` is at the place where the next
-// op goes, for every op that has no function here. Nothing is checked until
-// finish() runs the verifier, but shapes that a result type is made of.
+// The builder adds nothing to the dialect: `b` is at the insertion point, for
+// every op without a function here. Nothing is checked until finish() runs the
+// verifier, except shapes needed for result types.
 #ifndef ACT_DIALECTS_TILE_KERNELBUILDER_H
 #define ACT_DIALECTS_TILE_KERNELBUILDER_H
 #include "dialects/tile/Dialect.h"
@@ -50,8 +52,8 @@ public:
   mlir::gpu::GPUFuncOp finish();
 
   void setGrid(int64_t x, int64_t y = 1, int64_t z = 1);
-  /// `raster`: nothing, or rows that begin together and programs in a row.
-  /// `copyWarps`: warps that copy, beside the `warps` that compute.
+  /// `raster`: nothing, or rows that start together and programs per row.
+  /// `copyWarps`: warps that copy, in addition to the computing `warps`.
   void setSchedule(int64_t warps, int64_t stages,
                    llvm::ArrayRef<int64_t> raster = {}, int64_t copyWarps = 0);
 

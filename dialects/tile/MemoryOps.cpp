@@ -68,7 +68,7 @@ void act::tile::printBlock(OpAsmPrinter &p, BlockAccessOpInterface access) {
         if (extent == -1 || isa<RankedTensorType>(index.getType()))
           return;
         p << " : ";
-        // It may be printed because it is wrong.
+        // The printer must also handle invalid ops.
         auto name = names && i < names.size() ? dyn_cast<StringAttr>(names[i])
                                               : StringAttr();
         if (name && !name.empty())
@@ -136,7 +136,7 @@ void act::tile::printNumber(OpAsmPrinter &p, TypedAttr number) {
     p << (real.getValue().isNegative() ? "neg_inf" : "inf");
 }
 
-// The type of the block that an access is about, where it is not written.
+// The block type of an access, where it is not written.
 static ParseResult inferBlock(OpAsmParser &p, OperationState &op, ViewType view,
                               const BlockText &block, Type &type) {
   std::string fault = accessFault(view, block.types, block.extents);

@@ -4,8 +4,8 @@
 using namespace mlir;
 using namespace act::tile;
 
-// A list of numbers and values as they are written: as many values as numbers
-// that stand for one.
+// A mixed list of numbers and values must have as many values as placeholder
+// numbers.
 static LogicalResult checkMixed(Operation *op, StringRef name,
                                 ArrayRef<int64_t> numbers, ValueRange values) {
   size_t dynamic = llvm::count(numbers, ShapedType::kDynamic);
@@ -15,7 +15,7 @@ static LogicalResult checkMixed(Operation *op, StringRef name,
                            << " at run time, expected " << dynamic;
 }
 
-// Whether what the op says of dimension i is what the type says.
+// Whether dimension i of the op agrees with the type.
 static LogicalResult checkAgainstType(Operation *op, StringRef name, size_t i,
                                       int64_t actual, int64_t expected) {
   if (ShapedType::isDynamic(expected) || actual == expected)
@@ -96,9 +96,8 @@ LogicalResult TransposedViewOp::verify() {
 }
 
 // Verifies that
-// - there is a word for each index, "" or a block size of the kernel;
-// - what has a name is an extent, and the number that the kernel gives the
-// name.
+// - there is a string for each index, "" or a block size of the kernel;
+// - a named index has an extent, equal to the kernel's number for that name.
 static LogicalResult checkExtentNames(BlockAccessOpInterface access) {
   Operation *op = access;
   Attribute value = op->getAttr(extentNamesName);
@@ -181,7 +180,7 @@ LogicalResult StoreOp::verify() {
 
 // Verifies that
 // - indices and extents fit the view, and the value is a block of them;
-// - the machine adds elements of this type atomically.
+// - the hardware can add elements of this type atomically.
 LogicalResult AtomicAddOp::verify() {
   if (failed(checkAccess(*this)) ||
       failed(checkBlock(*this, "value", getValue().getType())))
@@ -197,7 +196,7 @@ LogicalResult AtomicAddOp::verify() {
 
 // Verifies that
 // - indices and extents fit the view;
-// - the block, behind one slot index per further dimension, is one of shared's.
+// - the block is one of shared's, with one slot index per additional dimension.
 LogicalResult CopyAsyncOp::verify() {
   if (failed(checkAccess(*this)))
     return failure();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generated op classes, the assembly that is written by hand, and builders.
+// The generated op classes, hand-written assembly, and builders.
 //
-// Result types are not written where they follow from the operands. A result
-// that carries an encoding does not follow: it is written behind `->`.
+// Result types are omitted where they follow from the operands. A result with
+// an encoding does not follow, so it is written after `->`.
 #include "dialects/tile/Assembly.h"
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
 using namespace act::tile;
 
-// A word of an enum, with a message that says which there are.
+// An enum keyword, with a message that lists the valid ones.
 static ParseResult parseAxis(OpAsmParser &p, GridAxisAttr &axis) {
   SMLoc loc = p.getCurrentLocation();
   StringRef word;
@@ -48,8 +48,8 @@ ParseResult act::tile::emitFault(OpAsmParser &p, StringRef op,
   return p.emitError(p.getNameLoc()) << "'" << op << "' op " << fault;
 }
 
-// `: input` or `: input -> result`; `infer` gives the result where it is not
-// written, unless `fault` says why none follows.
+// `: input` or `: input -> result`. If the result is not written, `infer`
+// provides it, unless `fault` says why there is none.
 template <typename Op>
 static ParseResult
 parseInferred(OpAsmParser &p, Type &input, Type &result,
@@ -76,8 +76,8 @@ static void printInferred(OpAsmPrinter &p, Type input, Type result,
     p << " -> " << result;
 }
 
-// Of operands from which no result follows, these give a type all the same: an
-// op that is built has one, and its verifier says what is wrong.
+// Invalid operands still get a result type: a built op must have one, and its
+// verifier reports the error.
 static Type inferTrans(RankedTensorType type) {
   if (!transFault(type).empty())
     return type;
@@ -159,7 +159,7 @@ static void printSplitTypes(OpAsmPrinter &p, Operation *,
 }
 
 static Type inferIota(MLIRContext *context, int64_t start, int64_t end) {
-  int64_t size = uint64_t(end) - uint64_t(start); // the verifier looks at both
+  int64_t size = uint64_t(end) - uint64_t(start); // the verifier checks both
   return RankedTensorType::get({std::max<int64_t>(size, 1)},
                                IntegerType::get(context, 32));
 }
@@ -181,7 +181,7 @@ static void printIotaType(OpAsmPrinter &p, Operation *op,
     p << " : " << result;
 }
 
-// An index as i64 gives bits as i32, of the same shape and encoding.
+// Indices of i64 give bits of i32, with the same shape and encoding.
 static Type inferPhilox(Type index) {
   Type i32 = IntegerType::get(index.getContext(), 32);
   if (auto tensor = dyn_cast<RankedTensorType>(index))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's attributes, and the ops that know the grid.
+// The kernel's attributes, and the ops that depend on the grid.
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -32,7 +32,7 @@ int64_t act::tile::blockSizeOf(DictionaryAttr sizes, StringRef name) {
   return size ? size.getInt() : 0;
 }
 
-// How long the grid may be, as far as the kernel says.
+// The range of the grid's length, as far as the kernel gives it.
 static ConstantIntRanges programs(Operation *op, GridAxis axis) {
   ArrayRef<int64_t> grid = getGrid(op);
   int64_t most = grid.empty() ? mostPrograms[int(axis)] : grid[int(axis)];
@@ -87,7 +87,7 @@ LogicalResult PrintOp::verify() {
   return success();
 }
 
-// A kernel, or what becomes of one: lowering takes attributes along.
+// A kernel or its lowered form: lowering keeps the attributes.
 static LogicalResult verifyPlace(Operation *op, StringRef name) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
   if ((kernel && kernel.isKernel()) ||
@@ -101,7 +101,7 @@ LogicalResult act::tile::checkArguments(Operation *kernel) {
   ArrayRef<Type> types = cast<gpu::GPUFuncOp>(kernel).getArgumentTypes();
   for (auto [i, type] : llvm::enumerate(types)) {
     auto view = dyn_cast<ViewType>(type);
-    // Lowering makes pointers of LLVM's of views.
+    // Lowering turns views into LLVM pointers.
     if (view ? view.isPlain()
              : isa<PtrType>(type) || type.isIntOrIndexOrFloat() ||
                    type.getDialect().getNamespace() == "llvm")
@@ -132,7 +132,7 @@ static LogicalResult verifyWarps(gpu::GPUFuncOp kernel, int64_t warps) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is a schedule;
+// - it is on a kernel, and is a schedule;
 // - with a raster, the grid is known and is whole rows;
 // - a launch can pass the kernel's arguments;
 // - blocks in the kernel are spread over as many warps as the schedule has.
@@ -147,7 +147,7 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
   if (!kernel)
     return success();
   ArrayRef<int64_t> raster = schedule.getRaster(), grid = getGrid(op);
-  // Rows are counted when block sizes are set.
+  // Rows are checked once block sizes are set.
   if (kernel->getAttrOfType<GridAttr>(gridName))
     raster = {};
   if (!raster.empty() && grid.size() != 3)
@@ -164,8 +164,8 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is three numbers that a launch can take, or what
-//   becomes such numbers with the kernel's block sizes.
+// - it is on a kernel, and is three numbers that a launch can take, or becomes
+//   such numbers with the kernel's block sizes.
 static LogicalResult verifyGrid(Operation *op, Attribute value) {
   if (failed(verifyPlace(op, gridName)))
     return failure();
@@ -192,7 +192,7 @@ static LogicalResult verifyGrid(Operation *op, Attribute value) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is names, each with a number of elements that a
+// - it is on a kernel, and is names, each with a number of elements that a
 //   block may have.
 static LogicalResult verifyBlockSizes(Operation *op, Attribute value) {
   if (failed(verifyPlace(op, blockSizesName)))
@@ -218,8 +218,8 @@ unsigned act::tile::indexBits(Operation *kernel) {
 }
 
 // Verifies that
-// - it stands on a kernel, and is 32 or 64;
-// - with 32, no argument is an index, of which a launch passes 64 bits.
+// - it is on a kernel, and is 32 or 64;
+// - with 32, no argument is an index, which a launch passes as 64 bits.
 static LogicalResult verifyIndexBits(Operation *op, Attribute value) {
   if (failed(verifyPlace(op, indexBitsName)))
     return failure();
@@ -235,7 +235,7 @@ static LogicalResult verifyIndexBits(Operation *op, Attribute value) {
   return success();
 }
 
-// A misspelt attribute of a kernel would be ignored without a word.
+// Reject misspelt kernel attributes, which would be ignored silently.
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();

@@ -149,12 +149,12 @@ static bool hasKind(Type element, CombineKind kind) {
 }
 
 // Verifies that
-// - there are operands, of one shape, and the axis is one of it;
+// - there are operands of one shape that has the axis;
 // - there is one result per operand, of its element type and the op's shape;
-// - there is a kind or a region, and not both;
+// - there is either a kind or a region;
 // - a kind has one operand, of a type that it is defined for;
-// - a region takes two elements of each operand and yields one, and what is in
-//   it has no side effects and is about single elements.
+// - a region takes two elements of each operand and yields one; its ops have no
+//   side effects and work on single elements.
 template <typename Op> static LogicalResult verifyCombine(Op op) {
   if (op.getInputs().empty())
     return op.emitOpError("has no operands");

@@ -5,19 +5,18 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// Whether warps that copy may do the op, too: it has no blocks, and is not
-/// what one warp's threads do for all.
+/// Whether copying warps may execute the op too: it has no blocks and writes no
+/// memory.
 static bool isForAllWarps(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
          (!isa<StoreOp, AtomicAddOp, CopyAsyncOp>(op) && !touchesBlocks(op));
 }
 
 // Verifies that
-// - it is the last op of a kernel, whose schedule has warps that copy;
-// - what is in front of it can be done by all warps: nothing there has blocks
-// or
-//   writes to memory;
-// - shared memory is not made by warps that copy, while others compute in it.
+// - it is the last op of a kernel whose schedule has copying warps;
+// - all warps can execute the ops before it: they have no blocks and do not
+//   write to memory;
+// - copying warps do not allocate shared memory while others compute in it.
 LogicalResult RolesOp::verify() {
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
   if (!kernel || !isa_and_nonnull<gpu::ReturnOp>((*this)->getNextNode()))
@@ -52,7 +51,7 @@ LogicalResult RolesOp::verify() {
 }
 
 // Verifies that
-// - mbarriers are numbers of 64 bits in a row.
+// - mbarriers are a row of 64-bit integers.
 static LogicalResult verifyMbarriers(Operation *op, SharedType shared) {
   if (shared.getRank() == 1 && shared.getElementType().isInteger(64) &&
       !shared.getLayout())
@@ -62,8 +61,8 @@ static LogicalResult verifyMbarriers(Operation *op, SharedType shared) {
 }
 
 // Verifies that
-// - mbarriers are numbers of 64 bits in a row;
-// - the arrivals are as many as an mbarrier counts (PTX ISA, mbarrier).
+// - mbarriers are a row of 64-bit integers;
+// - an mbarrier can count the arrivals (PTX ISA, mbarrier).
 LogicalResult MbarrierInitOp::verify() {
   int64_t arrivals = getArrivals();
   if (arrivals < 1 || arrivals >= 1 << 20)

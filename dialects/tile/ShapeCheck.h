@@ -5,7 +5,7 @@
 //   'tile.trans' op result has shape [128, 64], expected [64, 128] for an input
 //   of shape [128, 64]
 //
-// Encodings are not compared: who holds a block is not what it is.
+// Encodings are not compared: they say which thread holds an element.
 #ifndef ACT_DIALECTS_TILE_SHAPECHECK_H
 #define ACT_DIALECTS_TILE_SHAPECHECK_H
 #include "dialects/tile/Dialect.h"
@@ -36,13 +36,13 @@ llvm::LogicalResult checkLike(mlir::Operation *op, llvm::StringRef name,
                               mlir::Type actual, llvm::StringRef likeName,
                               mlir::Type like);
 
-/// Why no result type follows from these operands, or nothing: what the parser
-/// says where a result's type is not written, and the verifier where it is.
+/// Why no result type can be inferred from these operands, or nothing: the
+/// parser's message if the type is not written, else the verifier's.
 std::string axisFault(int64_t axis, int64_t last, mlir::RankedTensorType input);
 std::string transFault(mlir::RankedTensorType input);
 std::string splitFault(mlir::RankedTensorType input);
 std::string iotaFault(int64_t start, int64_t end);
-/// Of an access: indices and extents against the view, and tensors among them.
+/// For an access: checks indices, extents and index tensors against the view.
 std::string accessFault(ViewType view, mlir::TypeRange indices,
                         llvm::ArrayRef<int64_t> extents);
 

@@ -9,7 +9,7 @@ static std::string forInput(RankedTensorType input) {
 }
 
 // Verifies that
-// - the numbers are those of an i32, and at least one;
+// - the numbers fit in i32, and there is at least one;
 // - the result has one element per number.
 LogicalResult IotaOp::verify() {
   int64_t start = getStart(), end = getEnd();

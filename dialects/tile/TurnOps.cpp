@@ -19,7 +19,7 @@ void TicketOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
 }
 
 // Verifies that
-// - the view is of i32, which machines count in;
+// - the view is of i32, the hardware's counter type;
 // - there is an index for each of its dimensions.
 template <typename Op> static LogicalResult verifyTurn(Op op) {
   ViewType view = op.getView().getType();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the types are written and what is rejected.
+// Syntax and verification of types.
 #include "dialects/tile/Dialect.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -37,7 +37,7 @@ Type act::tile::blockType(ViewType view, ArrayRef<int64_t> extents) {
 }
 
 Type act::tile::dropAxis(RankedTensorType type, int64_t axis) {
-  // What is built so is for the verifier to refuse.
+  // Such a type is built for the verifier to reject.
   if (axis < 0 || axis >= type.getRank())
     return type;
   if (type.getRank() == 1)

@@ -2,8 +2,8 @@
  *
  * The structs in which libraries exchange tensors (DLPack, the unversioned
  * DLManagedTensor of every version since 0.2; https://dmlc.github.io/dlpack).
- * The distribution's header where there is one; else the same layout here, so
- * that a program that includes both in either order compiles.
+ * Uses the distribution's header if there is one, else declares the same
+ * layout. A program may include both headers in either order.
  */
 #ifndef ACT_C_DLPACK_H
 #define ACT_C_DLPACK_H
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Where the memory is. Other numbers are other vendors' devices. */
+/* Location of the memory. Other numbers are other vendors' devices. */
 typedef enum {
   kDLCPU = 1,
   kDLCUDA = 2,
@@ -56,8 +56,8 @@ typedef struct {
   uint64_t byte_offset;
 } DLTensor;
 
-/* A tensor with its owner. Whoever is handed one calls deleter(self) once, when
- * it no longer needs the memory. */
+/* A tensor with its owner. The receiver calls deleter(self) once, when it no
+ * longer needs the memory. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor;
   void *manager_ctx;

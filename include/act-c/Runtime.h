@@ -15,24 +15,24 @@
  *       actrt_step_run(step, "step"))
  *     puts(actrt_last_error());
  *
- * Errors. Every call returns a code; 0 is success. A message for the last
- * failure of the calling thread is at actrt_last_error() until that thread's
+ * Errors. Every call returns a code; 0 is success. actrt_last_error() returns
+ * the message of the calling thread's last failure, valid until that thread's
  * next failure. No call aborts, throws or prints.
  *
- * Handles are opaque. They are numbers in disguise that are looked up in every
- * call: a null, stale or wrong kind of handle is ACTRT_INVALID_HANDLE. Whatever
- * a handle refers to lives until it is released and nothing uses it any more;
- * releasing a device while its streams or steps exist is fine.
+ * Handles are opaque numbers, looked up in every call. A null or stale handle,
+ * or one of the wrong kind, is ACTRT_INVALID_HANDLE. An object lives until its
+ * handle is released and nothing uses it any more, so a device may be released
+ * while its streams or steps exist.
  *
- * Threads. Every function may be called from any thread at any time. Calls on
- * the same stream or step take turns.
+ * Threads. Any thread may call any function at any time. Calls on the same
+ * stream or step are serialised.
  *
- * Versions. The interface has a number, major.minor. Within a major number
- * functions, enumerators and fields at the end of structs are only added
- * (or where there was padding); a struct that can grow starts with its size,
- * set by the caller, and fields beyond it are neither read nor written.
- * actrt_version() is what the library was built as; a program checks that the
- * major number is ACTRT_VERSION_MAJOR and the minor one at least
+ * Versions. The interface has a version, major.minor. Within a major version,
+ * functions and enumerators are only added, and fields only at the end of a
+ * struct or in its padding. A struct that can grow starts with its size, set
+ * by the caller; fields beyond that size are neither read nor written.
+ * actrt_version() is the version the library was built as. A program checks
+ * that the major number is ACTRT_VERSION_MAJOR and the minor one at least
  * ACTRT_VERSION_MINOR.
  */
 #ifndef ACT_C_RUNTIME_H
@@ -56,8 +56,8 @@ extern "C" {
 #define ACTRT_ALIGN(bytes) _Alignas(bytes)
 #endif
 
-/* Four bytes in both languages; any value may arrive, unknown ones are errors.
- */
+/* Four bytes in both languages. Callers may pass any value; unknown values are
+ * errors. */
 #ifdef __cplusplus
 #define ACTRT_ENUM(name) enum name : int32_t
 #else
@@ -92,15 +92,14 @@ typedef struct actrt_device_options {
   size_t struct_size;
   uint32_t threads; /* host, sim: threads that run kernels; 0: one per core */
   /* Since 0.2, for sim: */
-  uint32_t without_checks;   /* 1: look for no races, bounds, ... */
+  uint32_t without_checks;   /* 1: no checks for races, bounds, ... */
   uint64_t seed;             /* orders what the ISA leaves open; 0: no noise */
-  uint64_t max_instructions; /* of a launch, in warps; 0: no end */
-  uint32_t orders_only;  /* 1: the seed orders, and numbers are those of 0 */
-  uint32_t benign_fails; /* 1: races that are known to do no harm are findings,
-                            too */
-  uint32_t strict; /* 1: memory that was never written is noticed when it is
-                      read, an undefined value when it is stored; else when
-                      they are used, which copying to the host is, too */
+  uint64_t max_instructions; /* warp instructions per launch; 0: no limit */
+  uint32_t orders_only; /* 1: the seed only orders; rounding is as for seed 0 */
+  uint32_t benign_fails; /* 1: races known to be harmless are findings too */
+  uint32_t strict;       /* 1: report unwritten memory when it is read, and
+                            an undefined value when it is stored; 0: report
+                            them when used (copying to the host is a use) */
 } actrt_device_options;
 
 typedef struct actrt_device_info {
@@ -113,10 +112,10 @@ typedef struct actrt_device_info {
   /* Since 0.2: */
   char target[16]; /* sm_90a; empty on the host */
   uint32_t multiprocessors;
-  uint64_t shared_bytes_per_block; /* the most that a block may ask for */
-  /* Since 0.3: what could be allocated now, and what limits it. A card says so
-   * itself; the host and simulators have the least of what the machine has
-   * free, what control groups leave, and ulimit -v and -d. UINT64_MAX: not
+  uint64_t shared_bytes_per_block; /* maximum */
+  /* Since 0.3: bytes that could be allocated now, and what limits them. A GPU
+   * reports its own number. For host and sim it is the minimum of free memory,
+   * the control groups' remainder, and ulimit -v and -d. UINT64_MAX: not
    * known. */
   uint64_t free_bytes;
   char free_limit[104];
@@ -130,13 +129,13 @@ ACTRT_API actrt_status actrt_device_release(actrt_device device);
 ACTRT_API actrt_status actrt_device_query(actrt_device device,
                                           actrt_device_info *info);
 
-/* What the device's checks (sim) have noticed since it was opened or cleared: a
- * count and a text of one or a few lines each. `bytes` is the room at `text`
- * and becomes what the whole text needs with its final zero; a text that does
- * not fit is cut. `text` may be null when *bytes is 0. A launch that was
- * noticed returns ACTRT_FAILED with the first finding; one that has not ended
- * when its call returns, because it waits for a kernel of another stream or
- * runs for long, makes the next call fail that waits for its stream. */
+/* Findings of the device's checks (sim) since it was opened or cleared: their
+ * count, and a text of one or a few lines each. On entry *bytes is the capacity
+ * of `text`; on return it is the size of the whole text with its final zero. A
+ * text that does not fit is cut. `text` may be null when *bytes is 0. A launch
+ * with findings returns ACTRT_FAILED with the first one. If the launch has not
+ * ended when its call returns, because it waits for a kernel of another stream
+ * or runs for long, the next call that waits for its stream fails instead. */
 ACTRT_API actrt_status actrt_device_findings(actrt_device device,
                                              uint64_t *count, char *text,
                                              size_t *bytes);
@@ -146,12 +145,12 @@ ACTRT_API actrt_status actrt_device_clear_findings(actrt_device device);
 
 typedef struct actrt_memory_info {
   size_t struct_size;
-  uint64_t current_bytes, peak_bytes; /* as asked for, of this device object */
+  uint64_t current_bytes, peak_bytes; /* as requested, of this device object */
   uint64_t allocations;               /* ever made */
 } actrt_memory_info;
 
 /* Zeroed, aligned to 256 bytes (on the host to 4096). Freed with the device at
- * the latest. Checks of a sim device take the zeros for nothing written. */
+ * the latest. Checks of a sim device count these zeros as unwritten memory. */
 ACTRT_API actrt_status actrt_allocate(actrt_device device, uint64_t bytes,
                                       void **address);
 ACTRT_API actrt_status actrt_free(actrt_device device, void *address);
@@ -161,9 +160,9 @@ ACTRT_API actrt_status actrt_memory_reset_peak(actrt_device device);
 
 /* ---- Streams and events ------------------------------------------------ */
 
-/* Operations of one stream happen in the order of the calls. Kernels of
- * different streams may wait for each other, on a sim device as long as they
- * are launched before somebody waits for one of their streams. */
+/* Operations of one stream run in the order of the calls. Kernels of different
+ * streams may wait for each other. On a sim device all of them must be launched
+ * before the host waits for one of their streams. */
 ACTRT_API actrt_status actrt_stream_create(actrt_device device,
                                            actrt_stream *stream);
 ACTRT_API actrt_status actrt_stream_release(actrt_stream stream);
@@ -174,15 +173,15 @@ ACTRT_API actrt_status actrt_stream_wait(actrt_stream stream,
 typedef ACTRT_ENUM(actrt_direction){ACTRT_HOST_TO_DEVICE = 0,
                                     ACTRT_DEVICE_TO_HOST = 1,
                                     ACTRT_DEVICE_TO_DEVICE = 2} actrt_direction;
-/* The device's side must lie within one allocation of the device. */
+/* The range on the device must lie within one allocation. */
 ACTRT_API actrt_status actrt_copy(actrt_stream stream, void *to,
                                   const void *from, uint64_t bytes,
                                   actrt_direction direction);
 ACTRT_API actrt_status actrt_fill(actrt_stream stream, void *to, uint8_t value,
                                   uint64_t bytes);
 
-/* Calls back once everything before it in the stream is done, on a thread of
- * the device's choosing. On cuda the callback may not call this library. */
+/* Calls back once everything before it in the stream is done, on any thread.
+ * On cuda the callback may not call this library. */
 typedef void (*actrt_callback)(void *user);
 ACTRT_API actrt_status actrt_stream_callback(actrt_stream stream,
                                              actrt_callback callback,
@@ -200,23 +199,23 @@ ACTRT_API actrt_status actrt_event_elapsed(actrt_event start, actrt_event end,
 /* ---- Kernels ------------------------------------------------------------ */
 
 enum {
-  /* Native code runs with all rights of the process; it is loaded only when
-   * asked for. PTX needs no permission. */
+  /* Native code runs with all rights of the process, so loading it is opt-in.
+   * PTX needs no permission. */
   ACTRT_ALLOW_NATIVE = 1,
-  /* Steps only: fill the arena, and every buffer at its death, with NaNs. */
+  /* Steps only: fill the arena, and each buffer when it dies, with NaNs. */
   ACTRT_DEBUG = 2,
   /* Steps only: report the highest arena byte that a run writes. */
   ACTRT_MEASURE = 4,
   /* Steps only: report how long each launch of a run takes. */
   ACTRT_TIME = 8,
-  /* Steps only, since 0.3: load the step also where it needs more than the
-   * device has free, which is an error otherwise. */
+  /* Steps only, since 0.3: load a step even if it needs more memory than the
+   * device has free, which is otherwise an error. */
   ACTRT_ANY_MEMORY = 16
 };
 
 /* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text, or a fat
- * binary that carries some. cuda: PTX text, a cubin, or a fat binary. PTX may
- * end in a zero byte. */
+ * binary with PTX. cuda: PTX text, a cubin, or a fat binary. PTX may end in a
+ * zero byte. */
 ACTRT_API actrt_status actrt_module_load(actrt_device device, const void *data,
                                          size_t bytes, uint32_t flags,
                                          actrt_module *module);
@@ -260,9 +259,9 @@ typedef struct actrt_argument {
 
 /* A host kernel has the signature of include/act/Artifact/Step.h and is called
  * for every block in [0, grid x * y * z); `block` is for the other devices.
- * shared_bytes is the dynamic part. A dimension of 0 is 1, but for grid[0]. A
- * PTX kernel is given exactly the parameters that it declares, each of the
- * declared size. */
+ * shared_bytes is the dynamic part. A dimension of 0 counts as 1, except
+ * grid[0]. The arguments must match the parameters that a PTX kernel declares,
+ * in number and size. */
 typedef struct actrt_launch_shape {
   size_t struct_size;
   uint32_t grid[3], block[3];
@@ -278,10 +277,10 @@ ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     const actrt_argument *arguments,
                                     size_t argument_count);
 
-/* A tensor map for Hopper's bulk tensor copies, to be given to a kernel as
- * ACTRT_BYTES of 128 (`__grid_constant__`) or copied to device memory.
- * Dimension 0 is the innermost. Numbers of the enumerated fields are those of
- * the CUDA driver's cuTensorMapEncodeTiled, and so are the rules. */
+/* A tensor map for Hopper's bulk tensor copies. Pass it to a kernel as
+ * ACTRT_BYTES of 128 (`__grid_constant__`) or copy it to device memory.
+ * Dimension 0 is the innermost. The rules and the numbers of the enumerated
+ * fields are those of the CUDA driver's cuTensorMapEncodeTiled. */
 typedef struct actrt_tensor_map {
   ACTRT_ALIGN(64) uint8_t bytes[128];
 } actrt_tensor_map;
@@ -343,10 +342,10 @@ typedef struct actrt_entity_info {
 typedef struct actrt_step_info {
   size_t struct_size;
   const char *model, *target, *optimizer, *report; /* as long as the step */
-  /* Of two or more, inputs of "step" have a first dimension of this size. Its
-   * loss and gradients are those of one batch of them all: the step counts the
-   * labels that are bound to it (unless it was compiled with the mean of the
-   * micro-batches' means). */
+  /* If two or more, inputs of "step" have a first dimension of this size. The
+   * loss and gradients are those of one batch made of all micro-batches: the
+   * step counts the labels bound to it (unless it was compiled with the mean of
+   * the micro-batches' means). */
   uint32_t micro_batches;
 } actrt_step_info;
 
@@ -360,13 +359,13 @@ typedef struct actrt_step_statistics {
   uint64_t scratch_bytes_per_thread, scratch_bytes;
   uint64_t runs;
   uint64_t scratch_high_water; /* ACTRT_MEASURE: likewise, of any thread */
-  /* The second arena, in the host's memory; 0 where nothing is moved there. */
+  /* The second arena, in host memory; 0 if nothing is offloaded. */
   uint64_t host_arena_bytes, host_arena_high_water;
 } actrt_step_statistics;
 
 /* flags: ACTRT_ALLOW_NATIVE | ACTRT_DEBUG | ACTRT_MEASURE | ACTRT_TIME |
- * ACTRT_ANY_MEMORY. A step that needs more memory than free_bytes is refused,
- * with both numbers in the message, before any of it is allocated. */
+ * ACTRT_ANY_MEMORY. A step that needs more memory than free_bytes is refused
+ * before anything is allocated; the message has both numbers. */
 ACTRT_API actrt_status actrt_step_load_file(actrt_device device,
                                             const char *path, uint32_t flags,
                                             actrt_step *step);
@@ -376,17 +375,18 @@ ACTRT_API actrt_status actrt_step_load_memory(actrt_device device,
 ACTRT_API actrt_status actrt_step_release(actrt_step step);
 ACTRT_API actrt_status actrt_step_query(actrt_step step, actrt_step_info *info);
 
-/* How many there are; `function` names the function of inputs and outputs and
- * is otherwise null. */
+/* Number of entities. `function` names the function for inputs and outputs and
+ * is null otherwise. */
 ACTRT_API actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
                                         const char *function, size_t *count);
 ACTRT_API actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
                                            const char *function, size_t index,
                                            actrt_entity_info *info);
 
-/* Parameters as the step says, from the seed; states to zero, master copies to
- * their parameters. The same on every device and with any number of threads,
- * and on all of the host's cores (the device's threads, where it has some). */
+/* Sets parameters as the step specifies, from the seed, states to zero, and
+ * master copies to their parameters. Values are the same on every device and
+ * for any number of threads. Uses all host cores, or the device's threads if
+ * it has any. */
 ACTRT_API actrt_status actrt_step_initialise(actrt_step step, uint64_t seed);
 /* Since 0.3. Initialises one parameter and its master copy, for callers that
  * show progress or set the other parameters from a file. States of a step that
@@ -395,10 +395,10 @@ ACTRT_API actrt_status actrt_step_initialise_parameter(actrt_step step,
                                                        const char *name,
                                                        uint64_t seed);
 
-/* A parameter or state from or to host memory. The shape must be the entity's.
- * Types may differ among floats; a float given to an nf4 parameter is quantised
- * and an nf4 parameter read as a float is dequantised. Setting a parameter sets
- * its master copy too. */
+/* Copies a parameter or state from or to host memory. The shape must be the
+ * entity's. Float types convert into each other: floats written to an nf4
+ * parameter are quantised, an nf4 parameter read as floats is dequantised.
+ * Setting a parameter sets its master copy too. */
 ACTRT_API actrt_status actrt_step_set(actrt_step step, actrt_entity entity,
                                       const char *name, const void *data,
                                       const actrt_type *type);
@@ -411,12 +411,12 @@ ACTRT_API actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
                                           int64_t value);
 
 /* Binds host memory to an input (ACTRT_INPUT) or output (ACTRT_OUTPUT) of a
- * function; it must stay valid until it is bound anew or the step is released.
- * Type and shape must be the port's. */
+ * function. The memory must stay valid until the port is bound again or the
+ * step is released. Type and shape must be the port's. */
 ACTRT_API actrt_status actrt_step_bind(actrt_step step, const char *function,
                                        actrt_entity entity, const char *port,
                                        void *memory, const actrt_type *type);
-/* Runs the function to its end. Everything must be bound and set. */
+/* Runs the function to its end. All ports must be bound and all scalars set. */
 ACTRT_API actrt_status actrt_step_run(actrt_step step, const char *function);
 ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
                                           actrt_step_statistics *statistics);
@@ -429,9 +429,9 @@ typedef struct actrt_launch_info {
   double milliseconds; /* ACTRT_TIME: of the last run, else 0 */
 } actrt_launch_info;
 /* The launches of a function, in order. With ACTRT_TIME there is an event
- * between any two of them, and each is given to the device by itself: where
- * kernels take less time than a launch does, a few microseconds, it is that
- * which is measured. */
+ * between any two of them, and each is submitted on its own. So for kernels
+ * shorter than the launch overhead, a few microseconds, the measured time is
+ * that overhead. */
 ACTRT_API actrt_status actrt_step_launch_count(actrt_step step,
                                                const char *function,
                                                size_t *count);
@@ -445,17 +445,18 @@ ACTRT_API actrt_status actrt_step_launch_query(actrt_step step,
 /* act-c/DLPack.h, or the distribution's dlpack/dlpack.h, defines it. */
 struct DLManagedTensor;
 
-/* Takes the tensor over, in every case: its deleter is called when the memory
- * is no longer used (at once when this fails). The elements, row-major and
- * without gaps, are at *address, an allocation of the device until actrt_free:
- * the tensor's own memory where the device can use it (host with a CPU tensor,
- * cuda with one of the same card), else a copy. `type` says what it is. */
+/* Takes ownership of the tensor in every case: its deleter is called when the
+ * memory is no longer used (at once if this fails). *address becomes an
+ * allocation of the device, valid until actrt_free, with the elements row-major
+ * and without gaps. It is the tensor's own memory if the device can use that
+ * (host with a CPU tensor, cuda with a tensor on the same GPU), else a copy.
+ * *type receives dtype and shape. */
 ACTRT_API actrt_status actrt_from_dlpack(actrt_device device,
                                          struct DLManagedTensor *tensor,
                                          void **address, actrt_type *type);
-/* Hands an allocation of the device to others: from now on it belongs to
- * *tensor, whose deleter frees it, and which keeps the device alive. Memory of
- * a sim device appears as memory of the CPU. */
+/* Exports an allocation of the device: it then belongs to *tensor, whose
+ * deleter frees it and which keeps the device alive. Memory of a sim device
+ * appears as CPU memory. */
 ACTRT_API actrt_status actrt_to_dlpack(actrt_device device, void *address,
                                        const actrt_type *type,
                                        struct DLManagedTensor **tensor);

@@ -8,8 +8,8 @@
 //   use(*r);
 //
 // A message is lower-case, has no full stop, names the thing and says what was
-// expected and what was found. An Error may carry the place it speaks of
-// (`file`, or `file:line`, or `file:byte 123`).
+// expected and what was found. An Error may carry its place (`file`, or
+// `file:line`, or `file:byte 123`).
 #ifndef ACT_RESULT_H
 #define ACT_RESULT_H
 #include <string>

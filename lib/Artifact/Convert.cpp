@@ -113,8 +113,8 @@ void act::artifact::storeFloat(DType type, void *data, size_t i, double value) {
 
 // ---- Many at a time
 //
-// Loops over integers that a compiler turns into vectors; each gives the bits
-// of loadFloat and storeFloat, for all patterns (test/runtime/StepTest.cpp).
+// Integer loops that the compiler vectorises. Each gives the same bits as
+// loadFloat and storeFloat, for all patterns (test/runtime/StepTest.cpp).
 
 static uint32_t bitsOf(float v) {
   uint32_t bits;
@@ -143,7 +143,7 @@ static uint16_t narrowToBf16(uint32_t bits) {
 
 static uint32_t widenF16(uint16_t v) {
   uint32_t sign = uint32_t{v} << 16 & 0x80000000, rest = v & 0x7fff;
-  // Both exponents have their own bias; subnormals are numbers of 2^-24.
+  // The exponents differ in bias (127, 15); subnormals are multiples of 2^-24.
   uint32_t normal = (rest << 13) + ((127u - 15u) << 23);
   uint32_t small =
       bitsOf(static_cast<float>(static_cast<int32_t>(rest)) * 0x1p-24f);
@@ -153,19 +153,19 @@ static uint32_t widenF16(uint16_t v) {
 
 static uint16_t narrowToF16(uint32_t bits) {
   uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
-  // Adding a number whose last place is 2^-24 rounds to that, ties to even.
+  // Adding 0.5, whose last place is 2^-24, rounds to that, ties to even.
   uint32_t small = bitsOf(floatOf(rest) + 0.5f) - bitsOf(0.5f);
   uint32_t normal =
       (rest - ((127u - 15u) << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
   uint32_t large = rest > 0x7f800000 ? 0x7e00u : 0x7c00u;
-  // From 65520 on it is infinity.
+  // Values from 65520 on become infinity.
   uint32_t out = rest >= 0x477ff000  ? large
                  : rest < 0x38800000 ? small
                                      : normal;
   return static_cast<uint16_t>(sign | out);
 }
 
-// Elements of any alignment: files have them where they please.
+// Accepts any alignment, because files do not align their elements.
 template <typename From, typename To, typename Convert>
 static void convertAll(const void *source, void *target, size_t n,
                        Convert convert) {
@@ -179,7 +179,7 @@ static void convertAll(const void *source, void *target, size_t n,
   }
 }
 
-// Whether there is a quick way.
+// Converts by a vectorised loop; false if there is none for these types.
 static bool convertQuickly(DType from, const void *source, DType to,
                            void *target, size_t n) {
   if (from == DType::BF16 && to == DType::F32)
@@ -218,7 +218,7 @@ void act::artifact::convertFloats(DType from, const void *source, DType to,
 
 bool act::artifact::allFinite(DType type, const void *data, size_t n) {
   auto *bytes = static_cast<const uint8_t *>(data);
-  // The exponent's bits are all set in what is infinite or no number.
+  // Infinities and NaNs have all exponent bits set.
   auto none = [&](auto word, auto exponent) {
     bool found = false;
     for (size_t i = 0; i < n; ++i) {

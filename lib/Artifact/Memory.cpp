@@ -42,7 +42,7 @@ StepMemory act::artifact::memoryOf(const Step &step, uint64_t threads) {
   }
   for (const Kernel &k : step.kernels)
     scratch = std::max(scratch, k.scratchBytes);
-  // As they are allocated.
+  // Rounded up to pages, as allocations are.
   m.arena = pages(m.arena);
   m.hostArena = pages(m.hostArena);
   m.scratch = pages(scratch) * threads;

@@ -9,9 +9,8 @@ using namespace act::artifact;
 namespace {
 
 // FlatBuffers lets many tables point at one vector, so a small hostile file
-// could unfold into terabytes. What `write` makes shares nothing: the decoded
-// parts together are never larger than the file, and the decoder gives up when
-// they are.
+// could unfold into terabytes. Files from `write` share nothing, so their
+// decoded parts are never larger than the file. The decoder fails if they are.
 struct Decoder {
   uint64_t budget;
   bool exhausted = false;
@@ -180,7 +179,8 @@ Result<Step> artifact::read(const void *data, size_t bytes) {
   auto *p = static_cast<const uint8_t *>(data);
   if (reinterpret_cast<uintptr_t>(p) % 16 == 0)
     return decodeAligned(p, bytes);
-  // Offsets are checked relative to the start; that must be aligned itself.
+  // The verifier checks alignment relative to the start, so the start itself
+  // must be aligned: copy.
   std::vector<uint64_t> copy((bytes + 7) / 8);
   std::copy(p, p + bytes, reinterpret_cast<uint8_t *>(copy.data()));
   return decodeAligned(reinterpret_cast<const uint8_t *>(copy.data()), bytes);

@@ -72,7 +72,7 @@ Result<uint64_t> artifact::elementCount(const TensorType &type) {
   for (int64_t d : type.shape) {
     if (d < 0)
       return Error{typeName(type) + " has a negative dimension", ""};
-    // A zero anywhere does not excuse an overflow elsewhere.
+    // A zero extent must not hide an overflow of the others.
     uint64_t factor = d == 0 ? (empty = true, 1) : static_cast<uint64_t>(d);
     if (__builtin_mul_overflow(n, factor, &n) || n > maxBytes)
       return Error{typeName(type) + " has more than 2^48 elements", ""};

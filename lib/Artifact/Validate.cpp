@@ -14,8 +14,8 @@ namespace {
 std::string quoted(const std::string &s) { return "'" + s + "'"; }
 Error error(std::string message) { return {std::move(message), ""}; }
 
-/// Names are printed, looked up and handed to C, so they are not empty, hold no
-/// NUL and are unique within their list.
+/// Names are printed, looked up and passed to C. So they must not be empty,
+/// must not hold NUL and must be unique within their list.
 class Names {
 public:
   explicit Names(const char *what) : what(what) {}
@@ -141,7 +141,7 @@ private:
         return error(owner + " has a standard deviation that is negative or "
                              "not finite");
     }
-    // One more pass, so that a name that is a parameter's is told as such.
+    // A second pass, so that the error can name a clash with a parameter.
     for (const Parameter &p : step.parameters)
       for (const std::string &name : p.tied)
         if (auto s = names.add(name); !s)

@@ -33,8 +33,8 @@ static Status validateRange(const Function &f, const Buffer &b) {
 }
 
 // A sweep over the launches: buffers enter a map ordered by offset when they
-// are born and leave after they die. All that is in the map is disjoint, so a
-// newcomer can only meet its two neighbours.
+// are born and leave after they die. The buffers in the map are disjoint, so a
+// new one can overlap only its two neighbours.
 static Status validateArena(const Function &f, bool onHost) {
   std::vector<uint32_t> births;
   for (uint32_t i = 0; i < f.plan.size(); ++i) {

@@ -5,8 +5,9 @@
 #include "act/Result.h"
 
 namespace act::artifact {
-/// Buffers lie in the arena, are aligned, live within the function's launches,
-/// and no two that are alive at the same launch share a byte.
+/// Fails unless buffers lie in the arena, are aligned and live within the
+/// function's launches, and no two that are alive at the same launch share a
+/// byte.
 Status validatePlan(const Function &function);
 } // namespace act::artifact
 #endif

@@ -84,8 +84,8 @@ static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
 Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   if (auto s = validate(step); !s)
     return s.error();
-  // FlatBuffers addresses 2 GiB. The lists are far smaller than the code and
-  // the report, so those two decide.
+  // FlatBuffers addresses 2 GiB. The lists are much smaller than the code and
+  // the report, so only these two count.
   if (step.code.size() + step.report.size() > (size_t{1} << 30))
     return Error{"the code and the report take " +
                      std::to_string(step.code.size() + step.report.size()) +
@@ -110,7 +110,7 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
                            parameters, states, scalars, functions, report, code,
                            static_cast<uint8_t>(step.lossAverage)),
            fbs::StepIdentifier());
-  // Known only now; the place was made by the 1 above.
+  // The size is known only now; the 1 above made the field exist.
   fbs::GetMutableStep(b.GetBufferPointer())->mutate_size(b.GetSize());
   return std::vector<uint8_t>(b.GetBufferPointer(),
                               b.GetBufferPointer() + b.GetSize());

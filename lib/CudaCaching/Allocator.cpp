@@ -24,7 +24,7 @@ void Allocator::Impl::reserve(int64_t bytes) {
   ++(bytes > 0 ? stats.deviceAllocations : stats.deviceFrees);
 }
 
-// A free block beside others counts as one that cannot be given back.
+// A free block next to others in its segment counts as not releasable.
 void Allocator::Impl::countFree(const Block &block, int sign) {
   if (!block.expandable && block.isSplit())
     stats.inactiveSplit += sign * block.bytes;
@@ -39,8 +39,8 @@ Block *Allocator::Impl::takeFree(Pool &pool, int64_t size) {
   if (it == pool.free.end())
     return nullptr;
   if ((*it)->expandable) {
-    // A block before unmapped addresses is as large as it can become, so a
-    // larger one that cannot grow is the better fit.
+    // A block before unmapped addresses counts with the size to which it can
+    // grow, so a larger block that cannot grow may be the better fit.
     auto canBecome = [](const Block *b) {
       return b->bytes + (b->after && !b->after->mapped ? b->after->bytes : 0);
     };
@@ -85,7 +85,7 @@ bool Allocator::Impl::shouldSplit(const Block &block, int64_t size) const {
   return size < settings.maxSplitSize && rest > smallSize;
 }
 
-// `block` keeps the beginning, the rest becomes a free block after it.
+// `block` keeps the beginning; the rest becomes a free block after it.
 void Allocator::Impl::split(Block *&block, int64_t size) {
   auto *rest = new Block(*block);
   rest->address += size;

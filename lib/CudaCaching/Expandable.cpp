@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// expandable_segments: addresses for more than the card, mapped page by page.
+// expandable_segments: a range of addresses larger than the GPU's memory,
+// mapped page by page.
 #include "lib/CudaCaching/Impl.h"
 #include <algorithm>
 
 namespace act::cuda_caching {
 
-// The first block, by address, from which on free and unmapped blocks add up to
-// the size; in a new segment if there is none. [find_expandable_block]
+// The first block, by address, that starts a run of free and unmapped blocks of
+// at least the size; in a new segment if there is none. [find_expandable_block]
 Block *Allocator::Impl::findExpandable(Pool &pool, int64_t size) {
   auto hasRoom = [size](const Block *b) {
     int64_t bytes = 0;
@@ -22,8 +23,8 @@ Block *Allocator::Impl::findExpandable(Pool &pool, int64_t size) {
   }
   Expandable &segment = expandables.emplace_back();
   segment.page = pool.small ? smallBuffer : settings.largeSegmentSize;
-  // 9/8 of the card, so that pages can be unmapped at the front and mapped at
-  // the back.
+  // 9/8 of the GPU's memory, so that pages can be unmapped at the front and
+  // mapped at the back.
   constexpr int64_t addressSpace = int64_t(1) << 50;
   int64_t bytes = std::max(size, std::min(deviceBytes, addressSpace) / 8 *
                                      9); // never too little

@@ -21,7 +21,7 @@ struct Allocator::Impl {
   void split(Block *&block, int64_t size);
   void merge(Block *into, Block *other);
 
-  // Release.cpp: giving back to the card
+  // Release.cpp: returning memory to the GPU
   void releaseSegment(Block *block);
   bool releaseOversize(Pool &pool, int64_t size);
   void releaseCached();
@@ -30,7 +30,7 @@ struct Allocator::Impl {
   bool collectsGarbage() const {
     return settings.memoryFraction && settings.garbageCollectionThreshold > 0;
   }
-  /// What the memory fraction leaves of the card.
+  /// The GPU's memory that the memory fraction allows.
   int64_t allowed() const;
 
   // Expandable.cpp: segments of pages
@@ -39,7 +39,7 @@ struct Allocator::Impl {
   bool map(Block *block, int64_t size);
   void unmap(Block *block);
 
-  /// Room on the card for so many bytes more.
+  /// Whether the GPU has room for `bytes` more.
   bool fits(int64_t bytes) const { return bytes <= deviceBytes - onDevice; }
   void reserve(int64_t bytes);
   void countFree(const Block &block, int sign);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks and where the free ones are kept.
+// Blocks and the pools of free ones.
 //
-// A segment is a chain of blocks by address. Two neighbours that are both free
-// are one block, except that what is mapped and what is not stay apart.
+// A segment is a chain of blocks by address. Free neighbours are merged, except
+// that mapped and unmapped blocks stay separate.
 #ifndef ACT_LIB_CUDACACHING_POOL_H
 #define ACT_LIB_CUDACACHING_POOL_H
 #include "act/CudaCaching/Settings.h"
@@ -13,8 +13,7 @@ namespace act::cuda_caching {
 
 struct Pool;
 
-/// The addresses of an expandable segment: whole pages, of which some are
-/// mapped.
+/// The addresses of an expandable segment: whole pages, some of them mapped.
 struct Expandable {
   int64_t address = 0, bytes = 0, page = 0;
 };
@@ -25,8 +24,8 @@ struct Block {
   bool used = false;
   bool mapped = true; // false: addresses without memory behind them
   Block *before = nullptr, *after = nullptr;
-  Expandable *expandable = nullptr; // null: a segment of its own
-  int64_t cachedAt = 0;             // Pool::searches then
+  Expandable *expandable = nullptr; // null: in an ordinary segment
+  int64_t cachedAt = 0;             // Pool::searches when it was cached
 
   bool isSplit() const { return before || after; }
 };

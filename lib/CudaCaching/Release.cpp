@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is given back to the card, and when.
+// Which memory is returned to the GPU, and when.
 #include "lib/CudaCaching/Impl.h"
 #include <algorithm>
 
@@ -11,7 +11,7 @@ int64_t Allocator::Impl::allowed() const {
   return int64_t(*settings.memoryFraction * double(deviceBytes));
 }
 
-// A cached segment that is one block.
+// Releases a cached segment that is one block.
 void Allocator::Impl::releaseSegment(Block *block) {
   block->pool->free.erase(block);
   heads.erase(block);
@@ -26,14 +26,14 @@ bool Allocator::Impl::releaseOversize(Pool &pool, int64_t size) {
   Block key;
   key.bytes = std::max(size, settings.maxSplitSize);
   auto it = pool.free.lower_bound(&key);
-  // An oversize block is a whole segment, or free pages of an expandable one,
-  // which are left to releaseCached().
+  // An oversize block is a whole segment, or free pages of an expandable one;
+  // releaseCached() handles the latter.
   auto isWhole = [](const Block *b) { return !b->expandable; };
   if (it != pool.free.end() && isWhole(*it)) {
     releaseSegment(*it);
     return true;
   }
-  // None is large enough alone: as many as it takes, the largest first.
+  // None is large enough alone: release the largest first, until it suffices.
   int64_t released = 0;
   while (released < key.bytes && !pool.free.empty()) {
     Block *largest = *std::prev(pool.free.end());

@@ -105,7 +105,7 @@ Result<int64_t> whole(const std::string &key, const std::string &word,
   return value;
 }
 
-/// A number from 0 to 1; for the threshold without either.
+/// A number from 0 to 1; with `inside`, for the threshold, both excluded.
 Result<double> fraction(const std::string &key, const std::string &word,
                         bool inside) {
   double value = 0;
@@ -166,7 +166,7 @@ Status readDivisions(const std::string &key, Reader &reader,
   return ok();
 }
 
-/// Options that change nothing of what this library models.
+/// Options that do not affect what this library models.
 bool isOfNoConcern(const std::string &key) {
   constexpr const char *keys[] = {
       "release_lock_on_cudamalloc", "release_lock_on_hipmalloc",
@@ -207,7 +207,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
       return value.error();
     if (threshold)
       out.garbageCollectionThreshold = *value;
-    else if (*value < 1) // 1 is what nothing said is, in PyTorch too
+    else if (*value < 1) // 1 is the same as no setting, in PyTorch too
       out.memoryFraction = *value;
     return ok();
   }
@@ -234,7 +234,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
 
 Result<Settings> parseSettings(const std::string &text) {
   Settings out;
-  out.maxNonSplitRounding = 0; // not said
+  out.maxNonSplitRounding = 0; // not set
   Reader reader(text);
   while (!reader.done()) {
     std::string key = reader.next();

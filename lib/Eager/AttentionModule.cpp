@@ -17,7 +17,7 @@ public:
   Tensor operator()(const Weights &w, const Tensor &input) {
     Tensor x = input;
     Tensor out = run(w, x);
-    x = Tensor(); // an argument; who calls has it, too
+    x = Tensor(); // the caller holds it too
     return out;
   }
 
@@ -39,8 +39,8 @@ private:
   }
 
   Tensor math(const Tensor &q, const Tensor &k, const Tensor &v) {
-    // `attn` lives until forward returns, but so does what autograd keeps of
-    // it.
+    // `attn` lives until forward returns, but autograd keeps its storage that
+    // long anyway.
     {
       Tensor turned = transpose(k, -2, -1);
       Tensor scores = matmul(q, turned);

@@ -32,7 +32,8 @@ void Log::apart(const Tensor &tensor) {
 
 Tensor SavedTensor::unpack() { return again ? again->unpack(index) : tensor; }
 
-// Graphs are long chains, and a chain of destructors would be as deep.
+// Releases the graph without recursion: graphs are long chains, and nested
+// destructors would overflow the stack.
 Node::~Node() {
   static thread_local std::vector<std::shared_ptr<Node>> pending;
   static thread_local bool draining = false;

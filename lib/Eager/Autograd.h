@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graph that operators leave behind, and the engine that runs it.
+// The autograd graph that operators record, and the engine that runs it.
 #ifndef ACT_LIB_EAGER_AUTOGRAD_H
 #define ACT_LIB_EAGER_AUTOGRAD_H
 #include "lib/Eager/Session.h"

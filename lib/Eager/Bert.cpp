@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bert with its head for masked words. Nobody masks, so there is no mask.
+// bert with its masked-language-model head. No attention mask is given.
 #include "lib/Eager/Models.h"
 
 namespace act::eager {
@@ -169,7 +169,7 @@ Tensor bertLoss(const Context &c) {
   w.decoder = {c.model.config.tied ? w.words
                                    : weight("decoder.weight", {c.v, c.h}),
                weight("predictions.bias", {c.v})};
-  // Without ties there are two biases, of which one is never used.
+  // An untied head has two biases, one of which is never used.
   Tensor unused;
   if (!c.model.config.tied)
     unused = buffer("decoder.bias", {c.v}, c.dtype);

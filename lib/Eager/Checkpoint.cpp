@@ -7,7 +7,7 @@ namespace act::eager {
 namespace {
 struct StopRecomputation {};
 
-/// Sets the hook and gives the old one back, whatever happens.
+/// Sets the hook and restores the old one on every exit, exceptions included.
 class PackHook {
 public:
   explicit PackHook(

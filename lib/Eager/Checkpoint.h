@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// torch.utils.checkpoint, in both of its ways.
+// torch.utils.checkpoint, in both variants.
 //
-// Non-reentrant: the function runs and records a graph as always, but what its
-// nodes keep is a promise. The first node that asks for its tensor makes the
-// function run again, with a hook that takes what would be saved, in the same
-// order, and that stops the run as soon as it has the last (early stop): the
-// operators after it are not run. A tensor is let go as its node unpacks it.
+// Non-reentrant: the function runs and records a graph as usual, but its nodes
+// keep promises instead of tensors. When the first node unpacks its tensor, the
+// function runs again. A hook takes the tensors that would be saved, in the
+// same order, and stops the run at the last one (early stop), so that later
+// operators do not run. A tensor is released when its node unpacks it.
 //
-// Reentrant: the function runs without a graph and is one node; in backward it
-// runs again with a graph, all of it, and the engine runs inside the engine.
+// Reentrant: the function runs without a graph and is one node. In backward all
+// of it runs again with a graph, and the engine runs inside the engine.
 //
-// Both keep the function's arguments, and what is bound to its other
+// Both keep the function's arguments and the values bound to its other
 // parameters.
 #ifndef ACT_LIB_EAGER_CHECKPOINT_H
 #define ACT_LIB_EAGER_CHECKPOINT_H
@@ -19,14 +19,14 @@
 
 namespace act::eager {
 
-/// From positional arguments to one result. What else it needs it holds.
+/// From positional arguments to one result. It captures anything else it needs.
 using Function = std::function<Tensor(const Tensors &)>;
 
 struct Recomputation {
   Function function;
   Tensors arguments;
   size_t promised = 0; // tensors that the first run wanted to save
-  Tensors again;       // those of the second run that were not taken yet
+  Tensors again;       // from the second run, not unpacked yet
   bool done = false;
 
   Tensor unpack(size_t index);
@@ -36,7 +36,7 @@ struct Recomputation {
   }
 };
 
-/// What autograd records for a reentrant one.
+/// The autograd node of a reentrant checkpoint.
 inline constexpr const char *checkpointNode = "CheckpointFunctionBackward";
 
 Tensor checkpoint(const Function &function, const Tensors &arguments,

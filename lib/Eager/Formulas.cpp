@@ -12,7 +12,7 @@ using symbolic::Letters;
 using symbolic::Monomial;
 using symbolic::Polynomial;
 
-/// Factors up to this one are coefficients, larger ones are of letters.
+/// Factors up to this are coefficients; larger ones belong to letters.
 constexpr int64_t mostCoefficient = 22;
 
 int64_t largestPrime(int64_t n) {
@@ -23,7 +23,7 @@ int64_t largestPrime(int64_t n) {
   return std::max(largest, n);
 }
 
-/// Sizes that tell letters apart. `kept` are those that stay what they are.
+/// Sizes that tell letters apart. Those in `kept` keep their values.
 class Sizes {
 public:
   Sizes(const Model &real, const std::set<std::string> &kept, int round)
@@ -32,7 +32,7 @@ public:
     hf::ModelConfig &c = model.config;
     bool square = c.family == hf::Family::Gpt2 || c.family == hf::Family::Bert;
     int64_t groups = c.heads / c.kvHeads;
-    // Heads of more than 256 elements go other ways, and kernels pad to 8.
+    // Heads above 256 elements take other kernels, and kernels pad to 8.
     int64_t d = c.headDim;
     choose("d", c.headDim, like(d, 8, (d <= 256 ? 23 : 263) + 3 * round));
     for (int i = 0; i < 10 * round; ++i) // other primes than in earlier rounds
@@ -57,7 +57,7 @@ public:
       choose("h", c.hidden, prime());
     choose("f", c.intermediate, prime());
     choose("V", c.vocab, prime());
-    // Turned positions have no table; elsewhere its rows are nothing's size.
+    // Rope has no position table; otherwise only the table has this size.
     if (!c.rope)
       choose("P", c.maxPositions, like(0, 1, 2 * model.seq + 100));
     else
@@ -66,7 +66,7 @@ public:
               [](auto &x, auto &y) { return x.second > y.second; });
   }
 
-  /// A dimension in letters, or twice one.
+  /// A dimension in letters, or its double if it is half of such a product.
   struct Term {
     Polynomial over;
     int64_t halves = 0; // 0 or 1
@@ -112,7 +112,7 @@ public:
   Model model;
 
 private:
-  /// The next of the primes that no letter has.
+  /// The next prime that no letter uses.
   int64_t prime() {
     while (largestPrime(next) != next || used.count(next))
       ++next;
@@ -123,7 +123,7 @@ private:
     int64_t p = largestPrime(n);
     return p > mostCoefficient && !used.count(p);
   }
-  /// A number that leaves the rest that `size` does.
+  /// A number with the same remainder as `size` modulo `unit`.
   int64_t like(int64_t size, int64_t unit, int64_t from) {
     int64_t n = from * unit + size % unit;
     while (!isNew(n))
@@ -139,7 +139,7 @@ private:
       values.push_back({letter, size});
     }
   }
-  /// n as a product of letters and a small factor, which may be a half.
+  /// n as a product of letters and a small factor, possibly halved.
   std::optional<Term> product(int64_t n) const {
     if (n == 0)
       return Term{Polynomial(), 0};
@@ -157,8 +157,7 @@ private:
       return Term{Polynomial::monomial(rest, letters), 1};
     return std::nullopt;
   }
-  /// Groups times heads of keys are heads; heads times their elements are the
-  /// width, where that is so.
+  /// Replaces g*k by a, and d*a by h for models where they are equal.
   Polynomial named(const Polynomial &p) const {
     bool square = model.config.family == hf::Family::Gpt2 ||
                   model.config.family == hf::Family::Bert;
@@ -167,7 +166,7 @@ private:
                            : joined(p, "g", "k", "a");
     return square ? joined(heads, "d", "a", "h") : heads;
   }
-  /// With x*y as z, where there are no more of x than of y.
+  /// Replaces x*y by z; `p` itself if a term has more of x than of y.
   static Polynomial joined(const Polynomial &p, const std::string &x,
                            const std::string &y, const std::string &z) {
     Polynomial out;
@@ -232,7 +231,7 @@ struct Lettered {
   }
 };
 
-/// Which sizes stay numbers.
+/// Letters whose sizes stay numbers.
 using Kept = std::set<std::string>;
 
 class Deriver {
@@ -262,7 +261,7 @@ public:
   }
 
 private:
-  /// As many layers as there are, or `depth` equal ones.
+  /// Runs with all layers, or with `depth` equal ones.
   std::optional<Lettered> lettered(const Kept &kept, int round,
                                    std::optional<int64_t> depth = {}) {
     Sizes sizes(model, kept, round);
@@ -309,7 +308,7 @@ private:
     return all;
   }
 
-  /// The bytes of a run, by the formulas?
+  /// Whether the formulas give the bytes of a run.
   static bool gives(const Formulas &f, const Letters &letters, const Run &run) {
     auto is = [](const Result<int64_t> &value, int64_t bytes) {
       return value && *value == bytes;
@@ -344,7 +343,7 @@ private:
     }
     if (!gives(out, out.letters, real))
       return std::nullopt;
-    // Once more where other numbers would tell on a wrong reading.
+    // Verify at other sizes, where a wrong formula would differ.
     Sizes others(model, kept, 1);
     auto again = eager::run(others.model, options);
     if (!again || !gives(out, lettersOf(others.model), *again))
@@ -353,20 +352,21 @@ private:
     return out;
   }
 
-  /// Layers that are all alike; the first, the last and two between are told
-  /// apart.
+  /// Number of equal layers in a run: the first, the last and two in between.
   static constexpr int64_t depth = 4;
 
-  /// The line through a value at `depth` layers and one at a layer more.
+  /// The linear function of L through the values at `depth` and `depth` + 1
+  /// layers.
   static Polynomial atDepth(const Polynomial &few, const Polynomial &more) {
     Polynomial slope = more - few;
     return few + slope * (Polynomial::letter("L") - Polynomial(depth));
   }
 
-  /// What is alive at moments that come once for each layer is a line over the
-  /// layers, highest at the first or at the last one. So: moments up to the end
-  /// of the first layer, those from the last layer's begin to the end of its
-  /// backward, and those from the first layer's backward on.
+  /// At a moment that occurs once per layer, the live bytes are linear in the
+  /// layer, so they are highest at the first or the last one. The candidates
+  /// are the moments up to the end of the first layer, from the start of the
+  /// last layer to the end of its backward, and from the first layer's backward
+  /// on.
   static std::vector<Polynomial> peaks(const Lettered &few,
                                        const Lettered &more) {
     std::vector<Polynomial> a = few.live(), b = more.live(), all;

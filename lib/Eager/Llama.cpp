@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama, mistral and qwen2, whose Python is the same but for masks and biases.
+// llama, mistral and qwen2; their Python differs only in masks and biases.
 #include "lib/Eager/Models.h"
 
 namespace act::eager {
@@ -216,7 +216,7 @@ Tensor llamaModel(const Context &c, const Layers &layers, const Tensor &table,
   Tensor hidden = embeds;
   auto [cos, sin] = rotaryTables(c, positions, frequencies);
   checkOneMaskEach(c, windowFrom, mask, windowMask);
-  // Checkpointing keeps what is bound here, the positions too.
+  // Checkpointing keeps the bound values, positions included.
   auto layer = [&, cos = cos, sin = sin](int i) -> Function {
     return [&c, layers, i, mask = i >= windowFrom ? windowMask : mask, cos, sin,
             positions](const Tensors &given) {

@@ -41,7 +41,7 @@ Tensor addScalar(const Tensor &x) {
 
 Tensor mul(const Tensor &a, const Tensor &b) {
   Recorder node("MulBackward0", {a, b});
-  // Saved in the order of the operands; unpacked by place.
+  // Saved in operand order, because unpack() goes by index.
   if (node.needs(0))
     node.save("other", b);
   if (node.needs(1))
@@ -154,7 +154,7 @@ Tensor gelu(const Tensor &x) {
   return out;
 }
 
-// The fused kernel, which keeps one byte an element.
+// The fused kernel, which keeps one byte per element.
 Tensor dropout(const Tensor &x, double p) {
   if (p == 0)
     return x;
@@ -172,7 +172,7 @@ Tensor dropout(const Tensor &x, double p) {
   return out;
 }
 
-// sum over what was broadcast, then a view without the leading dimensions.
+// Sums over the broadcast dimensions, then views without the leading ones.
 Tensor sumTo(const Tensor &x, const Shape &shape) {
   if (x.sizes() == shape)
     return x;
@@ -252,7 +252,7 @@ static Tensor softmaxKernel(const char *name, const char *op, const Tensor &x,
   return out;
 }
 
-// f16 is read by the kernel that writes f32; other types are cast first.
+// The kernel that writes f32 reads f16 directly; other types are cast first.
 Tensor softmax(const Tensor &x, std::optional<DType> dtype) {
   if (dtype && x.dtype() == DType::F16 && *dtype == DType::F32)
     return softmaxKernel("SoftmaxBackward0", "_softmax", x, *dtype);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forward of the models as `transformers` 5 runs them in Python. What matters
-// beside the operators is who holds a tensor and until when: a function's
-// locals and arguments until it returns, a module's arguments until its
-// __call__ does. So each function here is one of Python's, with the same
-// locals.
+// Forward of the models as `transformers` 5 runs them in Python. Besides the
+// operators, references matter: a function's locals and arguments hold their
+// tensors until it returns, a module's arguments until its __call__ returns. So
+// each function here mirrors a Python function, with the same locals.
 #ifndef ACT_LIB_EAGER_MODELS_H
 #define ACT_LIB_EAGER_MODELS_H
 #include "lib/Eager/Checkpoint.h"
@@ -12,7 +11,7 @@
 
 namespace act::eager {
 
-/// What every model's functions need to know.
+/// Shared by the functions of every model.
 struct Context {
   const Model &model;
   const Options &options;
@@ -20,8 +19,8 @@ struct Context {
   int64_t b, s, h, a, k, d, f, v;
 };
 
-/// scaled_dot_product_attention by the kernel that is asked for, as CUDA
-/// prepares its operands. `mask` may be null.
+/// scaled_dot_product_attention by the chosen kernel, with the operands
+/// prepared as on CUDA. `mask` may be null.
 Tensor attentionKernel(const Context &c, const Tensor &q, const Tensor &k,
                        const Tensor &v, const Tensor &mask, double p,
                        bool causal);
@@ -32,8 +31,7 @@ Tensor sdpaAttention(const Context &c, const Tensor &q, const Tensor &k,
                      bool causal);
 Tensor repeatKv(const Tensor &x, int64_t times);
 
-/// What create_causal_mask makes, or null where it leaves masking to the
-/// kernel.
+/// The result of create_causal_mask; null if the kernel does the masking.
 Tensor causalMask(const Context &c, std::optional<int64_t> window);
 
 /// The loss of a causal language model: f32, shifted labels.
@@ -42,14 +40,13 @@ Tensor causalLoss(const Context &c, Tensor logits, const Tensor &labels);
 Tensor activation(const Context &c, const Tensor &x);
 
 /// Runs the layers, `checkpoint`ed in segments if the options say so. `bind`
-/// gives a layer with what it holds beside its arguments by position, the first
-/// of which is what the layers pass on.
+/// returns a layer with its bound values. Its first positional argument is the
+/// hidden state that the layers pass on.
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
                  const std::function<Function(int)> &bind);
 
-/// An attention module's results, of which the second may be null: `module` of
-/// `hidden`, checkpointed if the options say so. It is kept then, with what it
-/// holds.
+/// The results of `module` on `hidden`, the second of which may be null. It is
+/// checkpointed if the options say so, and then kept with its captures.
 std::pair<Tensor, Tensor> runAttention(
     const Context &c, const Tensor &hidden,
     const std::function<std::pair<Tensor, Tensor>(const Tensor &)> &module);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of aten that the models use: what they make, what of it shares
-// storage, what autograd saves for each, and what its formula runs.
+// The aten operators that the models use: their results, which of these share
+// storage, what autograd saves for each operator, and what its backward formula
+// runs.
 //
-// An operator that PyTorch composes of others is composed here in the same way;
-// one that is a kernel on CUDA is one allocation per result, and what the
-// kernel itself borrows while it runs is not counted.
+// An operator that PyTorch composes of others is composed here in the same way.
+// One that is a kernel on CUDA makes one allocation per result; the kernel's
+// own temporary memory is not counted.
 #ifndef ACT_LIB_EAGER_OPS_H
 #define ACT_LIB_EAGER_OPS_H
 #include "lib/Eager/Autograd.h"
@@ -13,16 +14,16 @@
 
 namespace act::eager {
 
-/// Thrown for what PyTorch refuses, or what is not known to be exact; run()
-/// makes an error of it.
+/// Thrown if PyTorch would refuse, or if exactness is not known; run() turns it
+/// into an error.
 struct Unsupported {
   std::string why;
 };
 
-/// A result of the operator of this moment.
+/// A result of the current moment's operator.
 Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype);
-/// The same, of the next moment: contiguous, or as an elementwise operator lays
-/// it out.
+/// A result of the next moment's operator: contiguous, or laid out as an
+/// elementwise operator does.
 Tensor result(const char *op, const Shape &shape, DType dtype);
 Tensor pointwise(const char *op, const Tensors &operands, DType dtype);
 inline void heard(const char *op, const Tensors &operands,
@@ -45,7 +46,7 @@ Tensor alias(const Tensor &x);
 Tensor detach(const Tensor &x); // no operator of the graph
 
 // Copies and fills
-/// `name` is the end of the one in files, "self_attn.q_proj.weight".
+/// `name` is the end of the name in files: "self_attn.q_proj.weight".
 Tensor parameter(const char *name, const Shape &shape, DType dtype);
 Tensor buffer(const char *name, const Shape &shape,
               DType dtype); // neither logged nor trained

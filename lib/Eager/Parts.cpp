@@ -19,7 +19,7 @@ Tensor repeatKv(const Tensor &x, int64_t times) {
 
 // --- Masks -----------------------------------------------------------------
 
-// sdpa_mask: true where a key is seen, [b, 1, s, s].
+// sdpa_mask: true where a key is visible, [b, 1, s, s].
 static Tensor booleanMask(const Context &c, std::optional<int64_t> window) {
   Tensor batch = make("arange", {c.b}, DType::I64);
   Tensor head = make("arange", {1}, DType::I64);
@@ -55,7 +55,7 @@ static Attention kernelOf(const Context &c, bool masked) {
 
 Tensor causalMask(const Context &c, std::optional<int64_t> window) {
   bool eager = c.options.attention == Attention::Eager;
-  // A window that nothing is outside of is none.
+  // A window that hides no key needs no mask.
   if (!eager && !(window && windowHides(c.model)))
     return Tensor();
   if (kernelOf(c, true) == Attention::Flash)
@@ -111,7 +111,7 @@ static Tensor mathAttention(const Context &c, const Tensor &q16,
     scores = addTracked(scores, mask);
   scores = safeSoftmax(scores);
   scores = dropout(scores, p);
-  Tensor weights = to(scores, origin); // the second result, which nobody takes
+  Tensor weights = to(scores, origin); // the second result, which is unused
   Tensor product = matmul(scores, v);
   return to(product, origin);
 }
@@ -162,7 +162,7 @@ Tensor sdpaAttention(const Context &c, const Tensor &given, const Tensor &k16,
       (c.options.chosen || c.options.attention != Attention::Efficient) &&
       !mask && k.size(-1) <= 256;
   if (groups > 1 && !grouped) {
-    if (rows == 1) { // the heads of a group are rows of one
+    if (rows == 1) { // the heads of a group become rows of one head
       q = reshape(q, {q.size(0), k.size(1), groups, q.size(3)});
     } else {
       k = repeatKv(k, groups);
@@ -204,7 +204,8 @@ Tensor causalLoss(const Context &c, Tensor logits, const Tensor &given) {
 }
 
 namespace {
-/// What is allocated meanwhile is of that layer; a recomputation may end early.
+/// Allocations in its scope belong to that layer. RAII, because a recomputation
+/// may stop early by an exception.
 class InLayer {
 public:
   explicit InLayer(int layer)
@@ -247,7 +248,7 @@ Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
         now[0] = layer(now);
       return now[0];
     };
-    // The node of a reentrant checkpoint counts as of its first layer.
+    // A reentrant checkpoint's node belongs to its first layer.
     InLayer in(at - int(layers.size()));
     hidden = checkpoint(run, arguments(hidden), c.options.reentrant);
   }

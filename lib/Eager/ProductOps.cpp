@@ -12,8 +12,8 @@ struct Layout {
 };
 } // namespace
 
-// The gradient of a factor is made in the factor's layout, so that a weight
-// that came in transposed gets a gradient that its parameter can take as it is.
+// The gradient of a factor gets the factor's layout, so that the gradient of a
+// transposed weight already has the layout of its parameter.
 static Tensor gradOfLeft(const Tensor &grad, const Tensor &right,
                          const Layout &left) {
   if (left.columns()) {
@@ -115,8 +115,8 @@ static Tensor bmm(const Tensor &a, const Tensor &b) {
   return out;
 }
 
-// Many matrices times one are folded into one product; otherwise both sides are
-// expanded and become one batch, which copies what is not contiguous.
+// A batch of matrices times one matrix is folded into one product. Otherwise
+// both sides are expanded to one batch, which copies non-contiguous operands.
 Tensor matmul(const Tensor &a, const Tensor &b) {
   if (a.dim() == 2 && b.dim() == 2)
     return mm(a, b);
@@ -174,12 +174,12 @@ Tensor embedding(const Tensor &weight, const Tensor &indices) {
 
 // --- Attention kernels -----------------------------------------------------
 
-// A tensor laid out as `x` seen with heads behind positions.
+// A tensor with the layout of `x` viewed with heads after positions.
 static Shape likeRows(const Tensor &x) {
   return x.dense() ? x->strides : elementwiseStrides({x}, x.sizes());
 }
 
-// [b, a, s, d] on top of [b, s, a, d] in memory.
+// Strides of [b, a, s, d] stored as [b, s, a, d].
 static Shape rowStrides(const Shape &s) {
   return {s[2] * s[1] * s[3], s[3], s[1] * s[3], 1};
 }

@@ -18,7 +18,7 @@ static DType elementType(artifact::DType type) {
   }
 }
 
-// What PyTorch would refuse, or would do in another way than it is done here.
+// Throws if PyTorch would refuse, or would do something not modelled here.
 static void checkSupported(const Context &c) {
   const hf::ModelConfig &config = c.model.config;
   bool bert = config.family == hf::Family::Bert;
@@ -62,11 +62,11 @@ static std::vector<Node *> graphOf(const Tensor &root) {
   return all;
 }
 
-// By whom each storage is kept that lives when backward begins. What is kept by
-// nobody's node is kept by a checkpoint: its arguments.
+// Lists which node keeps each storage that is alive when backward begins. A
+// storage that no node keeps is an argument of a checkpoint.
 static void listSaved(Run &run, const Tensor &loss, const Log &log) {
   std::set<int64_t> listed{loss->storage->number};
-  // A checkpointed run of layers keeps what its first one is given.
+  // A checkpointed run of layers keeps the arguments of its first layer.
   std::map<const Recomputation *, int> firstLayer;
   for (Node *node : graphOf(loss))
     for (const SavedTensor &s : node->saved) {
@@ -79,8 +79,8 @@ static void listSaved(Run &run, const Tensor &loss, const Log &log) {
         continue;
       size_t number = s.tensor->storage->number;
       const Allocation &a = log.allocations[number];
-      // What is made once per model belongs to no layer, whichever keeps it
-      // first; the argument of a checkpoint to the layer that is run again.
+      // A value made once per model belongs to no layer, whichever layer keeps
+      // it first. A checkpoint's argument belongs to the layer that runs again.
       bool given = node->name == std::string_view(checkpointNode) &&
                    &s == &node->saved.front();
       run.saved.push_back({node->name, s.name, s.tensor.sizes(),
@@ -101,7 +101,7 @@ static void listSaved(Run &run, const Tensor &loss, const Log &log) {
   }
 }
 
-// A result that is saved is another tensor of the same storage.
+// A saved result is another tensor with the same storage.
 static void keep(Step &step, const SavedTensor &saved, const Tensors &operands,
                  const Tensors &results) {
   if (!saved.tensor)
@@ -144,7 +144,7 @@ Result<Run> run(const Model &model, const Options &options, bool record) {
     checkSupported(c);
     Log &log = *mine.log;
     std::map<const Impl *, int64_t> numbers;
-    Tensors heldForNumbers; // so that no address is used twice
+    Tensors heldForNumbers; // held so that no address is reused
     if (record)
       mine.listener = [&](const char *op, const Tensors &operands,
                           const Tensors &results, Node *node) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PyTorch keeps per thread: whether gradients are recorded, the next
-// node's number, hooks on what is saved; and the log of storages.
+// PyTorch's per-thread state: whether gradients are recorded, the next node's
+// number, hooks on saved tensors; and the log of storages.
 #ifndef ACT_LIB_EAGER_SESSION_H
 #define ACT_LIB_EAGER_SESSION_H
 #include "act/Eager/Eager.h"
@@ -11,7 +11,7 @@
 namespace act::eager {
 
 /// Storages with the moments at which they are born and die. A moment is an
-/// operator: what dies between two operators still lives at the first.
+/// operator: a storage that dies between two operators is alive at the first.
 class Log {
 public:
   int64_t born(int64_t bytes, const char *op);
@@ -19,7 +19,7 @@ public:
     allocations[number].died = now + 1;
     happened(Event::Kind::Died, number);
   }
-  /// The kernel of a product of matrices is launched.
+  /// Logs the launch of a matrix product's kernel.
   void product(bool biased) {
     happened(biased ? Event::Kind::BiasedProduct : Event::Kind::Product,
              phase == Phase::Backward);
@@ -39,7 +39,7 @@ public:
 
 struct Recomputation; // of a checkpointed function, see Checkpoint.h
 
-/// What a node keeps: a tensor, or the promise to make it again.
+/// What a node keeps: a tensor, or a promise to recompute it.
 struct SavedTensor {
   const char *name = "";
   Tensor tensor;
@@ -55,13 +55,13 @@ struct Session {
   uint64_t sequence = 0;
   /// Called with each tensor that a node wants to keep; decides what it keeps.
   std::function<SavedTensor(const char *name, const Tensor &)> pack;
-  /// What ran, if somebody listens.
+  /// Called for each operator that ran, if set.
   std::function<void(const char *op, const Tensors &operands,
                      const Tensors &results, Node *)>
       listener;
 };
 
-/// The one of this thread.
+/// This thread's session.
 extern thread_local Session *session;
 
 /// Makes a session the thread's while it lives.

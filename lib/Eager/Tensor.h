@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors without values: shape, strides, element type, and a storage whose
-// life is what this library is about.
+// lifetime this library tracks.
 //
-// Names and lifetimes are PyTorch's. A Tensor is a handle; an Impl is what a
-// handle points to; impls that are views of each other share a Storage. All
-// three count references as PyTorch's do, because PyTorch looks at the counts:
-// the engine adds to a gradient in place only when nobody else holds it, and a
-// view holds the tensor that it is a view of.
+// Names and lifetimes are PyTorch's. A Tensor is a handle that points to an
+// Impl; impls that are views of each other share a Storage. All three count
+// references as PyTorch's do, because PyTorch depends on the counts: the engine
+// adds to a gradient in place only if nothing else holds it, and a view holds
+// the tensor that it views.
 //
-// So code that uses Tensors must let go of them where Python or C++ would: a
+// So code that uses Tensors must release them where Python or C++ would: a
 // local of a Python function lives until the function returns, a temporary
-// argument until the call does.
+// argument until the call returns.
 #ifndef ACT_LIB_EAGER_TENSOR_H
 #define ACT_LIB_EAGER_TENSOR_H
 #include <cstdint>
@@ -61,7 +61,7 @@ public:
   DType dtype() const;
   bool requiresGrad() const;
   bool contiguous() const;
-  /// Do its elements fill a stretch of memory, in whatever order?
+  /// Whether its elements fill a contiguous range of memory, in any order.
   bool dense() const;
 
 private:
@@ -73,7 +73,7 @@ struct Impl {
   std::shared_ptr<Storage> storage;
   Shape sizes, strides;
   DType dtype = DType::F32;
-  std::shared_ptr<Impl> base; // what this is a view of, followed to the root
+  std::shared_ptr<Impl> base; // root of the tensors that this is a view of
 
   const char *name = "";  // of a parameter or buffer
   bool leaf = false;      // requires a gradient by itself
@@ -86,12 +86,12 @@ struct Impl {
 
 int64_t product(const Shape &shape);
 Shape contiguousStrides(const Shape &shape);
-/// Strides that show `sizes` with `strides` as `shape` without a copy, if there
-/// are any. As at::detail::computeStride.
+/// Computes the strides of a view of shape `shape` on `sizes` and `strides`, if
+/// one exists without a copy. As at::detail::computeStride.
 bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape,
                  Shape &result);
-/// The layout an elementwise operator gives its result: that of its operands,
-/// the first that has an opinion. As TensorIterator.
+/// The strides of an elementwise operator's result: those of the first operand
+/// that determines them. As TensorIterator.
 Shape elementwiseStrides(const Tensors &operands, const Shape &shape);
 Shape broadcast(const Shape &a, const Shape &b);
 

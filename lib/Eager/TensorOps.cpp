@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views, copies, and what moves data without computing.
+// Views, copies, and other operators that only move data.
 #include "lib/Eager/Ops.h"
 #include <algorithm>
 #include <stdexcept>
@@ -116,7 +116,7 @@ Tensor view(const Tensor &x, const Shape &shape) {
   return out;
 }
 
-// As view, of a tensor that nobody else has; it is no view to autograd.
+// As view, for a tensor without other users; autograd does not treat it as one.
 Tensor unsafeReshape(const Tensor &x, const Shape &shape) {
   Recorder node("UnsafeViewBackward0", {x});
   tick();
@@ -190,7 +190,8 @@ Tensor expand(const Tensor &x, const Shape &shape) {
   tick();
   Shape sizes = shape, strides(shape.size(), 0);
   int64_t offset = int64_t(shape.size()) - x.dim();
-  // As expand does: a dimension that grows has stride 0, a new one of one too.
+  // As expand does: a dimension that grows has stride 0; a new one of extent 1
+  // continues the one after it.
   for (int64_t i = int64_t(shape.size()) - 1; i >= 0; --i) {
     int64_t d = i - offset;
     int64_t have = d >= 0 ? x.sizes()[d] : 1;
@@ -327,7 +328,7 @@ Tensor padEnd(const Tensor &x, int64_t count) {
   sizes.back() += count;
   Tensor out =
       allocate("constant_pad_nd", sizes, contiguousStrides(sizes), x.dtype());
-  // Padding by less than nothing; what it makes is a copy.
+  // Padding by a negative amount, which makes a copy.
   node.finish({out}, [count](Node &, Tensors &g) {
     tick();
     Shape sizes = g[0].sizes();
@@ -339,7 +340,7 @@ Tensor padEnd(const Tensor &x, int64_t count) {
   return out;
 }
 
-// Composed: a new dimension, expanded, made one with its neighbour.
+// Composed as in PyTorch: a new dimension, expanded, merged with its neighbour.
 Tensor repeatInterleave(const Tensor &x, int64_t times, int64_t d) {
   if (d < 0)
     d += x.dim();

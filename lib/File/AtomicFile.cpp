@@ -22,8 +22,8 @@ static std::string folderOf(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// A symbolic link is followed first: renaming over it would replace the link
-// and leave the file it points to as it was.
+// Follows a symbolic link first: a rename would replace the link and leave its
+// target unchanged.
 static std::string resolve(const std::string &path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode))
@@ -118,7 +118,7 @@ Status AtomicFile::commit(Survives what) {
   if (!flushes)
     return ok();
   // The rename itself must survive a power cut. Some file systems refuse to
-  // flush a folder; the file is whole all the same.
+  // flush a folder; ignore that, as the file is whole anyway.
   int folder =
       ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {

@@ -13,10 +13,10 @@ constexpr const char *sizeWords = "an integer from 1 to 2147483647";
 constexpr const char *positiveWords = "a number above 0";
 
 std::string show(const json &value) {
-  // A container would have to be printed whole before it could be cut.
+  // dump() would print a whole container before it could be cut.
   if (value.is_structured())
     return std::string("an ") + value.type_name();
-  // As Python wrote it; dump() would print null.
+  // Python's spelling of NaN and infinities; dump() would print null.
   if (double x = value.is_number_float() ? value.get<double>() : 0;
       !std::isfinite(x))
     return std::isnan(x) ? "NaN" : x < 0 ? "-Infinity" : "Infinity";

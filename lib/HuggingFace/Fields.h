@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed access to the fields of a JSON object. The first field that is not what
-// was asked for sets the error; later reads still return something harmless, so
-// that a reader lists its fields without a branch per line and asks once, at
-// the end, whether all went well:
+// Typed access to the fields of a JSON object. The first field with an
+// unexpected value sets the error. Later reads still return something harmless,
+// so a reader lists its fields without a branch per line and checks the error
+// once, at the end:
 //
 //   Fields f(object, "config.json");
 //   config.hidden = f.dimension("hidden_size");
@@ -67,7 +67,7 @@ private:
                                     bool (*accept)(double));
 };
 
-/// A value as a message shows it: short, printable.
+/// A value for messages: short and printable.
 std::string show(const nlohmann::json &value);
 
 } // namespace act::hf

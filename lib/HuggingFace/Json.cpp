@@ -48,10 +48,10 @@ std::string reasonOf(std::string text) {
   return printable(text);
 }
 
-// Python's words for numbers that JSON lacks. The parser gets a 0 and spaces in
-// place of each, so that every other byte stays where it was; `values` has what
-// the words stood for, by how many bare words and numbers come before. In a
-// string, where they are text, they stay.
+// Python's words for numbers that JSON lacks. Each is replaced by a 0 and
+// spaces for the parser, so that all other bytes keep their positions. `values`
+// has the words' values, keyed by the number of bare words and numbers before
+// each. Text inside strings is left alone.
 struct BareWords {
   std::string text;
   std::map<size_t, double> values;
@@ -89,8 +89,8 @@ BareWords::BareWords(std::string_view given) : text(given) {
   }
 }
 
-// Walks the text once before a tree is built: nlohmann's parser keeps its own
-// stack, so depth costs memory only, and both limits are known here.
+// Checks both limits in one pass before a tree is built. nlohmann's parser
+// keeps its own stack, so depth costs only memory here.
 class Check : public nlohmann::json_sax<json> {
 public:
   std::string problem;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes of unknown origin to a JSON object: with a place for every syntax
-// error, and limits on size and depth, so that no file can exhaust the stack or
-// the memory. A key given twice is an error, since either reading would be a
-// guess.
+// Parses untrusted bytes to a JSON object. Every syntax error has a place, and
+// size and depth are limited, so that no file can exhaust stack or memory. A
+// duplicate key is an error, because either value would be a guess.
 //
 // Python's json writes NaN, Infinity and -Infinity as bare words, which JSON
-// does not have. They are read as numbers; whoever uses one decides.
+// does not have. They are read as numbers; the user of a field decides whether
+// it accepts them.
 #ifndef ACT_HUGGINGFACE_JSON_H
 #define ACT_HUGGINGFACE_JSON_H
 #include "act/Result.h"

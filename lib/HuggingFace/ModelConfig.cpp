@@ -19,8 +19,7 @@ constexpr artifact::DType dtypes[] = {
 const std::vector<std::string> familyNames = {"llama", "mistral", "qwen2",
                                               "gpt2", "bert"};
 
-// `torch_dtype` is the older name; files written on the way between the two
-// carry both.
+// `torch_dtype` is the older name; files from the transition carry both.
 artifact::DType readModelDtype(Fields &f) {
   artifact::DType older = readDtype(f, "torch_dtype", artifact::DType::F32);
   artifact::DType newer = readDtype(f, "dtype", older);
@@ -87,7 +86,7 @@ Head readHead(Fields &f, Family family) {
   return Head::CausalLM;
 }
 
-// qwen2 slides from a certain layer on, either counted or written out per
+// qwen2's window starts at some layer, given as a number or as a list per
 // layer.
 void readQwenWindow(Fields &f, ModelConfig &c) {
   bool use = f.flag("use_sliding_window", false);
@@ -129,8 +128,8 @@ void readLlamaLike(Fields &f, const std::string &file, ModelConfig &c) {
   c.layers = f.dimension("num_hidden_layers");
   c.heads = f.dimension("num_attention_heads");
   c.intermediate = f.dimension("intermediate_size");
-  // Absent is 8 in mistral's class and the number of heads in the others'; null
-  // is the number of heads in all.
+  // Absent means 8 in mistral's class and the number of heads in the others;
+  // null means the number of heads in all classes.
   bool eight = c.family == Family::Mistral && !f.has("num_key_value_heads");
   c.kvHeads = f.dimension("num_key_value_heads", eight ? 8 : c.heads);
   if (c.heads % c.kvHeads != 0)
@@ -201,7 +200,7 @@ void readGpt2(Fields &f, ModelConfig &c) {
   c.attentionDropout = f.probability("attn_pdrop", 0.1);
   c.residualDropout = f.probability("resid_pdrop", 0.1);
   c.scaleAttention = f.flag("scale_attn_weights", true);
-  // Its scale differs from layer to layer, and layers are one repeated body.
+  // The scale would differ between layers, but layers share one repeated body.
   onlyFalse(f, "scale_attn_by_inverse_layer_idx");
   onlyFalse(f, "reorder_and_upcast_attn");
   onlyFalse(f, "add_cross_attention");
@@ -227,7 +226,7 @@ void readBert(Fields &f, ModelConfig &c) {
 }
 
 void readPadToken(Fields &f, ModelConfig &c) {
-  // Only llama-like and bert hand it to their embedding.
+  // Only llama-like models and bert pass it to their embedding.
   if (c.family == Family::Gpt2)
     return;
   bool stated = f.find("pad_token_id");
@@ -277,7 +276,8 @@ Result<ModelConfig> parse(std::string_view text, const std::string &file) {
   if (!f.find("model_type"))
     f.expected("model_type", "the model's type");
   c.family = static_cast<Family>(f.word("model_type", familyNames, 0));
-  // What follows would complain about fields of another type.
+  // Without a valid type, the errors below would be about another type's
+  // fields.
   if (f.error())
     return *f.error();
   if (f.find("per_layer_config"))
@@ -305,8 +305,8 @@ Result<ModelConfig> load(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
     return Error{"cannot be opened", path};
-  // One byte more than the limit is enough for parse() to say so; a device that
-  // never ends must not be read to its end.
+  // Reads at most one byte more than the limit, enough for parse() to refuse:
+  // an endless device must not be read to its end.
   std::string text(maxJsonBytes + 1, '\0');
   in.read(text.data(), text.size());
   if (in.bad())

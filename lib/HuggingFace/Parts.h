@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a config.json that take a file each to read. Errors are left in the
-// Fields, as for single fields; `file` is the name that messages use.
+// Readers of parts of a config.json, one source file each. Errors go to the
+// Fields, as for single fields; `file` is its name in messages.
 #ifndef ACT_HUGGINGFACE_PARTS_H
 #define ACT_HUGGINGFACE_PARTS_H
 #include "act/HuggingFace/ModelConfig.h"
@@ -12,8 +12,7 @@ namespace act::hf {
 /// Rope's base and scaling. `c` has its positions already.
 void readRope(Fields &f, const std::string &file, ModelConfig &c);
 
-/// What `quantization_config` asks for; nothing if it is absent or quantises
-/// nothing.
+/// Reads `quantization_config`; nothing if it is absent or quantises nothing.
 std::optional<Quantization> readQuantization(Fields &f,
                                              const std::string &file);
 

@@ -5,7 +5,7 @@
 namespace act::hf {
 namespace {
 
-// One way to quantise is known; of any other this is what can be done.
+// Advice for messages about unsupported quantisation.
 const std::string wayOut =
     " is not supported, only load_in_4bit of bitsandbytes with nf4 is; without "
     "quantization_config the model is imported as it was before it was "
@@ -29,7 +29,7 @@ std::optional<Quantization> readQuantization(Fields &f,
   }
   Fields q(*value, file, std::string(name) + ".");
   std::optional<Quantization> out;
-  // Files of before other methods came have no quant_method.
+  // Files older than the other methods have no quant_method.
   const nlohmann::json *method = q.find("quant_method");
   if (method && *method != "bitsandbytes")
     refuse(q, "quant_method", show(*method));
@@ -37,7 +37,7 @@ std::optional<Quantization> readQuantization(Fields &f,
     refuse(q, "load_in_8bit", "a weight in 8 bits");
   else if (q.flag("load_in_4bit", false)) {
     out.emplace();
-    // Absent is fp4, as in the class that reads it.
+    // Absent means fp4, as in transformers' class.
     const nlohmann::json *kind = q.find("bnb_4bit_quant_type");
     if (!kind)
       refuse(q, "bnb_4bit_quant_type",

@@ -8,8 +8,7 @@ using nlohmann::json;
 namespace act::hf {
 namespace {
 
-// What one of the two objects says of rope; a part that it does not state is
-// left open.
+// Rope's settings in one of the two objects; unstated parts are empty.
 struct Rope {
   std::optional<double> theta;
   std::optional<RopeScaling> scaling;
@@ -44,8 +43,7 @@ RopeScaling readScaling(Fields &r, const ModelConfig &c) {
   return s;
 }
 
-// The first field in which two differ, with both values; empty if there is
-// none.
+// The first field that differs, with both values; empty if all are equal.
 std::string difference(const RopeScaling &x, const RopeScaling &y) {
   if (x.kind != y.kind)
     return "rope_type " + ropeKinds[size_t(x.kind)] + " and " +
@@ -89,9 +87,9 @@ Rope readRopeObject(Fields &f, const std::string &file, const char *name,
 
 } // namespace
 
-// Up to version 4 the angle is two fields, from 5 on one object with both in
-// it; a file may carry the new beside the old, and theta in up to three places.
-// All that say it have to say the same.
+// Up to version 4 there are two fields, from 5 on one object with both. A file
+// may have the new form as well as the old, and theta in up to three places.
+// All of them have to agree.
 void readRope(Fields &f, const std::string &file, ModelConfig &c) {
   c.rope = true;
   if (f.nonNegative("partial_rotary_factor", 1) != 1)

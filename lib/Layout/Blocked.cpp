@@ -71,8 +71,8 @@ int64_t vectorFor(const std::vector<int64_t> &shape, int64_t elementBytes,
   if (shape.empty() || elementBytes < 1)
     return 1;
   int64_t fastest = shape[order.empty() ? shape.size() - 1 : order[0]];
-  // More elements than vectors of 16 bytes for every thread make no difference;
-  // to stop counting there keeps any shape from overflowing.
+  // Beyond a 16-byte vector for every thread the count does not matter;
+  // stopping there prevents overflow for any shape.
   int64_t threads = warps * Distributed::laneCount, elements = 1;
   for (int64_t extent : shape)
     if (elements < 16 * threads)

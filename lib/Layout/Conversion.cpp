@@ -45,7 +45,7 @@ int64_t Conversion::shuffles() const {
 bool Conversion::shuffleIsCheaper() const {
   if (kind != Kind::Shuffle)
     return false;
-  // One value of 2^k is k levels of selects.
+  // Choosing one of 2^k values takes k levels of selects.
   auto selects = [](int32_t bits) {
     int64_t values = 1;
     for (int b = 0; b < 5; ++b)
@@ -53,7 +53,7 @@ bool Conversion::shuffleIsCheaper() const {
     return values - 1;
   };
   int64_t words = elementBytes > 4 ? 2 : 1, count = words * steps.size();
-  // In halves of a cycle of 32 lanes.
+  // In half cycles of a warp.
   int64_t exchange = 2 * words * shuffles() +
                      count * (selects(offerBits) + selects(keepBits)),
           halves = 2 * count * (lanes + std::max<int64_t>(lanes, 8)) / 32;
@@ -64,7 +64,7 @@ namespace {
 
 constexpr int laneBits = 5;
 
-/// A digit with its place in a list's number, cut as finely as is needed.
+/// A digit, or a part of one, with its weight in the list's number.
 struct Atom {
   std::optional<unsigned> dim; // none: copies
   int64_t stride = 0, extent = 1, weight = 1;
@@ -97,8 +97,8 @@ static std::vector<Atom> bitsOf(const Digits &lanes) {
   return bits;
 }
 
-/// Cuts the digit that contains the bit into what is below, the bit, and what
-/// is above; the bit's index, or nothing if no digit can be cut so.
+/// Splits the digit that contains the bit into the part below, the bit, and the
+/// part above. Returns the bit's index, or nothing if no digit splits that way.
 static std::optional<size_t> cutOut(std::vector<Atom> &atoms, const Atom &bit) {
   for (size_t i = 0; i < atoms.size(); ++i) {
     Atom atom = atoms[i];
@@ -124,7 +124,7 @@ static std::optional<size_t> cutOut(std::vector<Atom> &atoms, const Atom &bit) {
 
 namespace {
 
-/// Makes the schedule of the header.
+/// Makes the schedule that the header describes.
 class Scheduler {
 public:
   Scheduler(const Distributed &from, const Distributed &to, Conversion &result)
@@ -134,13 +134,13 @@ public:
   bool run(int64_t elementBytes);
 
 private:
-  /// What a lane bit of `from` is filled with when a source is chosen.
+  /// How a lane bit of `from` is set to choose a source lane.
   struct Source {
-    int asker = 0;           // the bit of the asking lane that it follows
+    int asker = 0;           // the bit of the reading lane that it follows
     bool isX = false;        // takes part in t
-    bool follows = true;     // x of a copy in `to`: t alone
+    bool follows = true;     // false for an x of a copy in `to`: t alone
     int64_t keepWeight = 0;  // isX: of the bit in a register of the result
-    int64_t offerWeight = 0; // of the y that the asker's bit is, or 0
+    int64_t offerWeight = 0; // of the y that the reader's bit is, or 0
   };
 
   bool classify();
@@ -161,7 +161,7 @@ private:
 
 } // namespace
 
-/// Finds x, y and z, and what their bits are worth in a register's number.
+/// Finds x, y and z, and the weights of their bits in a register's number.
 bool Scheduler::classify() {
   fromBits = bitsOf(from.lanes());
   toBits = bitsOf(to.lanes());
@@ -197,9 +197,9 @@ bool Scheduler::classify() {
   return true;
 }
 
-/// Lets each x and each copy of `from` follow a y or a copy of `to`: where it
-/// is the same bit of the lane, a lane can serve itself; then y to x, which
-/// leaves copies to copies.
+/// Pairs each x and each copy of `from` with a y or a copy of `to`. First equal
+/// bits of the lane, so that a lane can read from itself; then y with x, which
+/// leaves copies for copies.
 void Scheduler::pair() {
   auto follow = [&](int p, int q) {
     sources[p].asker = q;
@@ -218,7 +218,8 @@ void Scheduler::pair() {
           follow(p, q);
 }
 
-/// As many registers as lie side by side on both sides and fit into 32 bits.
+/// Sets `width`: the registers that are adjacent on both sides and fit into 32
+/// bits.
 void Scheduler::chooseWidth(int64_t elementBytes) {
   int64_t together = 1;
   for (size_t i = 0; i < fromRegisters.size() && i < toRegisters.size(); ++i) {
@@ -253,12 +254,12 @@ Conversion::Step Scheduler::step(int64_t offerBase, int64_t keepBase,
     int32_t source = result.place(lane) ^ s.flip;
     s.takesFrom[lane] = source;
     s.isLocal &= source == lane;
-    // From whom it takes says which bits x it is given ...
+    // The source lane determines the bits x that a lane receives ...
     int64_t keeps = keepBase, offers = offerBase;
     for (int p = 0; p < laneBits; ++p) {
       if (source >> p & 1)
         keeps += sources[p].keepWeight;
-      // ... and who asks, found backwards, which bits y it offers.
+      // ... and its reader, found by the inverse, the bits y that it offers.
       if ((lane ^ s.flip) >> p & 1)
         offers += sources[p].offerWeight;
     }
@@ -285,8 +286,8 @@ void Scheduler::writeSteps() {
       isBase &= !atom.crosses || r / atom.weight % 2 == 0;
     if (!isBase)
       continue;
-    // Without its bits x, the register's part of the coordinate is that of
-    // registers in `from` too: the rest of a mixed radix is unique.
+    // Without bits x, the register's part of the coordinate comes from
+    // registers in `from` too, because a mixed radix is unique.
     int64_t offer = from.holder(to.coordinates(r, 0, 0)).reg;
     for (int64_t t = 0; t < int64_t(1) << xBits.size(); ++t)
       result.steps.push_back(step(offer, r, t));

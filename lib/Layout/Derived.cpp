@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts made of layouts. Each function here keeps the invariant by its
+// Layouts derived from layouts. Each function preserves the invariant by
 // construction; the tests check it with get().
 #include "act/Layout/Distributed.h"
 #include <cassert>
 
 namespace act::layout {
 
-/// The digits, each changed by a function of its strides.
+/// The digits, with a function applied to the strides of each.
 template <typename F> static Digits changed(Digits digits, F change) {
   for (Digit &digit : digits)
     change(digit.strides);
@@ -78,7 +78,7 @@ Distributed Distributed::projected(unsigned dim) const {
           changed(warpDigits, clear)};
 }
 
-/// In row-major order, how many elements a step along each dimension skips.
+/// Row-major strides of the dimensions, in elements.
 static std::vector<int64_t> rowMajor(const std::vector<int64_t> &shape) {
   std::vector<int64_t> weights(shape.size(), 1);
   for (size_t d = shape.size(); d-- > 1;)
@@ -98,9 +98,9 @@ static Digits linearized(const Digits &digits,
   return result;
 }
 
-// Cuts a digit of steps in row-major order at each border between dimensions of
-// the new shape that lies inside; a border that it cannot be cut at leaves no
-// mixed radix (the invariant), so there is no such layout.
+// Cuts a digit with row-major steps at each border between dimensions of the
+// new shape that lies inside it. If it cannot be cut at a border, there is no
+// mixed radix (the invariant), so no such layout exists.
 static Result<Digits> cut(const Digits &digits,
                           const std::vector<int64_t> &shape) {
   std::vector<int64_t> weights = rowMajor(shape);
@@ -115,8 +115,8 @@ static Result<Digits> cut(const Digits &digits,
       int64_t border = weights[d] * shape[d];
       if (step >= border)
         continue;
-      // That step is a multiple of weights[d] needs no check: the digit that
-      // reaches over that border has been or will be refused if it is not.
+      // No need to check that step is a multiple of weights[d]: if it is not,
+      // the digit that crosses that border is refused.
       int64_t here = left;
       bool fits = true;
       if (step * left > border) {
@@ -153,9 +153,8 @@ Distributed::reshaped(const std::vector<int64_t> &shape) const {
     return Error{"the new shape has " + std::to_string(elements) +
                      " elements, expected " + std::to_string(most),
                  ""};
-  // In one dimension first, where digits of neighbouring dimensions can become
-  // one: 2:(0,1) and 3:(1,0) of 3x2 are a digit of 6, which can be cut as 3
-  // * 2.
+  // Flatten first, so that digits of neighbouring dimensions merge: 2:(0,1) and
+  // 3:(1,0) of 3x2 are a digit of 6, which can be cut as 3 * 2.
   std::vector<int64_t> old = rowMajor(extents);
   Distributed flat({most}, linearized(registerDigits, old),
                    linearized(laneDigits, old), linearized(warpDigits, old));

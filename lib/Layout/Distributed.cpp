@@ -45,7 +45,7 @@ std::string str(const Digits &digits) {
 
 namespace {
 
-/// A digit and what to call it in a message.
+/// A digit and its name in messages.
 struct Named {
   const char *level;
   size_t index; // in its list
@@ -90,7 +90,7 @@ static Status checkDigit(const Named &named, size_t rank) {
   return ok();
 }
 
-/// How many values the list counts through, if at most `most`.
+/// count(), or an error if it exceeds `most`.
 static Result<int64_t> countAtMost(const char *level, const Digits &digits,
                                    int64_t most, const char *why) {
   int64_t product = 1;
@@ -104,7 +104,8 @@ static Result<int64_t> countAtMost(const char *level, const Digits &digits,
   return product;
 }
 
-/// Sorted by stride, the digits along a dimension are a mixed radix.
+/// Checks that the digits along a dimension, sorted by stride, are a mixed
+/// radix.
 static Status checkDimension(unsigned dim, int64_t extent,
                              std::vector<Named> digits) {
   auto strideOf = [&](const Named &n) { return n.digit->strides[dim]; };
@@ -145,7 +146,7 @@ static Status checkDimension(unsigned dim, int64_t extent,
 // - the shape is positive and its product is an int64_t,
 // - each digit by itself (checkDigit),
 // - lanes multiply to 32, warps and registers to what a block can have,
-// - every coordinate is held once, copies apart (checkDimension).
+// - every coordinate is held once, apart from copies (checkDimension).
 Result<Distributed> Distributed::get(std::vector<int64_t> shape,
                                      Digits registers, Digits lanes,
                                      Digits warps) {
@@ -200,7 +201,7 @@ Result<Distributed> Distributed::get(std::vector<int64_t> shape,
                      std::move(warps));
 }
 
-/// Drops digits of extent 1 and joins each with the digit that it continues.
+/// Drops digits of extent 1 and merges each digit with the one it continues.
 static Digits canonical(const Digits &digits) {
   Digits result;
   for (const Digit &digit : digits) {
@@ -252,7 +253,7 @@ Coordinates Distributed::coordinates(int64_t reg, int64_t lane,
   return sum;
 }
 
-/// The value of the list whose digits are at the coordinates; copies 0.
+/// The list's value at the coordinates; copy digits are 0.
 static int64_t valueAt(const Digits &digits, const Coordinates &coordinates) {
   int64_t value = 0, weight = 1;
   for (const Digit &digit : digits) {
@@ -269,7 +270,7 @@ Holder Distributed::holder(const Coordinates &coordinates) const {
           valueAt(laneDigits, coordinates), valueAt(warpDigits, coordinates)};
 }
 
-/// What the digits of copies can add to a value of the list, 0 first.
+/// All values that copy digits can add to the list's value, 0 first.
 static std::vector<int64_t> copyValues(const Digits &digits) {
   std::vector<int64_t> values = {0};
   int64_t weight = 1;

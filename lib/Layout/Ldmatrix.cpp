@@ -5,7 +5,7 @@ namespace act::layout {
 
 namespace {
 
-/// A part of a digit of registers.
+/// A part of a register digit.
 struct Part {
   std::array<int64_t, 2> strides; // rows, columns
   int64_t extent, weight;
@@ -13,12 +13,11 @@ struct Part {
 
 } // namespace
 
-/// Whether the fastest 32 values of the lanes and the fastest `packed`
-/// registers move as one matrix does. `along` is the dimension of a 32-bit
-/// register.
+/// Whether the lanes and the fastest `packed` registers move as in one matrix.
+/// `along` is the dimension along which a 32-bit register packs elements.
 static bool isMatrix(const Distributed &d, int64_t packed, unsigned along) {
   unsigned across = 1 - along;
-  // The bits of a lane one by one: digits may hold several.
+  // Checks the lane bit by bit, because a digit may hold several bits.
   auto laneAt = [&](int64_t lane, unsigned dim) {
     int64_t sum = 0;
     for (const Digit &digit : d.lanes()) {
@@ -36,7 +35,7 @@ static bool isMatrix(const Distributed &d, int64_t packed, unsigned along) {
   return d.contiguous(along) % packed == 0;
 }
 
-/// The registers without the elements of one 32-bit register.
+/// The register digits without those inside a 32-bit register.
 static std::vector<Part> partsOf(const Distributed &d, int64_t packed) {
   std::vector<Part> parts;
   int64_t weight = 1;

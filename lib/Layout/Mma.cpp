@@ -9,8 +9,8 @@ static bool hasInstruction(int64_t elementBits) {
          elementBits == 64;
 }
 
-/// Of the instructions for these elements the least k: half of the whole one's,
-/// but for 64 bits.
+/// The smallest k of an instruction for these elements: half of the full k,
+/// except for 64 bits.
 static int64_t leastDepth(int64_t elementBits) {
   return elementBits == 64 ? 4 : 128 / elementBits;
 }
@@ -53,11 +53,11 @@ static Status checkDepth(int64_t k, int64_t elementBits) {
   return checkMultiple("k", k, leastDepth(elementBits));
 }
 
-/// Elements side by side in a 32-bit register; an f64 has one of its own.
+/// Elements packed into a 32-bit register; 1 for f64.
 static int64_t packed(int64_t elementBits) {
   return std::max<int64_t>(1, 32 / elementBits);
 }
-/// How many registers of an instruction's operand follow each other along k.
+/// Number of an instruction operand's registers along k.
 static int64_t halves(int64_t elementBits, int64_t depth) {
   return depth / (4 * packed(elementBits));
 }

@@ -40,7 +40,8 @@ static Error wrong(const std::string &what, int64_t actual,
       what + " is " + std::to_string(actual) + ", expected " + expected, ""};
 }
 
-/// Exclusive or of the chunk in a panel of these bytes: shift and mask of row.
+/// Shift and mask of the row, which give the chunk's exclusive or, for a panel
+/// width in bytes.
 static std::pair<int64_t, int64_t> swizzleOf(int64_t bytes) {
   switch (bytes) {
   case 128:
@@ -54,7 +55,7 @@ static std::pair<int64_t, int64_t> swizzleOf(int64_t bytes) {
   }
 }
 
-/// Extents are positive and 2^31 bytes hold all of them.
+/// Fails unless extents are positive and the block fits in 2^31 bytes.
 static Status checkExtents(const std::vector<int64_t> &shape, int64_t width) {
   if (shape.empty())
     return Error{"a block in shared memory has a dimension at least", ""};
@@ -71,7 +72,8 @@ static Status checkExtents(const std::vector<int64_t> &shape, int64_t width) {
   return ok();
 }
 
-/// Panels add up to a row, all but the last multiples of 16 bytes.
+/// Fails unless panels add up to a row and all but the last are multiples of 16
+/// bytes.
 static Status checkForm(const Shared::Form &form, int64_t rowBytes,
                         int64_t width) {
   int64_t sum = 0;
@@ -188,7 +190,7 @@ Result<Shared> Shared::fewest(std::vector<int64_t> shape,
 }
 
 const Shared::Panel &Shared::panelOf(int64_t byteOfRow) const {
-  // Panels of one width are the rule.
+  // Usually all panels have one width, so this guess is right.
   size_t guess = std::min<size_t>(byteOfRow / parts[0].bytes, parts.size() - 1);
   const Panel &panel = parts[guess];
   if (byteOfRow >= panel.firstByte && byteOfRow < panel.firstByte + panel.bytes)
@@ -206,8 +208,9 @@ int64_t Shared::offset(int64_t slot, int64_t row, int64_t column) const {
   return slot * bytesOfSlot + panel.offset(row, byte / 16) + byte % 16;
 }
 
-// A swizzle is linear: without carry, row and chunk of a sum are exclusive ors,
-// so are what the swizzle makes of them. Whether there is carry is tried out.
+// A swizzle is linear over exclusive or. If sums of rows and of chunks have no
+// carry, they are exclusive ors, and so are their swizzled offsets. Each delta
+// is verified for all threads.
 std::optional<std::vector<Shared::Delta>>
 Shared::deltas(const std::vector<Place> &threads,
                const std::vector<Place> &constants) const {

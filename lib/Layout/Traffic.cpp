@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts wavefronts in shared memory, and chooses by the counts.
+// Counts wavefronts in shared memory, and chooses layouts by these counts.
 #include "act/Layout/Ldmatrix.h"
 #include "act/Layout/Shared.h"
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace act::layout {
 
-/// Lanes that are served together.
+/// Lanes served together, for an access of `bytes`.
 static size_t lanesAtOnce(int64_t bytes) {
   return bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
 }
 
-// A bank serves one word at a time; lanes that want the same word share it. An
-// access of at most 16 bytes has one word in a bank, so a bank sees at most as
-// many words as there are lanes.
+// A bank serves one word at a time; lanes that access the same word share it.
+// An access of at most 16 bytes has at most one word per bank, so a bank sees
+// at most as many words as there are lanes.
 int64_t wavefronts(const std::vector<int64_t> &addresses, int64_t bytes) {
   constexpr int64_t banks = 32, wordBytes = 4;
   assert(bytes >= 1 && bytes <= 16 && "no such access");
@@ -46,7 +46,7 @@ int64_t wavefronts(const std::vector<int64_t> &addresses, int64_t bytes) {
   return total;
 }
 
-/// The least for as many bytes: every wavefront full.
+/// The minimum for the bytes accessed: every wavefront full.
 static int64_t leastWavefronts(const std::vector<int64_t> &addresses,
                                int64_t bytes) {
   int64_t total = 0;
@@ -63,7 +63,7 @@ static int64_t leastWavefronts(const std::vector<int64_t> &addresses,
 int64_t Shared::vectorFor(const Distributed &layout) const {
   if (layout.rank() == 0)
     return 1;
-  // Copies of registers are not stored, and loaded once.
+  // Register copies are not stored, and are loaded once.
   Distributed d = layout.withoutRegisterCopies();
   int64_t side = d.contiguous(d.rank() - 1), vector = 1;
   auto fits = [&](int64_t bytes) {
@@ -89,8 +89,8 @@ struct Position {
 
 } // namespace
 
-/// Where a register, lane or warp is: its part of the sum, as slot, row,
-/// column.
+/// The part of the coordinate that a register, lane or warp adds, as slot, row
+/// and column.
 static Position positionOf(const Distributed &d, int64_t reg, int64_t lane,
                            int64_t warp) {
   Coordinates c = d.coordinates(reg, lane, warp);
@@ -101,7 +101,7 @@ static Position positionOf(const Distributed &d, int64_t reg, int64_t lane,
   return position;
 }
 
-/// Leaves `most` of the values, evenly spread.
+/// Keeps `most` of the values, evenly spread.
 template <typename T> static void thin(std::vector<T> &values, size_t most) {
   if (values.size() <= most)
     return;
@@ -199,8 +199,7 @@ std::optional<Traffic> Shared::matrixLoads(const Distributed &layout) const {
   return matrixTraffic(layout, layout.warpCount(), all);
 }
 
-/// Sees what some instructions of the first warp cost, which is enough to
-/// compare forms by.
+/// Compares forms by the cost of a sample of the first warp's instructions.
 struct Chooser {
   struct Cost {
     std::array<double, 3> worth; // wavefronts, instructions, bytes
@@ -215,7 +214,7 @@ struct Chooser {
     Traffic w = shared.traffic(from, true, 1, some),
             r = shared.traffic(to, false, 1, some);
     auto m = shared.matrixTraffic(to, 1, some);
-    // Each counts for all that it was taken from.
+    // Scales the sample to all instructions.
     auto scaled = [](const Traffic &t, double all) {
       return std::array<double, 2>{t.wavefronts * all / t.instructions, all};
     };
@@ -237,7 +236,7 @@ Result<Passage> choose(const Distributed &from, const Distributed &to,
                        int64_t elementBytes) {
   if (from.shape() != to.shape())
     return Error{"layouts of different shapes", ""};
-  // A value without dimensions lies there as one element.
+  // A value without dimensions is stored as one element.
   bool scalar = from.rank() == 0;
   Distributed f = scalar ? from.expanded(0) : from,
               t = scalar ? to.expanded(0) : to;

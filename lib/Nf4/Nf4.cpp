@@ -13,8 +13,8 @@ static const float borders[15] = {
     0.2035212516784668f,    0.2920137718319893f,   0.3893125355243683f,
     0.5016634166240692f,    0.6427869200706482f,   0.8614784181118011f};
 
-// The borders ascend, so the code is how many of them lie below. A NaN exceeds
-// none.
+// The borders ascend, so the code is the number of borders below x. A NaN
+// exceeds none.
 static uint8_t code(float x) {
   uint8_t c = 0;
   for (float border : borders)
@@ -22,8 +22,8 @@ static uint8_t code(float x) {
   return c;
 }
 
-// Magnitudes are ordered as their bits are, and integers' maxima are vectors'.
-// A NaN is no magnitude.
+// Magnitudes order like their bit patterns, and an integer maximum vectorises.
+// NaNs are ignored.
 static float largestMagnitude(const float *values, size_t n) {
   uint32_t most = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -47,7 +47,7 @@ static void put(uint8_t *codes, size_t i, uint8_t c) {
 
 void nf4::quantize(const float *values, size_t n, size_t block, uint8_t *codes,
                    float *absmax) {
-  constexpr size_t some = 64; // at a time, in a loop of vectors
+  constexpr size_t some = 64; // at a time, for vectorisation
   uint8_t found[some];
   for (size_t begin = 0; begin < n; begin += block) {
     size_t end = std::min(n, begin + block);
@@ -104,7 +104,7 @@ void nf4::quantizeScales(const float *absmax, size_t n, uint8_t *codes,
     groups[begin / scaleBlock] = most;
     for (size_t i = begin; i < end; ++i) {
       float x = most > 0 ? (absmax[i] - *mean) / most : 0.0f;
-      // The first level that is not below, or the one before it.
+      // The nearest level: the first that is not below, or the one before it.
       const float *above =
           std::lower_bound(levels.data(), levels.data() + 255, x);
       bool before = above != levels.data() && x - above[-1] < above[0] - x;

@@ -27,8 +27,8 @@ size_t Array::elements() const { return bytes.size() / elementBytes(dtype); }
 
 namespace {
 
-/// The header is a Python dictionary with exactly three known keys; that little
-/// of Python is read here and nothing else.
+/// Reads the header: a Python dictionary with exactly three known keys. No
+/// other Python is accepted.
 class HeaderReader {
 public:
   explicit HeaderReader(std::string_view text) : text(text) {}

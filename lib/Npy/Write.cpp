@@ -25,7 +25,7 @@ Status npy::write(const std::string &path, const std::string &dtype,
   std::string header = std::string("{'descr': '") + (element == 1 ? '|' : '<') +
                        dtype + "', 'fortran_order': False, 'shape': (" + dims +
                        "), }";
-  // The data starts at a multiple of 64; 10 bytes stand before the header.
+  // The data starts at a multiple of 64; 10 bytes precede the header.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
   if (header.size() > 65535)

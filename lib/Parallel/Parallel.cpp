@@ -29,7 +29,7 @@ void act::parallelFor(unsigned threads, uint64_t count,
     while (others.size() + 1 < most)
       others.emplace_back(work);
   } catch (const std::system_error &) {
-    // A limit on threads: those that there are do all of it.
+    // The thread limit is reached: the threads that exist do all the work.
   }
   work();
   for (std::thread &t : others)

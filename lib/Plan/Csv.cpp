@@ -10,8 +10,7 @@ enum Column { Id, Lower, Upper, Size, Alignment, Hint, Gaps, Offset, Count };
 const char *const columnNames[Count] = {
     "id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
 
-/// Names of columns in files of other tools. `end` is upper, but the last
-/// moment that is inside.
+/// Column names of other tools. `end` is upper, but inclusive.
 struct Alias {
   const char *name;
   Column column;
@@ -56,7 +55,7 @@ bool split(std::string_view line, std::vector<std::string> &fields) {
   }
 }
 
-/// A line break in a name would end the row: it is written as a space.
+/// Writes a line break as a space, because it would end the row.
 std::string quoted(std::string s) {
   std::replace_if(
       s.begin(), s.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -92,10 +91,10 @@ private:
   std::vector<std::string> fields;
   int position[Count] = {-1, -1, -1, -1, -1, -1, -1, -1};
   size_t width = 0;
-  bool lastIsInside = false; // of a lifetime and of gaps
+  bool lastIsInside = false; // lifetimes and gaps are inclusive
 };
 
-/// Skips empty lines and takes \r\n as well as \n.
+/// Skips empty lines; accepts \r\n and \n.
 bool Reader::nextLine() {
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
@@ -144,7 +143,7 @@ Status Reader::number(Column column, int64_t &value) {
   return ok();
 }
 
-/// Lifetimes and gaps are half-open here.
+/// Makes an inclusive end half-open.
 Status Reader::afterLast(int64_t &value) {
   if (lastIsInside && value == INT64_MAX)
     return error("expected an end below 2^63 - 1");
@@ -152,7 +151,7 @@ Status Reader::afterLast(int64_t &value) {
   return ok();
 }
 
-/// 7-8 9-10@1:17: free from 7 to 8; but for bytes [1, 17) from 9 to 10.
+/// 7-8 9-10@1:17: free from 7 to 8, and from 9 to 10 except bytes [1, 17).
 Status Reader::gaps(Buffer &buffer) {
   const std::string &field = fields[position[Gaps]];
   const char *at = field.data(), *end = at + field.size();

@@ -6,7 +6,7 @@
 #include <numeric>
 
 namespace act::plan {
-/// Free ranges looked at, at most, once there is a plan: a second's work.
+/// Maximum free ranges examined once there is a plan: about a second of work.
 static constexpr size_t mostWork = 5'000'000;
 
 Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
@@ -27,7 +27,7 @@ Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
     height = 0;
 }
 
-/// The offsets low < o < high are closed to the item.
+/// Collects ranges (low, high) of offsets, both ends open, closed to the item.
 void Greedy::collect(const Item &item) {
   taken.clear();
   for (const Part &p : item.parts)
@@ -53,8 +53,8 @@ int64_t Greedy::chooseOffset(const Item &item, Fit fit) {
   int64_t chosen = -1, tightest = std::numeric_limits<int64_t>::max();
   int64_t low = 0; // the first offset that is open, before it is aligned
   for (size_t i = 0; i <= taken.size(); ++i) {
-    // The space below the target counts as a gap like the others; what lies
-    // beyond it is the last resort.
+    // The space below the target is a gap like the others; above the target is
+    // the last resort.
     bool top = i == taken.size();
     int64_t high = top ? std::max(target - item.size, low) : taken[i].low;
     int64_t at = alignUp(low), spare = high - at;
@@ -101,7 +101,7 @@ struct Rule {
 };
 } // namespace
 
-/// An order by width keeps the free ranges in few pieces, and so is fast.
+/// Orders by width leave few free ranges, and so are fast.
 static const Rule rules[] = {
     {"longest first", false,
      [](double w, double, double, double) { return std::make_pair(w, 0.0); }},

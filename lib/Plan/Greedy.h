@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fast plans: buffers are placed one at a time, each into a gap that is free
-// during its whole lifetime; all the art is in the order.
+// during its whole lifetime. The result depends on the order.
 //
-// Several orders are tried: long-lived first (right for what nests), by how
-// crowded their worst moment is, large first, large area first, by birth; each
-// with the tightest and with the lowest gap. That is enough for most training
-// steps, in milliseconds for thousands of buffers.
+// Several orders are tried: long-lived first (best for buffers that nest), by
+// the units in use at their most crowded moment, large first, large area first,
+// by birth; each with the tightest and with the lowest gap. That is enough for
+// most training steps, in milliseconds for thousands of buffers.
 //
-// Fixed buffers go first. Buffers with a hint are next, to their hints, if told
-// so.
+// Fixed buffers go first. With `hints`, buffers with a hint are next, at their
+// hints.
 #ifndef ACT_LIB_PLAN_GREEDY_H
 #define ACT_LIB_PLAN_GREEDY_H
 #include "lib/Plan/Occupancy.h"
@@ -19,7 +19,7 @@ namespace act::plan {
 
 class Greedy {
 public:
-  /// Units up to `target` are all the same: the search is for a plan below it.
+  /// Looks for a plan of at most `target` units; how far below does not matter.
   Greedy(const Sections &sections, int64_t target, bool hints);
   /// The fast orders or the slow ones.
   void tryOrders(bool slow);
@@ -42,7 +42,7 @@ private:
   bool hints;
   std::vector<double> crowd; // of each item: most units in use meanwhile
   Occupancy occupancy;
-  std::vector<Range> taken; // offsets that an item cannot have
+  std::vector<Range> taken; // offsets closed to an item
   std::vector<int64_t> offset, best;
   int64_t height;
   size_t work = 0;

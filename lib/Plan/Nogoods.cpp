@@ -6,7 +6,7 @@ namespace act::plan {
 
 static constexpr size_t entryCount = size_t(1) << 17;
 static constexpr size_t ringSize = size_t(1) << 21;
-static constexpr size_t longest = 1024; // longer skylines seldom come again
+static constexpr size_t longest = 1024; // longer skylines rarely recur
 
 Nogoods::Nogoods() = default;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a search has refuted: sets of buffers that do not fit above a skyline.
-// A set that did not fit above one skyline does not fit above a higher one.
+// Sets of buffers that a search has refuted: they do not fit above a skyline. A
+// set that does not fit above one skyline does not fit above a higher one.
 //
-// The table has a fixed size and forgets the oldest. Sets are told apart by 64
-// bits of hash: two of the millions that a search sees collide with a
-// probability below one in a million, and their skylines would have to cover
-// each other as well.
+// The table has a fixed size and drops the oldest entries. A 64-bit hash
+// identifies a set. Among the millions of sets of a search, two collide with a
+// probability below one in a million, and a wrong answer also needs one of
+// their skylines to cover the other.
 #ifndef ACT_LIB_PLAN_NOGOODS_H
 #define ACT_LIB_PLAN_NOGOODS_H
 #include <cstddef>
@@ -27,7 +27,7 @@ public:
 
 private:
   struct Entry {
-    uint64_t set = 0, start = 0; // of its skyline, among all ever written
+    uint64_t set = 0, start = 0; // start: its skyline's, counting all written
     uint32_t section = 0, length = 0;
   };
   static constexpr size_t ways = 4;

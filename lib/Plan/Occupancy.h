@@ -10,10 +10,10 @@
 //          split no finer
 //   any    by buffers alive at some moment of the node's interval
 //
-// What is taken during [f, l) is the union of `any` over the canonical nodes of
-// [f, l) and of `cover` over their ancestors. Because good plans are dense, the
-// merged lists stay short (a stack of a thousand saved values is one range),
-// and neither a query nor an insertion looks at single buffers.
+// The bytes taken during [f, l) are the union of `any` over the canonical nodes
+// of [f, l) and of `cover` over their ancestors. Good plans are dense, so the
+// merged lists stay short (a stack of a thousand saved values is one range).
+// Queries and insertions do not look at single buffers.
 #ifndef ACT_LIB_PLAN_OCCUPANCY_H
 #define ACT_LIB_PLAN_OCCUPANCY_H
 #include <cstddef>

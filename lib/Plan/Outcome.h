@@ -4,8 +4,8 @@
 
 namespace act::plan {
 
-/// Of a search: a plan; a proof that there is none; or neither, within the
-/// effort allowed.
+/// Result of a search: a plan, a proof that there is none, or neither within
+/// the effort allowed.
 enum class Outcome { Found, Impossible, GaveUp };
 
 } // namespace act::plan

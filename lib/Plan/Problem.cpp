@@ -8,8 +8,8 @@ static std::string interval(int64_t low, int64_t high) {
   return "[" + std::to_string(low) + ", " + std::to_string(high) + ")";
 }
 
-/// Gaps in any order: not empty, inside of the lifetime, apart; windows inside
-/// of the buffer.
+/// Gaps, in any order, must not be empty, must be inside the lifetime and must
+/// not overlap; windows must be inside the buffer.
 static std::string wrongGap(const Buffer &b) {
   std::vector<Gap> gaps = b.gaps;
   std::sort(gaps.begin(), gaps.end(),
@@ -69,7 +69,7 @@ Status Problem::check() const {
       return bad(wrong);
     if (std::string wrong = wrongOffset(b); !wrong.empty())
       return bad(wrong);
-    // Subtractions only: the rounded size need not exist before this holds.
+    // Compares by subtraction: rounding up could overflow before this holds.
     if (b.bytes > limit - b.alignment)
       return bad("brings the sum of all sizes above 2^62 bytes");
     int64_t rounded = (b.bytes + b.alignment - 1) / b.alignment * b.alignment;
@@ -94,8 +94,8 @@ int64_t Problem::lowerBound(int64_t *when) const {
       events.push_back({g.last, unused});
     }
   }
-  // Deaths before births: lifetimes are half-open. A gap that starts with its
-  // buffer makes the sum negative for a moment, which does no harm.
+  // Deaths before births, because lifetimes are half-open. A gap that starts
+  // with its buffer makes the sum negative for a moment, which is harmless.
   std::sort(events.begin(), events.end(), [](const Event &x, const Event &y) {
     return x.time != y.time ? x.time < y.time : x.delta < y.delta;
   });

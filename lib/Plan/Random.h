@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// splitmix64 (Steele, Lea, Flood 2014): the standard's distributions differ
-// between libraries, and the plan must not.
+// splitmix64 (Steele, Lea, Flood 2014). The distributions of the C++ standard
+// differ between libraries, and the plan must not.
 #ifndef ACT_LIB_PLAN_RANDOM_H
 #define ACT_LIB_PLAN_RANDOM_H
 #include <cstdint>

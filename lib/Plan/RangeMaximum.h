@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The largest of some neighbouring values, by doubling: level k has, for each
-// place, the maximum of the 2^k values from there on.
+// Range maximum by a sparse table: level k has, for each index, the maximum of
+// the 2^k values from there on.
 #ifndef ACT_LIB_PLAN_RANGEMAXIMUM_H
 #define ACT_LIB_PLAN_RANGEMAXIMUM_H
 #include <algorithm>

@@ -6,7 +6,7 @@
 namespace act::plan {
 namespace {
 
-/// A stretch of time in which a buffer uses the same bytes of itself.
+/// An interval of time in which a buffer uses the same part of its bytes.
 struct Use {
   int64_t first, last, low, high;
 };
@@ -53,7 +53,7 @@ void Sections::chooseUnit(const Problem &problem) {
   for (const Buffer &b : problem.buffers) {
     if (b.bytes > 0)
       r = std::gcd(r, b.alignment);
-    // Beside a window there is room for what does not fill its last multiple.
+    // Rounding up a window would lose the room next to it.
     for (const Gap &gap : b.gaps)
       if (gap.low < gap.high)
         r = 1;
@@ -72,7 +72,7 @@ void Sections::chooseUnit(const Problem &problem) {
       g = std::gcd(g, b.hint);
     g = std::gcd(g, b.offset.value_or(0));
   }
-  // An alignment that divides the unit is met by every offset in units.
+  // Every offset in units meets an alignment that divides the unit.
   for (const Buffer &b : problem.buffers)
     if (b.bytes > 0 && g % b.alignment != 0)
       g = std::gcd(g, b.alignment);
@@ -99,7 +99,7 @@ void Sections::cut(const Problem &problem) {
     birth[slot(u.first)] = 1;
     death[slot(u.last)] = 1;
   }
-  // A slot has a buffer that neither neighbour has, or is not kept: it must
+  // A slot is kept only if neither neighbour has all its buffers: it has to
   // follow a birth and precede a death.
   std::vector<uint32_t> keptBefore(times.size() + 1);
   bool grown = false;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A problem as the searches see it: time cut into sections, bytes counted in
-// units.
+// A problem in the searches' form: time in sections, bytes in units.
 //
-// Sections. Only moments matter at which as many buffers as possible meet: a
-// section is kept if no neighbour has all its buffers. Every pair that is ever
-// alive together still meets in one.
+// Sections. Only moments with a maximal set of live buffers matter: a section
+// is kept if no neighbour has all its buffers. Every pair that is ever alive
+// together still shares a section.
 //
 //   time     0 1 2 3 4 5        a lives in sections [0,2), b in [0,1),
 //   a        ########           c in [1,2)
@@ -13,10 +12,10 @@
 //   c              ####         kept: times 2 (a b) and 3 (a c)
 //
 // Units. If all sizes (and alignments, windows, hints, fixed offsets) are
-// multiples of g, so are the offsets of some lowest plan. Where all alignments
-// are multiples of r, sizes count rounded up to r: nobody else can start in
-// between. Only the topmost buffer need not be rounded, which highestOffset()
-// knows.
+// multiples of g, some lowest plan has offsets that are multiples of g. If all
+// alignments are multiples of r, sizes are rounded up to r, because no other
+// buffer can start in between. Only the topmost buffer need not be rounded;
+// highestOffset() accounts for that.
 #ifndef ACT_LIB_PLAN_SECTIONS_H
 #define ACT_LIB_PLAN_SECTIONS_H
 #include "act/Plan/Problem.h"
@@ -30,12 +29,12 @@ struct Part {
   int64_t low, high;
 };
 
-/// A buffer that ever uses a byte.
+/// A buffer that uses at least one byte at some time.
 struct Item {
   uint32_t buffer;
   std::vector<Part> parts; // in the order of time
   int64_t size;            // units, rounded up
-  int64_t alignment;       // units; 1: any offset will do
+  int64_t alignment;       // units; 1: any offset
   int64_t bytes;
   int64_t hint;  // units, or negative
   int64_t fixed; // units: the only offset it can have; or negative
@@ -50,20 +49,20 @@ public:
 
   size_t count() const { return sections; }
   int64_t unitBytes() const { return unit; }
-  /// Some item uses only a part of itself at times.
+  /// Whether some item uses only a part of its bytes at times.
   bool windowed() const { return hasWindows; }
   bool hinted() const { return hasHints; }
-  /// What all arenas' sizes are multiples of: searching between is idle.
+  /// All arena sizes are multiples of this, so sizes in between need no search.
   int64_t stepBytes() const { return exact ? unit : 1; }
 
-  /// A buffer's whole size has to be inside of the arena, used or not; a fixed
-  /// one's where it is.
+  /// Lower bound on the arena from single buffers: each has to be in it with
+  /// its whole size, used or not, a fixed one at its offset.
   int64_t largestBytes() const { return largest; }
   /// Most units in use in one section.
   int64_t mostLive() const { return live; }
   /// Most units in use that can be below `capacity` bytes.
   int64_t capacityUnits(int64_t capacity) const;
-  /// Least and largest offset of an item in an arena of at least
+  /// Smallest and largest offset of an item in an arena of at least
   /// largestBytes().
   static int64_t leastOffset(const Item &item) {
     return std::max<int64_t>(item.fixed, 0);

@@ -11,9 +11,9 @@
 namespace act::plan {
 
 static constexpr uint32_t placedItem = UINT32_MAX; // in Change::section
-/// A node over a thousand items is as much work as many over a few.
+/// Nodes over more items than this count as several: they take longer.
 static constexpr uint32_t largeComponent = 1024;
-/// Items looked at in one dive, at most: a second's work.
+/// Maximum items examined in one dive: about a second of work.
 static constexpr size_t longestDive = 100'000'000;
 static constexpr int64_t none = std::numeric_limits<int64_t>::max();
 
@@ -88,8 +88,8 @@ SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
   ease.resize(s);
 }
 
-/// Which of a section's items is tried first. Four orders take turns, stirred
-/// from the second start on.
+/// Ranks the items, which a section tries in that order. Four orders take
+/// turns, with random noise from the second start on.
 void SkylineSearch::order(uint64_t round) {
   Random random{seed + round};
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -182,8 +182,8 @@ Outcome SkylineSearch::restart(uint64_t limit) {
       return Outcome::GaveUp;
     const Component &next = components[top.pending];
     visited += 1 + (next.listEnd - next.list) / largeComponent;
-    // A new frame takes its first choice; where it is refuted, the one below
-    // takes its next, for no other choice of that frame's parts can help.
+    // A new frame takes its first choice. If it is refuted, the frame below
+    // takes its next choice: the frame's other parts cannot help.
     open(next);
     while (!advance()) {
       const Frame &f = frames.back();
@@ -196,7 +196,7 @@ Outcome SkylineSearch::restart(uint64_t limit) {
   }
 }
 
-/// One item in every valley at a time: they do not touch each other.
+/// Places one item in every valley at a time: valleys do not touch.
 Outcome SkylineSearch::dive(int64_t capacityBytes) {
   if (!start(capacityBytes))
     return Outcome::Impossible;
@@ -287,8 +287,8 @@ void SkylineSearch::findRuns(const Component &c) {
   }
 }
 
-/// Finds the lowest place of each item, and counts for each section the items
-/// that are flat on it: those lie within one run (or several of one floor) and
+/// Finds the lowest place of each item. Counts for each section the items that
+/// are flat on it: those within one run (or several runs with one floor) that
 /// can start there.
 bool SkylineSearch::findLowest(Component &c, uint64_t &set) {
   // Maxima over 2^k runs from each on.
@@ -343,7 +343,7 @@ bool SkylineSearch::findLowest(Component &c, uint64_t &set) {
         --flat[r.last];
       });
   }
-  // Lists are shared with the frame below until a quarter has been placed.
+  // The list is shared with the frame below until a quarter is placed.
   if (unplaced < (c.listEnd - c.list) / 4 * 3) {
     uint32_t start = uint32_t(lists.size());
     for (uint32_t at = c.list; at < c.listEnd; ++at)
@@ -356,7 +356,7 @@ bool SkylineSearch::findLowest(Component &c, uint64_t &set) {
 }
 
 /// A floor with nothing flat on it rises to the lowest place of its items. Only
-/// those floors are looked at; they are numbered on their own.
+/// such floors are examined; they have their own numbering.
 bool SkylineSearch::raiseFloors(const Component &c) {
   loose.clear();
   int32_t count = 0;
@@ -400,7 +400,7 @@ bool SkylineSearch::raiseFloors(const Component &c) {
   bool risen = false;
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t s = loose[i];
-    // Where nothing is left, a floor that is no valley.
+    // Without unplaced items the floor goes to the top, so it is no valley.
     const int64_t floor = minima[i] == none ? capacity : minima[i];
     if (floor > floors[s]) {
       setFloor(s, floor);
@@ -411,7 +411,7 @@ bool SkylineSearch::raiseFloors(const Component &c) {
   }
   if (!risen)
     return true;
-  // More may be flat now.
+  // Raised floors may make more items flat.
   findRuns(c);
   auto isFlat = [&](uint32_t index) {
     bool level = true;
@@ -435,10 +435,10 @@ bool SkylineSearch::raiseFloors(const Component &c) {
   return true;
 }
 
-/// An item that is flat may start where it is. A section where another one
-/// could, too, is not ripe: that one stands partly over floors that are lower,
-/// and what will come to be below it is open. There is always a ripe one, at
-/// the lowest floor.
+/// A flat item may start where it is. A section is not ripe if an item that is
+/// not flat could also start there: such an item is partly over lower floors,
+/// and what will be below it is open. There is always a ripe section, at the
+/// lowest floor.
 template <typename F> void SkylineSearch::eachRipe(const Component &c, F f) {
   if (hasParts) {
     std::fill(blocked.begin() + c.first, blocked.begin() + c.last, 0);
@@ -543,15 +543,15 @@ bool SkylineSearch::place(uint32_t item, uint32_t section) {
   return fits;
 }
 
-/// Nothing of the section starts at its floor. The lowest of its items then
-/// stands on one that is placed, higher up, or on one of other sections that is
-/// not placed yet.
+/// The choice that nothing of the section starts at its floor. Its lowest item
+/// then stands on a placed item, higher up, or on an unplaced item of other
+/// sections.
 bool SkylineSearch::rise(const Frame &f) {
   const Component &c = f.component;
   const int64_t floor = floors[f.section];
   uint32_t from = UINT32_MAX, to = 0;
   int64_t next = none;
-  // open() of other frames has come between: `lowest` has to be found again.
+  // open() of other frames has overwritten `lowest`: compute it again.
   for (uint32_t at = c.list; at < c.listEnd; ++at) {
     const Block &b = blocks[lists[at]];
     if (placed[lists[at]] || !covers(b, f.section))
@@ -587,7 +587,7 @@ bool SkylineSearch::rise(const Frame &f) {
   return true;
 }
 
-/// The parts of a frame's component that no unplaced item connects.
+/// Splits a frame's component into parts that no unplaced item connects.
 void SkylineSearch::split(Frame &f) {
   const Component &c = f.component;
   f.pending = uint32_t(components.size());
@@ -602,7 +602,7 @@ void SkylineSearch::split(Frame &f) {
   if (f.pendingEnd - f.pending == 1 &&
       components.back().last - components.back().first == c.last - c.first)
     return;
-  // The items of each, in lists behind one another.
+  // The items of each part, in consecutive lists.
   for (uint32_t k = f.pending; k < f.pendingEnd; ++k) {
     Component &part = components[k];
     part.list = uint32_t(lists.size());
@@ -613,7 +613,7 @@ void SkylineSearch::split(Frame &f) {
     }
     part.listEnd = uint32_t(lists.size());
   }
-  // Small ones first: they fail soonest.
+  // Small parts first: they fail fastest.
   std::sort(components.begin() + f.pending, components.end(),
             [](const Component &x, const Component &y) {
               uint32_t a = x.listEnd - x.list, b = y.listEnd - y.list;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A complete search for a plan within a capacity: buffers are stacked from the
-// bottom up, and what cannot be finished is noticed early.
+// A complete search for a plan within a capacity. Buffers are stacked from the
+// bottom up, and dead ends are detected early.
 //
-// State. The skyline: below its floor, a section is settled.
+// State. The skyline: a section is settled below its floor.
 //
 //   units |          ____
 //    6    |    2    |    |      placed: two buffers; the skyline is 2 in
@@ -11,32 +11,32 @@
 //    2    |__|  4      6 |__2
 //    0    |____________________ sections
 //
-// Choice. In a valley, a stretch of sections of one floor between higher ones,
-// a buffer that starts at the floor lies within the valley. So for a section of
-// a valley: one of the buffers that lie within it comes next, at the floor
-// exactly, or nothing starts at the floor and it rises to the next height at
-// which something can. Every plan that is pushed down as far as it goes is
-// reached by such choices; nothing else is looked at. A fixed buffer is one
-// that can start at its own height alone. Taken is the section with the fewest
-// choices for its weight (sections in which searches ended badly weigh more).
+// Choice. A valley is a stretch of sections with one floor between higher ones.
+// A buffer that starts at its floor lies within the valley. So a section of a
+// valley has these choices: one of the buffers within the valley comes next,
+// exactly at the floor, or nothing starts at the floor and it rises to the next
+// height at which something can. Such choices reach every plan that is pushed
+// down as far as it goes, and no others are searched. A fixed buffer can start
+// only at its own height. The search takes the section with the fewest choices
+// for its weight (sections in which searches failed weigh more).
 //
 // Refutation.
-// - A floor rises to the lowest place of any buffer of its section. What is
-//   above it, and all that has yet to be placed in the section, has to fit.
-// - Where no unplaced buffer crosses from a section to the next, both sides are
-//   searched apart, and a failure of one is a failure of both, whatever the
-//   other could still try.
+// - A floor rises to the lowest place of any buffer of its section. All units
+//   of the section that are still to be placed have to fit above it.
+// - If no unplaced buffer crosses from a section to the next, the two sides are
+//   searched separately. If one side fails, both fail, without trying the
+//   other's remaining choices.
 // - Sets that were refuted above a skyline are remembered (Nogoods.h).
-// - Of equal buffers the first is placed first.
+// - Equal buffers are placed in their order.
 //
-// Restarts. A search that ran into nothing for some hundred nodes starts again
-// with another order of the buffers; what was refuted and the weights are kept.
-// The lengths follow Luby's sequence (Luby, Sinclair, Zuckerman 1993). Only
-// nodes are counted, so the result is the same on every machine.
+// Restarts. After some hundred nodes without success, the search restarts with
+// another order of the buffers; refuted sets and weights are kept. The lengths
+// follow Luby's sequence (Luby, Sinclair, Zuckerman 1993). Only nodes are
+// counted, so the result is the same on every machine.
 //
-// The stacking of "canonical" plans, floors and cuts follow Moffitt, MiniMalloc
-// (ASPLOS 2023), where the next buffer is chosen among all; valleys, weights,
-// remembered sets and restarts are not from there.
+// "Canonical" stacking, floors and cuts follow Moffitt, MiniMalloc (ASPLOS
+// 2023), which chooses the next buffer among all of them. Valleys, weights,
+// remembered sets and restarts are additions.
 #ifndef ACT_LIB_PLAN_SKYLINESEARCH_H
 #define ACT_LIB_PLAN_SKYLINESEARCH_H
 #include "lib/Plan/Nogoods.h"
@@ -49,10 +49,10 @@ class SkylineSearch {
 public:
   /// No item may have a window.
   explicit SkylineSearch(const Sections &sections, uint64_t seed = 3);
-  /// Searches for a plan in `capacity` bytes, with at most so many nodes.
+  /// Searches for a plan in `capacity` bytes, with at most `maxNodes` nodes.
   Outcome run(int64_t capacity, uint64_t maxNodes);
 
-  /// Only goes down once, without a choice: fast, Found or GaveUp.
+  /// One greedy descent without backtracking: fast, Found or GaveUp.
   Outcome dive(int64_t capacity);
 
   const std::vector<int64_t> &offsets() const { return offset; } // when Found
@@ -62,7 +62,7 @@ private:
   struct Range {
     uint32_t first, last;
   };
-  struct Block {              // an item, flat
+  struct Block {              // an item, flattened
     uint32_t first, last;     // from its first to its last section
     uint32_t parts, partsEnd; // in `ranges`
     int64_t size, alignment;
@@ -86,8 +86,8 @@ private:
     // To return to.
     size_t trail, lists, components;
   };
-  /// What to restore: an item is placed no more (section = placedItem), or a
-  /// floor was lower.
+  /// Undo record: unplaces an item (section = placedItem), or lowers a floor
+  /// again.
   struct Change {
     uint32_t section, item;
     int64_t floor;
@@ -97,7 +97,7 @@ private:
   void reset();
   void order(uint64_t round);
   Outcome restart(uint64_t limit);
-  /// Looks at a component; false if it is refuted, else there is a new frame.
+  /// Opens a component: false if it is refuted, else pushes a frame for it.
   bool open(Component component);
   /// Calls f(section, score, slack) for sections where a choice can be made;
   /// the lowest score is the best.
@@ -113,11 +113,11 @@ private:
   bool rise(const Frame &frame);
   void split(Frame &frame);
   void undo(size_t mark);
-  /// Searches ended badly there. Returns false.
+  /// Raises the weight of a section where a search failed. Returns false.
   bool blame(uint32_t section, double much);
   void setFloor(uint32_t section, int64_t floor);
   bool covers(const Block &b, uint32_t section) const;
-  /// An equal item goes first.
+  /// Whether an equal item has to be placed first.
   bool mustWait(const Block &b) const { return b.twin >= 0 && !placed[b.twin]; }
   template <typename F> void eachPart(const Block &b, F f) const {
     for (uint32_t p = b.parts; p < b.partsEnd; ++p)
@@ -134,7 +134,7 @@ private:
   std::vector<double> weight, ease;       // of each section; 1 / (1 + weight)
   bool hasParts = false;                  // some item has gaps
 
-  // The state, and how to get back.
+  // The state, and its undo trail.
   std::vector<int64_t> floors, rest; // rest: unplaced units of each section
   std::vector<uint32_t> crossing;    // unplaced items from section s to s + 1
   std::vector<char> placed;
@@ -148,11 +148,11 @@ private:
   uint64_t visited = 0;
 
   // Of the component that is being opened.
-  std::vector<int64_t> runs;   // floors, each as often as it changes
-  std::vector<uint32_t> runOf; // of each section
-  std::vector<int32_t> flat;   // by how many more items than one section back
-  std::vector<uint32_t> steep; // items that are not flat
-  std::vector<uint32_t> loose; // sections with nothing flat on them
+  std::vector<int64_t> runs;         // floors, each as often as it changes
+  std::vector<uint32_t> runOf;       // of each section
+  std::vector<int32_t> flat;         // flat items minus the last section's
+  std::vector<uint32_t> steep;       // items that are not flat
+  std::vector<uint32_t> loose;       // sections with nothing flat on them
   std::vector<uint32_t> looseBefore; // of each section
   std::vector<int64_t> maxima, minima;
   std::vector<char> blocked; // of each section: not ripe

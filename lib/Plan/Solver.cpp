@@ -25,7 +25,8 @@ public:
   Plan best;
 
 private:
-  /// What takes milliseconds; keeps the lowest plan, `capacity` is low enough.
+  /// Tries the methods that take milliseconds and keeps the lowest plan; stops
+  /// at `capacity`.
   bool tryFast(int64_t capacity);
   bool tryOrders(int64_t capacity, bool slow);
   Outcome search(int64_t capacity, uint64_t nodes);
@@ -102,8 +103,8 @@ Outcome Solver::fit(int64_t capacity) {
   return tryFast(capacity) ? Outcome::Found : search(capacity, options.nodes);
 }
 
-/// First at the bound, where most problems have a plan; then by halving what is
-/// between the best plan and the largest capacity that was tried in vain.
+/// First searches at the bound, where most problems have a plan. Then bisects
+/// between the best plan and the largest capacity that failed.
 Plan Solver::minimise() {
   const int64_t step = sections.stepBytes();
   auto roundUp = [&](int64_t x) { return (x + step - 1) / step * step; };
@@ -126,8 +127,7 @@ Plan Solver::minimise() {
 
 std::string bytes(int64_t n) { return std::to_string(n) + " bytes"; }
 
-/// The fixed buffers by themselves are a plan of themselves, or no plan has
-/// them.
+/// Validates the fixed buffers on their own: if they overlap, there is no plan.
 Status check(const Problem &problem) {
   if (Status s = problem.check(); !s)
     return s;

@@ -20,7 +20,7 @@ Bytes used(const Buffer &b, int64_t offset, int64_t time) {
   return {offset, offset + b.bytes};
 }
 
-/// The times at which what a buffer uses changes.
+/// The times at which the bytes that a buffer uses change.
 void addTimes(const Buffer &b, std::vector<int64_t> &times) {
   times.push_back(b.first);
   for (const Gap &g : b.gaps) {
@@ -29,7 +29,7 @@ void addTimes(const Buffer &b, std::vector<int64_t> &times) {
   }
 }
 
-/// Between two changes nothing happens, so it is enough to look at each.
+/// Use is constant between two changes, so only the changes are compared.
 bool shareBytes(const Buffer &x, int64_t offsetX, const Buffer &y,
                 int64_t offsetY, int64_t &time) {
   if (offsetX + x.bytes <= offsetY || offsetY + y.bytes <= offsetX ||
@@ -48,7 +48,7 @@ bool shareBytes(const Buffer &x, int64_t offsetX, const Buffer &y,
   return false;
 }
 
-/// Most bytes in use at one time: at the times where a buffer's use grows.
+/// Most bytes in use at one time, which is when some buffer's use grows.
 int64_t mostInUse(const Problem &problem) {
   struct Change {
     int64_t time, delta;
@@ -107,7 +107,7 @@ Result<Verdict> validate(const Problem &problem, const Plan &plan) {
     verdict.hints += buffers[i].hint >= 0;
     verdict.hintsMet += buffers[i].hint == offset;
   }
-  // Every pair, but for those of which one is born after the other's death.
+  // Every pair, except those where one is born after the other's death.
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t x, size_t y) {

@@ -4,7 +4,7 @@
 
 namespace act::plan {
 
-/// Every pair is kept; a search of more would not end anyway.
+/// The search keeps every pair, and with more items it would not end anyway.
 static constexpr size_t mostItems = 1000;
 
 WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
@@ -23,7 +23,7 @@ WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
                 [](Interval i, Interval j) { return i.low < j.low; });
       size_t kept = 0;
       for (Interval i : closed) {
-        // Open: what only touches stays apart.
+        // The intervals are open: those that only touch are not merged.
         if (kept > 0 && i.low < closed[kept - 1].high)
           closed[kept - 1].high = std::max(closed[kept - 1].high, i.high);
         else
@@ -78,7 +78,7 @@ bool WindowSearch::findClash(Frame &f) const {
       if (clash <= worst)
         continue;
       worst = clash;
-      // The one that moves less first.
+      // Try the demand with the smaller move first.
       int up = i.high - d <= d - i.low ? 0 : 1;
       f.lower[up] = p.x;
       f.upper[up] = p.y;
@@ -107,9 +107,10 @@ bool WindowSearch::advance() {
   }
 }
 
-/// Pushes up what has to go up. Items that push each other in a circle would go
-/// on for ever (or to the end of the arena, unit by unit): then the demand is
-/// given up, which is right but where alignments let them come to rest.
+/// Pushes items up until all demands hold. Items that push each other in a
+/// cycle would rise for ever (or unit by unit to the end of the arena), so the
+/// demand is then given up. That is wrong only if alignments would let them
+/// settle.
 bool WindowSearch::demand(uint32_t lower, uint32_t upper, int64_t distance) {
   demands[lower].push_back({upper, distance});
   queue.assign(1, lower);

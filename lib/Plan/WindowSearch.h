@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A complete search for problems with windows, where a buffer may fit under
-// another that starts below it, so that no skyline describes what is settled.
+// A complete search for problems with windows. There a buffer may fit under
+// another that starts below it, so no skyline describes what is settled.
 //
-// Two items that meet must keep certain distances: d = offset(y) - offset(x)
-// may not lie in one of some open intervals, each the union of
+// Two items that meet constrain their distance: d = offset(y) - offset(x) may
+// not lie in certain open intervals, which are unions of
 // (x.low - y.high, x.high - y.low) over sections. The search starts with all
-// items at 0, or where they are fixed, and only ever asks for "y at least c
-// above x". The least offsets that meet such demands are found by pushing up.
-// While two items clash, at distance d in (low, high), one of two demands is
-// needed:
+// items at 0, or at their fixed offsets, and only adds demands of the form "y
+// at least c above x". Pushing items up finds the smallest offsets that meet
+// all demands. While two items clash, at distance d in (low, high), one of two
+// demands is needed:
 //
 //   y at least high above x     or     x at least -low above y
 //
-// and both are tried. Every plan meets one of the two, so nothing is missed; a
-// demand that pushes an item out of the arena is refuted.
+// and the search tries both. Every plan meets one of the two, so the search is
+// complete. A demand that pushes an item out of the arena is refuted.
 #ifndef ACT_LIB_PLAN_WINDOWSEARCH_H
 #define ACT_LIB_PLAN_WINDOWSEARCH_H
 #include "lib/Plan/Outcome.h"
@@ -69,7 +69,7 @@ private:
   std::vector<Frame> frames;
   std::vector<uint32_t> queue;
   std::vector<char> queued;
-  bool doubtful = false; // a refutation rests on a count
+  bool doubtful = false; // a demand was given up by count: no proof
   uint64_t visited = 0;
 };
 

@@ -33,7 +33,7 @@ Result<int64_t> parseBytes(const std::string &text) {
         "512MiB, found '" +
             text + "'",
         ""};
-  // A hair more, so that 0.3GB is 300,000,000.
+  // Rounds up a little against floating-point error: 0.3GB is 300,000,000.
   double bytes =
       amount->value * (amount->unit == 0 ? 1 : amount->unit) * (1 + 1e-15);
   if (bytes >= 0x1p62)

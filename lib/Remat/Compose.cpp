@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t never = mostCost;
 
-/// The choices of a chain in the order in which they stand.
+/// The choices of a chain in forward's order: by descending working - saved.
 std::vector<int32_t> orderOf(const LayerChain &chain) {
   std::vector<int32_t> order(chain.choices.size());
   std::iota(order.begin(), order.end(), 0);
@@ -22,11 +22,11 @@ std::vector<int32_t> orderOf(const LayerChain &chain) {
   return order;
 }
 
-/// Units so far: a path back through `parent`.
+/// A partial sum: the units so far are the path back through `parent`.
 struct State {
   int64_t saved = 0, cost = 0;
   int32_t parent = -1, choice = -1;
-  double bound = 0; // of what it ends up costing
+  double bound = 0; // lower bound on the final cost
 };
 
 class Search {
@@ -37,7 +37,7 @@ public:
     prices();
   }
 
-  /// Keeps at most `width` states for a number of layers; finds nothing that
+  /// Keeps at most `width` states per number of layers; finds nothing that
   /// costs `limit` or more.
   Stack run(int64_t width, int64_t limit);
 
@@ -52,13 +52,14 @@ private:
   int64_t budget;
   std::vector<std::vector<int32_t>> orders;
   std::vector<double> price;
-  /// [price][chain][stage]: least cost and price of bytes, per layer, of the
-  /// choices from that stage on.
+  /// [price][chain][stage]: minimum of cost plus price of bytes, per layer,
+  /// over the choices from that stage on.
   std::vector<std::vector<std::vector<double>>> least;
   std::vector<State> states;
 };
 
-// Slopes between any two choices; the best at the root and its neighbours.
+// Candidate prices are the slopes between any two choices. Keeps the one with
+// the best bound at the root, and its neighbours.
 void Search::prices() {
   std::vector<double> all{0};
   for (const LayerChain &chain : p.chains)
@@ -101,7 +102,7 @@ void Search::prices() {
   }
 }
 
-/// A lower bound of what a state ends up costing, from the linear relaxation.
+/// A lower bound on a state's final cost, from the linear relaxation.
 double Search::bound(const State &s, size_t chain, size_t stage,
                      int64_t layers) const {
   const double room = double(budget - p.chains.back().behind - s.saved);
@@ -117,7 +118,7 @@ double Search::bound(const State &s, size_t chain, size_t stage,
   return best;
 }
 
-/// Leaves the `width` states with the least bounds.
+/// Keeps the `width` states with the smallest bounds.
 void Search::thin(std::vector<int32_t> &front, int64_t width) const {
   std::vector<int32_t> some = front;
   std::nth_element(some.begin(), some.begin() + width, some.end(),
@@ -132,7 +133,8 @@ void Search::thin(std::vector<int32_t> &front, int64_t width) const {
   front = std::move(some);
 }
 
-/// Both sorted by saved bytes, costs falling; keeps what nothing is below.
+/// Both lists are sorted by saved bytes, with falling costs. Keeps the
+/// undominated states of both.
 void Search::merge(std::vector<int32_t> &front,
                    std::vector<int32_t> &fresh) const {
   if (fresh.empty())

@@ -9,7 +9,7 @@ namespace {
 using Wide = __int128;
 constexpr Wide infinite = Wide(1) << 124;
 
-/// Maximum flow by levels (Dinic 1970), iterative: chains are long.
+/// Maximum flow by levels (Dinic 1970). Iterative, because chains are long.
 class Network {
 public:
   explicit Network(int32_t nodes) : first(nodes, -1), level(nodes), at(nodes) {}
@@ -27,7 +27,7 @@ public:
     }
   }
 
-  /// After saturate(): what the source still reaches.
+  /// After saturate(): whether the source still reaches the node.
   bool reached(int32_t node) const { return level[node] >= 0; }
 
 private:
@@ -91,7 +91,7 @@ private:
 Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
   const auto values = int32_t(g.values.size());
   const auto makers = int32_t(g.makers.size());
-  // On the source's side: a value that is needed, a maker that runs again.
+  // On the source's side of the cut: needed values, makers that run again.
   const int32_t source = values + makers, sink = source + 1;
   Network net(sink + 1);
   auto moves = [&](const CrossingGraph::Value &value) {
@@ -101,7 +101,7 @@ Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
     const CrossingGraph::Value &value = g.values[v];
     if (value.needed)
       net.edge(source, v, infinite);
-    // Needed and its maker does not run: kept.
+    // Cut if the value is needed and its maker does not run: kept or moved.
     net.edge(v, value.maker < 0 ? sink : values + value.maker,
              moves(value) ? perCost * value.move : perByte * value.bytes);
   }
@@ -147,7 +147,8 @@ int64_t totalBytes(const CrossingGraph &g) {
   return sum;
 }
 
-// One unit of the first weighs more than everything of the second.
+// The ends of the frontier: fewest bytes, then lowest cost, and the reverse.
+// One unit of the first criterion outweighs all of the second.
 Crossing leastBytes(const CrossingGraph &g) {
   return cheapest(g, 1, Wide(totalCost(g)) + 1);
 }
@@ -155,7 +156,7 @@ Crossing nothingAgain(const CrossingGraph &g) {
   return cheapest(g, Wide(totalBytes(g)) + 1, 1);
 }
 
-/// A corner below the line from `a` to `b`, which keeps less and costs more.
+/// A corner below the line from `a` to `b`; `b` keeps less and costs more.
 std::optional<Crossing> between(const CrossingGraph &g, const Crossing &a,
                                 const Crossing &b) {
   const Wide perCost = a.bytes - b.bytes, perByte = b.cost - a.cost;
@@ -229,7 +230,7 @@ std::optional<int64_t> leastCost(const CrossingGraph &graph, int64_t bytes) {
     return std::nullopt;
   while (auto c = between(graph, a, b))
     (c->bytes > bytes ? a : b) = std::move(*c);
-  // On the line, rounded up: costs are whole numbers.
+  // On the line, rounded up because costs are integers.
   const Wide run = a.bytes - b.bytes;
   const Wide rise = Wide(b.cost - a.cost) * (a.bytes - bytes);
   return a.cost + int64_t((rise + run - 1) / run);

@@ -5,7 +5,7 @@
 
 namespace act::remat {
 
-/// Every tensor that is alive in the step, not used by it, and used later; the
+/// All tensors that are alive in the step, unused by it and used later; the
 /// most promising first.
 std::vector<Greedy::Drop> Greedy::drops(const Timeline &now,
                                         int32_t step) const {
@@ -53,7 +53,7 @@ bool Greedy::add(Recomputations &again, const Timeline &now, Drop drop) const {
       continue;
     list.insert(place, node);
     changed = true;
-    // The inputs must be there: alive anyway, kept longer, or computed again.
+    // Each input must be available: alive anyway, kept longer, or recomputed.
     int32_t at = begin;
     while (now.stage[at] == drop.stage && now.steps[at] < node)
       ++at;
@@ -123,8 +123,8 @@ void move(Recomputations &again, int32_t node, int32_t from, int32_t to) {
 
 } // namespace
 
-// One recomputation is moved at a time, or with it all of its stage that are
-// its inputs, or all of its stage.
+// Each move takes one recomputation, or also those of its stage that it needs
+// as inputs, or all of its stage.
 bool Greedy::shift(Recomputations &again) {
   Timeline now = look(again);
   double excess = now.excess(budget);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A schedule under the budget, quickly: at the worst moment, drop the idle
-// tensor that removes most excess for its price, until there is no excess.
+// Finds a schedule under the budget quickly: at the worst moment it drops the
+// idle tensor that removes most excess for its price, until there is no excess.
 #ifndef ACT_LIB_REMAT_GREEDY_H
 #define ACT_LIB_REMAT_GREEDY_H
 #include "lib/Remat/Timeline.h"
@@ -13,8 +13,8 @@ class Greedy {
 public:
   Greedy(const Instance &in, int64_t budget) : in(in), budget(budget) {}
 
-  /// Steps of schedules that may be looked at from now on; about 10^8 a second.
-  /// What is not finished then is given up, or left as it is.
+  /// Limits the schedule steps examined from now on; about 10^8 take a second.
+  /// At the limit, functions fail or leave the schedule as it is.
   void allow(int64_t steps) { left = steps; }
 
   /// Adds recomputations until the peak is at most the budget; false if no drop
@@ -23,9 +23,11 @@ public:
   /// Moves recomputations to other stages, at the same cost, until the peak is
   /// at most the budget; false if no move helps any more.
   bool shift(Recomputations &again);
-  /// Takes recomputations away that the budget does not need, dear ones first.
+  /// Removes recomputations that the budget does not need, expensive ones
+  /// first.
   void prune(Recomputations &again);
-  /// Takes some away at random, descends and prunes, and keeps what is better.
+  /// Removes some at random, descends and prunes, and keeps the result if
+  /// better.
   void improve(Recomputations &again, int rounds);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph as the solver wants it: no views (what uses one uses what it looks
-// at), users beside inputs, and how late a node can be of use.
+// A graph in the solver's form: no views (their users use the viewed tensor),
+// users as well as inputs, and how late a node can be useful.
 #ifndef ACT_LIB_REMAT_INSTANCE_H
 #define ACT_LIB_REMAT_INSTANCE_H
 #include "act/Remat/Graph.h"
@@ -17,11 +17,12 @@ struct Instance {
   std::vector<std::vector<int32_t>> inputs, users; // ascending
   /// The last node that uses it, itself if none does.
   std::vector<int32_t> lastUser;
-  /// The last first computation before which having the tensor can help: a user
-  /// may itself be computed again.
+  /// The last first computation before which having the tensor can help. It may
+  /// be later than lastUser, as users may be recomputed.
   std::vector<int32_t> horizon;
   int64_t totalCost = 0;
-  /// All costs are multiples of it, all bytes of the other (1 if all are zero).
+  /// All costs are multiples of costStep, all bytes multiples of byteStep (1 if
+  /// all are zero).
   int64_t costStep = 1, byteStep = 1;
 };
 

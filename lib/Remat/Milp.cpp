@@ -38,7 +38,7 @@ Model load(const Milp &p) {
   Cbc_setLogLevel(model.get(), 0);
   const auto columns = static_cast<int>(p.cost.size());
   const auto rows = static_cast<int>(p.rowLower.size());
-  // The library wants columns; a row-wise copy is turned by counting.
+  // Cbc takes columns: transpose the rows by counting.
   std::vector<CoinBigIndex> first(columns + 1, 0);
   for (int32_t c : p.column)
     ++first[c + 1];
@@ -90,8 +90,8 @@ MilpAnswer minimize(const Milp &problem, const MilpLimits &limits) {
   bool infeasible = Cbc_isProvenInfeasible(model.get());
   bool optimal = Cbc_isProvenOptimal(model.get());
   const double *best = Cbc_bestSolution(model.get());
-  // Out of time, Cbc may call a problem infeasible or solved that is not: then
-  // what it says of all solutions counts only if it had begun to branch.
+  // Out of time, Cbc may wrongly report a problem as infeasible or solved. Its
+  // bound is then valid only if it had begun to branch.
   bool outOfTime =
       Cbc_isSecondsLimitReached(model.get()) ||
       double(std::clock() - start) / CLOCKS_PER_SEC >= limits.seconds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mixed-integer linear program and what solves it: the one place that knows
-// the MILP library (COIN-OR Cbc).
+// A mixed-integer linear program and its solver: the only user of the MILP
+// library (COIN-OR Cbc).
 #ifndef ACT_LIB_REMAT_MILP_H
 #define ACT_LIB_REMAT_MILP_H
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Milp {
     double factor;
   };
 
-  /// Variables lie between 0 and 1 or less; `whole` ones are 0 or 1.
+  /// Variables lie in [lower, 1]; `whole` ones are integers.
   int32_t variable(double cost, bool whole, double lower = 0);
   /// Terms of the same variable must be merged by the caller.
   void row(const std::vector<Term> &terms, double lower, double upper);
@@ -30,7 +30,7 @@ struct Milp {
 };
 
 struct MilpLimits {
-  /// Only solutions that cost less are of interest.
+  /// Looks only for solutions that cost less.
   double cutoff = Milp::infinity;
   /// Stop when bound >= (1 - gap) * found.
   double gap = 0;
@@ -39,13 +39,13 @@ struct MilpLimits {
 };
 
 struct MilpAnswer {
-  /// No solution below the cutoff is better than this; the cutoff itself if
-  /// there is none, minus infinity if nothing is known.
+  /// Lower bound on all solutions below the cutoff: the cutoff itself if there
+  /// are none, minus infinity if nothing is known.
   double bound = -Milp::infinity;
   /// Empty if none was found.
   std::vector<double> values;
   double cost = Milp::infinity;
-  bool complete = false; // found to be optimal within the gap, or impossible
+  bool complete = false; // proven optimal within the gap, or infeasible
   int64_t nodes = 0, iterations = 0;
 };
 

@@ -8,7 +8,7 @@ namespace act::remat {
 Relaxation::Relaxation(const Instance &in, int64_t budget,
                        const Moments &moments, int64_t dearest)
     : in(in), budget(budget), costUnit(1), once(in.size), horizon(in.size) {
-  // Whole numbers where they are small, and never so large or so small that the
+  // Integers where they are small, and never so large or so small that the
   // solver's tolerances matter.
   const int64_t steps = budget / in.byteStep;
   scale = static_cast<double>(steps < 1'000'000 ? in.byteStep : budget);
@@ -118,12 +118,12 @@ void Relaxation::addEvent(const Interval &before, const Interval &now,
     const double bytes = static_cast<double>(in.bytes[i]) / scale;
     if (i == node || bytes == 0)
       continue;
-    if (i > node) { // came with the stage, or is not there yet
+    if (i > node) { // kept into the stage, or not made yet
       if (before.keep[i] >= 0)
         terms[before.keep[i]] += bytes;
       continue;
     }
-    // Alive if kept behind the stage or used by what is computed from here on.
+    // Alive if kept after the stage, or used by a computation from here on.
     std::vector<int32_t> needs;
     if (now.keep[i] >= 0)
       needs.push_back(now.keep[i]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The problem seen at chosen moments only, as a mixed-integer program. A moment
-// t is the step in which t is computed first; between two moments lies an
-// interval of stages, and all that is asked of it is what is computed again in
+// The problem at chosen moments only, as a mixed-integer program. Moment t is
+// the step in which t is computed first. Between two moments lies an interval
+// of stages, for which the program only has which nodes are computed again in
 // it at least once:
 //
 //      interval 0          interval 1            interval 2
@@ -11,21 +11,21 @@
 //                     again[1]                again[2]
 //
 //   minimise  sum of cost(i) * again[k][i]
-//   keep[k][i] <= keep[k-1][i] + again[k][i]     there is nothing else to keep
+//   keep[k][i] <= keep[k-1][i] + again[k][i]     only what exists can be kept
 //   again[k][j] <= keep[k-1][a] + again[k][a]    for each input a of j
 //            1 <= keep[k-1][a] + again[k][a]     if j is computed first in k
-//   sum of bytes(i) * keep[k][i] <= budget - bytes(t) - inputs(t) -
-//   workspace(t)
+//   sum of bytes(i) * keep[k][i]
+//       <= budget - bytes(t) - inputs(t) - workspace(t)
 //
-// where what is computed first in an interval is there without a price. Every
-// schedule satisfies this, whatever it does between the moments, so the minimum
-// is a lower bound for all schedules. With more moments it rises.
+// where first computations in an interval are free. Every schedule satisfies
+// this, whatever it does between the moments, so the minimum is a lower bound
+// for all schedules. More moments raise it.
 //
-// A stage that is an interval by itself can be looked into. Its recomputations
-// come in ascending order, so what is alive when k is computed in it is known:
-// what came with it and is needed later, and what was made in it and is needed
-// later. These are `events`. With every moment and every event, this is the
-// stage-wise formulation itself.
+// A stage that is an interval by itself can be modelled in detail. Its
+// recomputations are in ascending order, so the tensors alive when k is
+// computed in it are known: those kept into it or made in it that are needed
+// later. These constraints are `events`. With every moment and every event,
+// this is the stage-wise formulation itself.
 #ifndef ACT_LIB_REMAT_RELAXATION_H
 #define ACT_LIB_REMAT_RELAXATION_H
 #include "lib/Remat/Milp.h"
@@ -35,10 +35,10 @@
 namespace act::remat {
 
 struct Moments {
-  std::set<int32_t> stages;                     // always with the last one
+  std::set<int32_t> stages;                     // always has the last one
   std::set<std::pair<int32_t, int32_t>> events; // (stage, node again in it)
 
-  /// So that the stage is an interval by itself.
+  /// Makes the stage an interval by itself.
   void isolate(int32_t stage) {
     stages.insert(stage);
     if (stage > 0)
@@ -48,16 +48,16 @@ struct Moments {
 
 class Relaxation {
 public:
-  /// What costs more than `dearest` is computed once only.
+  /// Nodes that cost more than `dearest` are computed only once.
   Relaxation(const Instance &in, int64_t budget, const Moments &moments,
              int64_t dearest);
 
   const Milp &problem() const { return milp; }
-  /// A cost of 1 in the program.
+  /// The graph's cost for a cost of 1 in the program.
   double unit() const { return costUnit; }
-  /// False if even no retention at all is too much at some moment.
+  /// False if some moment exceeds the budget even with nothing kept.
   bool possible() const { return fits; }
-  /// A schedule that computes again what the solution does, as late as it can.
+  /// A schedule with the solution's recomputations, each as late as possible.
   Recomputations schedule(const std::vector<double> &values) const;
 
 private:

@@ -64,8 +64,8 @@ private:
   std::clock_t start = std::clock();
 };
 
-/// Remembers the schedule if it is the cheapest under the budget, or the
-/// lowest.
+/// Keeps the schedule if it is the cheapest under the budget, or the one with
+/// the lowest peak.
 void Search::offer(const Recomputations &again) {
   Timeline line(in, again);
   if (line.peak <= budget && line.extraCost < bestCost) {
@@ -87,7 +87,7 @@ void Search::firstSchedule() {
         (t == 0 || line.bytes[t - 1] < line.bytes[t]) &&
         (t + 1 == in.size || line.bytes[t + 1] <= line.bytes[t]))
       tops.push_back(t);
-  // The highest, not too close to one another.
+  // The highest ones that are not too close to each other.
   std::sort(tops.begin(), tops.end(), [&](int32_t a, int32_t b) {
     return std::make_pair(-line.bytes[a], a) <
            std::make_pair(-line.bytes[b], b);
@@ -113,8 +113,8 @@ void Search::firstSchedule() {
   offer(again);
 }
 
-/// Adds the worst steps of the runs of steps above the budget; false if the
-/// relaxation knew them all.
+/// Adds the worst steps of each run of steps above the budget; false if the
+/// relaxation has them all already.
 bool Search::refine(const Recomputations &again, const Timeline &line) {
   std::vector<std::pair<int64_t, size_t>> worst; // the highest first
   for (size_t s = 0; s < line.steps.size(); ++s) {
@@ -143,15 +143,15 @@ bool Search::refine(const Recomputations &again, const Timeline &line) {
   return moments.stages.size() + moments.events.size() > known;
 }
 
-/// What it takes until the first branch, as measured on programs of 1,000 to
-/// 80,000 rows and columns.
+/// Effort until the first branch, fitted to measurements of programs with 1,000
+/// to 80,000 rows and columns.
 double Search::rootEffort(const Milp &p) const {
   return 6 * std::pow(double(p.rowLower.size() + p.cost.size()), 1.5) /
          unitOfEffort;
 }
 
-/// Solves it with a share of the effort that is left. Effort is the simplex
-/// method's: iterations by rows, and what the root takes.
+/// Solves the program with a share of the remaining effort. Effort is simplex
+/// iterations times rows, plus that of the root.
 MilpAnswer Search::spend(const Relaxation &relaxation, MilpLimits limits) {
   const Milp &p = relaxation.problem();
   const auto rows = static_cast<double>(p.rowLower.size() + 1);
@@ -168,7 +168,7 @@ MilpAnswer Search::spend(const Relaxation &relaxation, MilpLimits limits) {
 }
 
 void Search::raiseBound(double cost) {
-  // Costs come in steps: what is above one by more than noise is the next.
+  // Costs are multiples of a step: round up, with a tolerance for noise.
   double steps = cost / static_cast<double>(in.costStep);
   steps = std::ceil(steps - 1e-8 * std::max(1.0, std::abs(steps)));
   if (steps > 0)
@@ -200,8 +200,8 @@ std::string Search::describe(const Relaxation &relaxation,
          std::to_string(double(std::clock() - start) / CLOCKS_PER_SEC) + " s";
 }
 
-/// What the moments do not see came out above the budget: asks for less where
-/// they look.
+/// For a schedule that exceeds the budget between the moments: solves again
+/// with a lower budget at the moments.
 void Search::tighten(int64_t peak) {
   int64_t target = budget;
   for (int turn = 0; turn < 3 && peak > budget; ++turn) {
@@ -228,7 +228,7 @@ void Search::tighten(int64_t peak) {
 
 /// False when nothing is left to do.
 bool Search::round() {
-  // Better means better by a step of cost.
+  // A better schedule is cheaper by at least a step of cost.
   int64_t dearest = bestCost == none ? none : bestCost - in.costStep;
   Relaxation relaxation(in, budget, moments, dearest);
   if (!relaxation.possible()) {
@@ -237,7 +237,7 @@ bool Search::round() {
     return false;
   }
   if (rootEffort(relaxation.problem()) > 4 * options.effort)
-    return false; // it would not end
+    return false; // would exceed the effort by far
   MilpLimits limits;
   limits.gap = options.gap;
   if (bestCost != none)
@@ -270,7 +270,7 @@ bool Search::round() {
     if (greedy.shift(again) || greedy.descend(again))
       greedy.prune(again);
     offer(again);
-    // A moment may let through what is within the tolerance of the program.
+    // A moment may exceed the budget within the program's tolerance.
     if (bestCost == none || !refined)
       tighten(line.peak);
   }
@@ -305,8 +305,8 @@ Answer Search::run(int64_t leastPeak) {
   return out;
 }
 
-/// Halves what lies between the smallest peak known and the proven floor.
-/// Peaks are multiples of `step`.
+/// Bisects between the smallest known peak and the proven lower bound. Peaks
+/// are multiples of `step`.
 void lowerPeak(const Graph &graph, int64_t step, SolverOptions options,
                Answer &answer) {
   options.gap = 1e9; // any schedule will do

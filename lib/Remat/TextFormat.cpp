@@ -39,7 +39,7 @@ bool Reader::nextLine() {
   return false;
 }
 
-/// What is in the line, for a message: short, and printable.
+/// The line for a message: short and printable.
 std::string shown(std::string_view s) {
   std::string out;
   for (char c : s.substr(0, 40))

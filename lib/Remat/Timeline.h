@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A schedule as the solver sees it. Stage t is the time from the first
-// computation of t - 1 to that of t; what is computed again in it is listed in
-// ascending order, and t comes last.
+// A schedule in the solver's form. Stage t is the time from the first
+// computation of t - 1 to that of t. Its recomputations are in ascending order,
+// and t comes last.
 #ifndef ACT_LIB_REMAT_TIMELINE_H
 #define ACT_LIB_REMAT_TIMELINE_H
 #include "lib/Remat/Instance.h"
@@ -17,10 +17,10 @@ struct Timeline {
 
   std::vector<int32_t> steps, stage; // per step
   std::vector<int64_t> bytes;        // per step, workspace included
-  std::vector<int32_t> lastUse;      // of what the step makes: a step
+  std::vector<int32_t> lastUse;      // last step that uses the step's result
   int64_t peak = 0, extraCost = 0;
 
-  /// Sum over the steps of what exceeds the budget.
+  /// Sum over the steps of the bytes above the budget.
   double excess(int64_t budget) const;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas for programs: a line each, of letters that the reader of the model
-// knows. Letters of passes become numbers, and half of a letter is said by it.
+// Formulas for programs, one per line, in the model's letters only. Letters
+// that passes chose become numbers, and a half letter is expressed by its
+// letter.
 #include "act/Report/MemoryReport.h"
 #include <algorithm>
 #include <set>
@@ -67,7 +68,7 @@ Expr Writer::inLetters(const Expr &e) const {
   return Expr::max(list);
 }
 
-/// An identifier of `name`, with a number if it was there before.
+/// A unique identifier made from `name`, numbered if it exists already.
 std::string Writer::unique(const std::string &prefix, const std::string &name) {
   std::string word = prefix;
   for (char c : name)
@@ -90,7 +91,7 @@ void Writer::savedOf(int layer, const std::string &prefix) {
   }
 }
 
-/// Neighbours that are alike are said once.
+/// Equal consecutive layers are written once.
 void Writer::layers() {
   std::vector<std::pair<const Layer *, int>>
       kinds; // the first, the last's index
@@ -103,7 +104,7 @@ void Writer::layers() {
     else
       kinds.push_back({&l, l.index});
   }
-  if (kinds.size() > 1) { // of the one that has most
+  if (kinds.size() > 1) { // layer_saved and layer_peak are maxima
     Expr saved, peak;
     for (auto [l, last] : kinds) {
       saved = Expr::max(saved, l->retained.bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page holds the report as JSON and draws it in the browser. Everything
-// that the user named goes through JSON into textContent, so nothing of it is
-// ever parsed as markup.
+// The page holds the report as JSON and draws it in the browser. All
+// user-supplied names go through JSON into textContent, so they are never
+// parsed as markup.
 #include "lib/Report/Html.h"
 #include "Page.h"
 #include "lib/Report/Json.h"
@@ -88,7 +88,7 @@ Json pageData(const MemoryReport &r) {
   return data;
 }
 
-/// Inside a script element only "<" can end it or begin a comment.
+/// Escapes "<", which alone can end a script element or begin a comment in it.
 std::string scriptSafe(const std::string &json) {
   std::string out;
   for (char c : json)
@@ -96,7 +96,8 @@ std::string scriptSafe(const std::string &json) {
   return out;
 }
 
-/// One pass, so that a value that looks like a mark stays a value.
+/// Fills in the marks in one pass, so that a value that looks like a mark is
+/// left alone.
 std::string
 fill(std::string_view page,
      const std::vector<std::pair<std::string, std::string>> &values) {

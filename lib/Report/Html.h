@@ -5,7 +5,7 @@
 
 namespace act::report {
 
-/// As text of an element, or in quotes as an attribute's value.
+/// Escapes text for an element's content or a quoted attribute value.
 std::string escaped(const std::string &text);
 
 } // namespace act::report

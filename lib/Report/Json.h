@@ -6,13 +6,13 @@
 
 namespace act::report {
 
-// Ordered, so that a person who opens the file finds the totals first.
+// Ordered, so that the totals come first in the file.
 using Json = nlohmann::ordered_json;
 
 Json summaryJson(const MemoryReport &report); // all but timeline and buffers
 Json reportJson(const MemoryReport &report);
 Json paperJson(const PaperReport &report);
-/// Names may hold bytes that are no UTF-8; they become U+FFFD.
+/// Bytes in names that are not UTF-8 become U+FFFD.
 std::string dump(const Json &json, int indent);
 
 } // namespace act::report

@@ -84,7 +84,7 @@ Status checkGraph(const LayerGraph &graph) {
   return ok();
 }
 
-/// A curve for each point, and the peaks are theirs.
+/// Each curve has one value per point, and its maximum is the peak.
 Status checkReplay(const MemoryReport &r, const AllocatorReplay &a) {
   const size_t points = r.timeline.size();
   if (a.allocated.size() != points || a.reserved.size() != points)

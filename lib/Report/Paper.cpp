@@ -15,7 +15,7 @@ std::string identifier(const std::string &prefix, const std::string &name) {
   return word;
 }
 
-/// With thousands, or nothing where a letter has no size.
+/// Bytes with thousands separators; nothing if a letter has no size.
 std::string bytesText(const Polynomial &p, const symbolic::Letters &letters) {
   auto value = p.evaluate(letters);
   if (!value)
@@ -23,14 +23,14 @@ std::string bytesText(const Polynomial &p, const symbolic::Letters &letters) {
   return fmt::format(" = {} bytes ({})", *value, humanBytes(*value));
 }
 
-/// Layers of the program, by their letter.
+/// `each` for all layers of the program.
 Polynomial allLayers(const PaperReport &r, const Polynomial &each) {
   return each * Polynomial::constant(r.right.layers.empty()
                                          ? 1
                                          : int64_t(r.right.layers.size()));
 }
 
-/// What the publication says letters are, where they are that here.
+/// Whether the publication's equalities of letters hold for these sizes.
 bool fits(const Selection &s, const symbolic::Letters &letters) {
   for (const auto &[from, to] : s.equal) {
     auto left = Polynomial::term(1, from).evaluate(letters),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What toJson says, as a page without a script: for each figure two bars of one
-// scale, what it counts and what the program keeps, and the parts in a table.
+// The content of toJson as a page without scripts. Each figure has a table of
+// its parts and two bars on one scale: what it counts and what the program
+// keeps.
 #include "Page.h"
 #include "lib/Report/Html.h"
 #include "lib/Report/Json.h"
@@ -45,7 +46,7 @@ std::string piece(const std::string &title, double part, const char *color) {
       100 * part, color);
 }
 
-/// Nothing where a letter has no size.
+/// Empty if a letter has no size.
 std::string bars(const Json &report, const Json &figure) {
   if (!figure["bytes"].is_number())
     return "";

@@ -10,7 +10,7 @@ using symbolic::Letters;
 using symbolic::Monomial;
 using symbolic::Polynomial;
 
-/// Reads fields of an object; the first thing that is wrong is kept.
+/// Reads fields of an object and keeps the first error.
 class Reader {
 public:
   Reader(const Json &json, std::string where, std::optional<Error> &error)
@@ -238,7 +238,7 @@ Polynomial Selection::inItsLetters(const Polynomial &p) const {
     Monomial rest = monomial;
     Polynomial product = Polynomial::constant(coefficient);
     for (const auto &[from, to] : equal)
-      // A letter that stands for itself again would not end.
+      // Bounded, because an empty `from` divides for ever.
       for (unsigned n = monomial.degree(); n > 0 && from.divides(rest); --n) {
         rest = from.quotient(rest);
         product *= to;

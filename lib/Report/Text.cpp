@@ -97,7 +97,7 @@ std::string formulaText(const Formula &f) {
   return text;
 }
 
-/// 2.25 GiB, 1.94 times the least.
+/// "2.25 GiB, 1.94 times the least"; `least` is the minimum traffic.
 std::string moved(std::optional<int64_t> bytes, int64_t least) {
   if (!bytes)
     return "an amount that depends on the data";
@@ -145,7 +145,7 @@ std::string totals(const MemoryReport &r) {
     over = fmt::format("{:.2f} % above the bound",
                        100.0 * double(r.arenaBytes - r.lowerBoundBytes) /
                            double(r.lowerBoundBytes));
-  if (r.view == "act") { // others plan nothing
+  if (r.view == "act") { // other views have no plan
     add("arena (planned)", r.arenaBytes, over);
     add("lower bound", r.lowerBoundBytes, "");
   }
@@ -200,7 +200,7 @@ bool sameRow(const Layer &x, const Layer &y) {
 
 /// Equal consecutive layers are one row.
 std::string layerTable(const MemoryReport &r) {
-  bool plain = r.view != "act"; // FLOPs and formulas are of our own program
+  bool plain = r.view != "act"; // FLOPs and formulas only for act's program
   Rows rows = {{"layers", "policy", "retained each", "all"}};
   if (!plain)
     rows[0].insert(rows[0].end(), {"recomputed FLOPs", "retained formula"});
@@ -225,7 +225,7 @@ std::string layerTable(const MemoryReport &r) {
   return table(rows, plain ? "<<>>" : "<<>>><");
 }
 
-/// The layer whose saved values stand for the others: the one keeping most.
+/// The layer shown for all: the one that saves most.
 int typicalLayer(const MemoryReport &r) {
   const Layer *most = nullptr;
   for (const Layer &l : r.layers)
@@ -258,7 +258,7 @@ std::string savedTable(const MemoryReport &r, int layer) {
   return table(rows, plain ? "<<>>" : "<<>><");
 }
 
-/// The name with the layer's number, where it stands first, as "#".
+/// The name, with the first occurrence of the layer's number replaced by "#".
 std::string withoutLayer(const Buffer &b) {
   auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   const std::string number = std::to_string(b.layer);
@@ -418,7 +418,7 @@ std::string allocatorText(const MemoryReport &r) {
              humanBytes(a.exceeded->reservedBytes));
 }
 
-/// A line for each policy: what fits, and how full the card is then.
+/// A line for each policy: what fits, and how full the GPU is then.
 std::string whatIfText(const MemoryReport &r) {
   if (!r.whatIf)
     return "";

@@ -61,7 +61,7 @@ std::string axes(const Frame &f, const std::string &letter) {
               letter == "s" ? "sequence length s" : "packed tokens " + letter);
 }
 
-/// Cut at the upper edge, not bent.
+/// The curve, clipped at the upper edge.
 std::string path(const Frame &f, const PolicyFit &p) {
   std::string points;
   std::pair<double, double> last{0, 0};

@@ -21,9 +21,9 @@ uint64_t safetensors::elementBytes(const std::string &d) {
 
 namespace {
 
-// Events of the JSON parser, turned into tensors at once. A tree of values
-// would hide duplicate keys and follow any nesting; here depth is bounded by
-// what the format has: file, tensor, list.
+// Turns the JSON parser's events into tensors directly. A tree of values would
+// hide duplicate keys and allow any nesting. Here depth is bounded by the
+// format: file, tensor, list.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 public:
   Header header;
@@ -46,7 +46,7 @@ public:
       return fail("tensor '" + current.name + "': " + key_ + " holds " +
                   std::to_string(v) + ", which exceeds 2^63 - 1");
     list.push_back(v);
-    // Nothing needs more: offsets are two, ranks are small.
+    // Enough for all lists: there are two offsets, and ranks are small.
     return list.size() <= 64 || fail("tensor '" + current.name + "': " + key_ +
                                      " holds more than 64 numbers");
   }
@@ -202,8 +202,8 @@ Result<Header> safetensors::parse(const uint8_t *bytes, size_t size) {
   for (const Tensor &t : header.tensors)
     if (auto s = checkTensor(t, dataBytes); !s)
       return s.error();
-  // In order of their data, each must begin where the one before it ends; that
-  // excludes holes and overlaps at once.
+  // In the order of their data, each must begin where the previous one ends.
+  // This excludes both gaps and overlaps.
   std::sort(header.tensors.begin(), header.tensors.end(),
             [](const Tensor &a, const Tensor &b) {
               return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;

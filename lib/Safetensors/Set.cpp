@@ -42,7 +42,7 @@ std::string safetensors::fileToWrite(const std::string &path) {
   return path;
 }
 
-// The only file, or the only index, of a folder.
+// The only file or the only index in a folder.
 static Result<std::string> onlyOneIn(const std::string &folder) {
   std::vector<std::string> files, indexes;
   std::error_code e;
@@ -111,7 +111,7 @@ static Result<Index> readIndex(const std::string &path) {
     if (!value.is_string())
       return fail("weight_map names no file for '" + name + "'");
     auto shard = value.get<std::string>();
-    // An index speaks of the files beside it.
+    // An index may name only files in its own folder.
     if (shard.empty() || shard[0] == '.' ||
         shard.find('/') != std::string::npos)
       return fail("weight_map puts '" + name + "' in '" + shard +
@@ -204,7 +204,8 @@ static void removeFiles(const fs::path &folder,
     fs::remove(folder / name, e);
 }
 
-// Shards that are ours to remove: an index may name any files.
+// Shards that writeSet may remove: only names of its own form, because an index
+// may name any files.
 static std::vector<std::string> ownShards(const std::vector<std::string> &names,
                                           const std::string &stem) {
   std::vector<std::string> own;

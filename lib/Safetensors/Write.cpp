@@ -60,7 +60,7 @@ Status safetensors::write(const std::string &path, std::vector<Source> tensors,
   }
   if (header.size() != tensors.size() + (metadata.empty() ? 0 : 1))
     return Error{"two tensors have the same name", path};
-  // A name that is no UTF-8 is replaced rather than thrown about.
+  // Bytes that are not UTF-8 are replaced; by default dump() would throw.
   std::string text = header.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -5,7 +5,7 @@
 //   product:= power ('*' power)*
 //   power  := atom ['^' integer]
 //   atom   := integer | letter | '(' sum ')'
-// with limits on depth, exponent and terms, so that no text makes it hang.
+// with limits on depth, exponent and terms, so that no text can make it hang.
 #ifndef ACT_LIB_SYMBOLIC_PARSER_H
 #define ACT_LIB_SYMBOLIC_PARSER_H
 #include "act/Symbolic/Polynomial.h"

@@ -163,9 +163,9 @@ bool Polynomial::dominates(const Polynomial &o) const {
   Polynomial difference = *this - o;
   if (difference.poisoned)
     return false;
-  // Any assignment that covers all negative terms is a proof. Debts of high
-  // degree have the fewest payers, so they choose first, and from the payer of
-  // lowest degree, which is of least use to the others.
+  // Any assignment that covers all negative terms is a proof. Debts (negative
+  // terms) of high degree have the fewest payers, so they choose first. They
+  // take the payer of lowest degree, which is least useful to the others.
   std::vector<std::pair<Monomial, Coefficient>> debts, payers;
   for (const auto &[m, c] : difference.sum)
     (c < 0 ? debts : payers).emplace_back(m, c < 0 ? -c : c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Printing. A sum is printed by pulling out the monomial that saves most
-// letters, (terms it divides - 1) * degree, and doing the same inside the
-// parentheses and with what is left over.
+// Printing. Factors out of a sum the monomial that saves most letters, (terms
+// it divides - 1) * degree, then does the same inside the parentheses and with
+// the remaining terms.
 #include "act/Symbolic/Polynomial.h"
 #include <algorithm>
 
@@ -78,7 +78,7 @@ struct Printer {
       text += " + " + part;
   }
 
-  /// The factor worth pulling out, or 1.
+  /// The best factor to pull out, or 1.
   Monomial bestFactor(const std::vector<Term> &terms) const {
     Monomial best;
     size_t bestGain = 0;
@@ -93,7 +93,7 @@ struct Printer {
     for (size_t i = 0; i < terms.size(); ++i)
       for (size_t j = i + 1; j < terms.size(); ++j)
         consider(Monomial::gcd(terms[i].first, terms[j].first));
-    // A factor of all of them is pulled out before a larger one of some.
+    // A factor of all terms goes before a larger one of some terms.
     Monomial all = terms.front().first;
     for (const Term &t : terms)
       all = Monomial::gcd(all, t.first);
@@ -105,7 +105,7 @@ struct Printer {
       return before(x.first, y.first);
     });
     std::string text;
-    // Past a few dozen terms nobody reads the result: print them flat.
+    // Nobody reads more than a few dozen terms: print them flat.
     Monomial factor =
         terms.size() > 1 && terms.size() <= 64 ? bestFactor(terms) : Monomial();
     if (factor.degree() == 0) {

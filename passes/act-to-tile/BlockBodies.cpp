@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the body of a linalg.generic computes, on blocks.
+// Evaluates the body of a linalg.generic on blocks.
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -58,8 +58,8 @@ FailureOr<BlockEvaluator::Body> BlockEvaluator::bodyOf(linalg::GenericOp op,
   return body;
 }
 
-/// An op of the body on blocks: of scalars a scalar, of others a block along
-/// all axes of its operands.
+/// An op of the body on blocks. Scalars give a scalar, blocks a block along all
+/// axes of the operands.
 LogicalResult BlockEvaluator::bodyOp(Operation *op,
                                      DenseMap<Value, BlockValue> &values,
                                      const Place &loops) {
@@ -88,7 +88,7 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
   SmallVector<BlockValue> blocks;
   size_t level = 0;
   for (Value v : op->getOperands()) {
-    if (isa<RankedTensorType>(v.getType())) { // what is extracted from
+    if (isa<RankedTensorType>(v.getType())) { // source of an extract
       blocks.push_back({});
       continue;
     }
@@ -154,9 +154,9 @@ SmallVector<Value> BlockEvaluator::elementwise(Operation *op,
   return SmallVector<Value>(b.create(state)->getResults());
 }
 
-/// Elements of an argument at computed indices. An index that is computed is a
-/// block along one axis; where two have the same axis, or one has two, the
-/// tensor is read as the row of numbers that it is in memory.
+/// Gathers elements of an argument at computed indices. A computed index is a
+/// block along one axis. If two share an axis, or one has two, the tensor is
+/// read as the flat row that it is in memory.
 FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
                                              ArrayRef<BlockValue> computed,
                                              const Place &loops) {
@@ -224,7 +224,7 @@ FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
   return out;
 }
 
-/// A few numbers that the program knows, picked by comparing.
+/// A lookup table in a constant, by comparisons.
 BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
   SmallVector<int> along;
   for (const Coordinate &c : place)
@@ -233,7 +233,7 @@ BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
   auto number = [&](TypedAttr n) {
     return spread({arith::ConstantOp::create(b, loc, n), {}}, along);
   };
-  // The element's number in the order of memory.
+  // The element's linear index in memory order.
   Value at = number(b.getI64IntegerAttr(0));
   int64_t stride = 1;
   for (size_t d = place.size(); d-- > 0;) {

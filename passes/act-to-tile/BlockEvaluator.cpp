@@ -110,7 +110,7 @@ Value BlockEvaluator::scalarOf(Value v) {
       known.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
     return known;
   Operation *op = v.getDefiningOp();
-  Value made = v; // the kernel's own
+  Value made = v; // defined in the kernel
   if (op && !op->getParentOfType<gpu::GPUFuncOp>()) {
     IRMapping map;
     for (Value o : op->getOperands())
@@ -185,7 +185,7 @@ Value BlockEvaluator::reshaped(Value v, ArrayRef<int64_t> shape) {
   return type == v.getType() ? v : Value(ReshapeOp::create(b, loc, type, v));
 }
 
-/// `v`, of whose dimensions these are the axes, with these ones.
+/// Transposes `v` from the axes `have` to the axes `wanted`.
 Value BlockEvaluator::turned(Value v, SmallVector<int> have,
                              ArrayRef<int> wanted) {
   auto count = [&](ArrayRef<int> some) {
@@ -195,7 +195,7 @@ Value BlockEvaluator::turned(Value v, SmallVector<int> have,
     auto *first = have.begin() + d, *at = llvm::find(have, wanted[d]);
     if (at == first)
       continue;
-    // What is from here on comes before what is between.
+    // Swap the segment from here on with the one before it.
     ArrayRef<int> lead(have.begin(), first), between(first, at),
         rest(at, have.end());
     SmallVector<int64_t> shape{count(between), count(rest)};
@@ -207,8 +207,7 @@ Value BlockEvaluator::turned(Value v, SmallVector<int> have,
   return reshaped(v, extentsOf(wanted));
 }
 
-/// The block of `load`, of whose dimensions these are the axes, with these
-/// ones.
+/// The block of `load`, transposed from the axes `have` to `wanted`.
 Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
                                     ArrayRef<int> wanted) {
   SmallVector<int64_t> order, blockDims;
@@ -269,8 +268,8 @@ BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
   while (ShapedType::getNumElements(type.getShape().drop_front(rows + 1)) !=
          rowSize)
     ++rows;
-  // From the innermost: a tile, the tiles of a row of them, what is between
-  // rows and columns, the rows of tiles, what is before.
+  // From the innermost: within a tile, the tiles of a row of tiles, dimensions
+  // between rows and columns, rows of tiles, dimensions before.
   SmallVector<int64_t> sizes, strides;
   int64_t step = 64 * (type.getDimSize(last) / 8);
   SmallVector<int64_t> outer(last + 1);
@@ -306,7 +305,7 @@ BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
     } else if (extent % 8 == 0) {
       add(size / 8, outer[d], tile, extent / 8);
       add(8, 4, none, 8);
-    } else { // 1, 2 or 4 rows of one
+    } else { // 1, 2 or 4 rows of one tile
       add(size / 8, outer[d], tile, -1);
       add(8, 4, scaled<arith::RemUIOp>(index, 8), extent);
     }
@@ -330,7 +329,7 @@ FailureOr<BlockValue> BlockEvaluator::evaluate(Value tensor,
   for (const Coordinate &c : place)
     key.second.push_back(c.key());
   auto it = known.find(key);
-  // What was computed in a loop is not to be had outside of it.
+  // A value computed inside a loop is not available outside it.
   if (it != known.end()) {
     Region *made = it->second.value.getParentRegion();
     if (made->isAncestor(b.getInsertionBlock()->getParent()))
@@ -387,7 +386,7 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
           llvm::count_if(group, [&](int64_t d) { return size(d) > 1; });
       if (wide > 1 && c.axis >= 0)
         return collapsedBlock(collapse, place);
-      // The number of the dimension, in digits; the last is the fastest.
+      // Split the dimension's index into digits; the last is fastest.
       SmallVector<Coordinate> digits(group.size());
       Value rest = wide > 1 ? indexOf(c) : Value();
       for (int64_t i = group.size(); i-- > 0;) {
@@ -405,8 +404,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     return evaluate(collapse.getSrc(), moved);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
-    // Part of a row of numbers that is an argument: rows of the shape that it
-    // gets, which begin with one of these or in the middle of one.
+    // A slice of a flat argument, reshaped to rows. The slice may start in the
+    // middle of a row.
     auto slice = expand.getSrc().getDefiningOp<tensor::ExtractSliceOp>();
     Value pointer = slice ? pointers.lookup(slice.getSource()) : Value();
     if (pointer && slice.getType().getRank() == 1 && slice.hasUnitStride() &&

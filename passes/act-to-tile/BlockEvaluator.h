@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One block of a tensor, computed from what it needs.
+// Computes one block of a tensor from its inputs.
 //
-// A program of the grid works along axes: `base` to `base + extent` of some
-// dimension. A place in a tensor has a coordinate for every dimension, which is
-// a number that all elements of the block share, or an axis, along which the
-// block extends:
+// A program works along axes: `base` to `base + extent` of some dimension. A
+// place in a tensor has one coordinate per dimension. A coordinate is a number
+// shared by all elements of the block, or an axis along which the block
+// extends:
 //
 //     result [b, i, j]      b = 3 (a number),  i along axis I,  j along axis J
 //     weight [j]                               j along axis J
 //     mean   [b, i]         b = 3,             i along axis I
 //
-// evaluate() asks what computes the tensor: an argument is loaded, an
-// elementwise op is done on the blocks of its operands, each asked for at the
-// coordinates that its indexing map gives, a reduction is a block with one more
-// axis that is summed, or a loop over such blocks. So a group's ops are
-// computed where they are used, and none of what is between them is stored.
+// evaluate() follows the op that computes the tensor. An argument is loaded. An
+// elementwise op is done on its operands' blocks, at the coordinates that its
+// indexing maps give. A reduction sums a block with one more axis, or loops
+// over such blocks. So a group's ops are computed where they are used, and no
+// intermediate is stored.
 //
-// What does not depend on a loop is computed before it, also another loop: a
-// softmax is a loop for the maximum, one for the sum, and what uses both.
-// --tile-fuse-loops makes one of them.
+// Loop-invariant code, also an inner loop, is placed before the loop: a softmax
+// becomes a loop for the maximum, one for the sum, and the code that uses both.
+// --tile-fuse-loops merges them.
 #ifndef ACT_PASSES_ACTTOTILE_BLOCKEVALUATOR_H
 #define ACT_PASSES_ACTTOTILE_BLOCKEVALUATOR_H
 
@@ -36,30 +36,32 @@ struct Axis {
   int64_t extent;
 };
 
-/// Numbers of a constant that can be picked from.
+/// Most elements of a constant that can be used as a lookup table.
 constexpr int64_t maxTable = 1024;
 
-/// What registers hold for an element of `t`: an index is an i64.
+/// The register type of an element of `t`: an index is an i64.
 mlir::Type registerElement(mlir::Type t);
-/// Past reshapes, which dense memory does not know of: the argument that
-/// `tensor` is, or null.
+/// The argument that `tensor` is, seen through reshapes (memory is dense), or
+/// null.
 mlir::Value argumentBehind(mlir::Value tensor);
-/// The two factors of a generic that sums products, as values of its body, past
-/// their widening to f32.
+/// The two factors of a generic that sums products, as values of its body,
+/// without their widening to f32.
 std::optional<std::pair<mlir::Value, mlir::Value>>
 factorsOf(mlir::linalg::GenericOp op);
-/// The loop of a sum of products that adds only those between two ends, if it
-/// does so: they are its inputs behind the factors, of i32, from 0 to its end.
+/// The loop of a sum of products that is limited to a window, or nothing. The
+/// window's two ends are i32 inputs after the factors, from 0 to the loop's
+/// end.
 std::optional<unsigned> windowOf(mlir::linalg::GenericOp op);
-/// The inputs of `op` that say what its loops are along: not ends.
+/// The inputs of `op` that define what its loops are along: not the ends of a
+/// window.
 llvm::SmallVector<mlir::OpOperand *> inputsAlong(mlir::linalg::GenericOp op);
-/// Whether a sum of products is behind `tensor`.
+/// Whether `tensor` depends on a sum of products.
 bool hasProduct(mlir::Value tensor);
 
 struct Coordinate {
   mlir::Value scalar; // index, or null: 0
   int64_t constant = 0;
-  int axis = -1; // none: a number
+  int axis = -1; // -1: a number
   auto key() const {
     return std::tuple(scalar.getAsOpaquePointer(), constant, axis);
   }
@@ -75,7 +77,7 @@ struct BlockValue {
 
 class BlockEvaluator {
 public:
-  /// Of a kernel whose body begins with `entry`. Products of f32 are made with
+  /// For a kernel whose body begins with `entry`. Products of f32 use
   /// `precision`; a sum of products goes `productStep` numbers at a time.
   BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Block &entry, DotPrecision precision,
@@ -84,27 +86,27 @@ public:
         productStep(productStep) {}
 
   int addAxis(mlir::Value base, int64_t extent);
-  /// An axis from 0 to `extent` that `loops` do not have yet. One that there is
-  /// already is taken again: a row that is summed and then read is one block.
+  /// An axis from 0 to `extent` that `loops` do not use yet. Existing ones are
+  /// reused: a row that is summed and then read is one block.
   int wholeAxis(int64_t extent, const Place &loops);
   const Axis &axis(int i) const { return axes[i]; }
-  /// The memory of an argument or a result.
+  /// Sets the memory of an argument or a result.
   void bind(mlir::Value tensor, mlir::Value pointer) {
     pointers[tensor] = pointer;
   }
 
-  /// Says that memory which programs add to lies in tiles of 8 by 8 numbers, of
-  /// rows of `numbers` and of the last dimension: a tile's even columns before
-  /// its odd ones, each row by row. As threads have the fragments of a product,
-  /// a warp adds to 128 bytes then, and not to halves of 8 times 32.
+  /// Memory that programs add to lies in tiles of 8 by 8 numbers, from rows of
+  /// `numbers` and the last dimension. A tile holds its even columns before its
+  /// odd ones, each row by row. This matches the fragments of a product, so a
+  /// warp adds to 128 contiguous bytes instead of half-used 32-byte sectors.
   void bindTiles(mlir::Value pointer, int64_t numbers) {
     tiled[pointer] = numbers;
   }
 
   mlir::FailureOr<BlockValue> evaluate(mlir::Value tensor, const Place &place);
-  /// A place in a tensor of `shape` as one in that whose dimensions are these
-  /// groups of its dimensions. Several axes of a group, of which all but the
-  /// first are whole, are one new axis.
+  /// Maps a place in a tensor of `shape` to the tensor whose dimensions are
+  /// these groups of dimensions. Several axes of a group become one new axis;
+  /// all but the first must be whole.
   mlir::FailureOr<Place>
   collapsed(const Place &place,
             llvm::ArrayRef<mlir::ReassociationIndices> groups,
@@ -112,18 +114,18 @@ public:
   /// Writes a block of `tensor`, whose memory is at `pointer`.
   mlir::LogicalResult store(BlockValue block, mlir::RankedTensorType type,
                             mlir::Value pointer, const Place &place);
-  /// Adds to `memory` what the blocks of `op`'s operands along its summed loop
-  /// give, for all that `swept` loops over; `loops` has the coordinates of the
-  /// others. With `turns`, when it is the program's turn.
+  /// Adds to `memory` the product of `op`'s operand blocks along its summed
+  /// loop, for all iterations of the `swept` loops; `loops` has the coordinates
+  /// of the others. With `turns`, it waits for the program's turn.
   struct Turns {
-    mlir::Value numbers; // pointer to as many as the result has rows; or null
+    mlir::Value numbers; // pointer to one turn per row of the result; or null
     mlir::Value turn;
   };
   mlir::LogicalResult addInTurns(mlir::linalg::GenericOp op, Place loops,
                                  llvm::ArrayRef<unsigned> swept,
                                  mlir::Value memory, Turns turns);
-  /// What `op` sums up, at these coordinates of all its loops: zeros where a
-  /// loop is at its end.
+  /// The addend of `op` at these coordinates of all its loops; zeros beyond a
+  /// loop's end.
   mlir::FailureOr<BlockValue> addend(mlir::linalg::GenericOp op,
                                      const Place &loops);
   /// `carried` after body(number, carried) for the numbers from `from` to `to`.
@@ -136,7 +138,7 @@ public:
   mlir::Value counted(mlir::Value outer, int64_t count, mlir::Value inner) {
     return sum(scaled<mlir::arith::MulIOp>(outer, count), inner);
   }
-  /// `block` with these axes, in this order, all of which it has or repeats.
+  /// `block` transposed or repeated to have exactly these axes, in order.
   mlir::Value spread(BlockValue block, llvm::ArrayRef<int> onto);
 
 private:
@@ -144,13 +146,13 @@ private:
     llvm::SmallVector<BlockValue> blocks;
     llvm::SmallVector<int> axes;
   };
-  /// Where in memory a block lies, and which axes it has there.
+  /// A block's position in memory, and its axes there.
   struct Access {
     mlir::Value view;
     llvm::SmallVector<mlir::Value> indices;
     llvm::SmallVector<int64_t> extents;
     llvm::SmallVector<int> axes;
-    /// The block's shape in memory, which of tiles is not the axes'.
+    /// The block's shape in memory; for tiled memory it differs from the axes'.
     llvm::SmallVector<int64_t> shape() const;
   };
   Access tilesOf(mlir::RankedTensorType type, mlir::Value pointer,
@@ -170,11 +172,11 @@ private:
                                    llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> generic(mlir::linalg::GenericOp op,
                                       unsigned result, const Place &place);
-  /// Sums and maxima over the loops `dims` of `op`, whose others have their
-  /// coordinates in `loops`.
+  /// Sums and maxima over the loops `dims` of `op`; `loops` has the coordinates
+  /// of the others.
   mlir::FailureOr<BlockValue> reduce(mlir::linalg::GenericOp op, Place loops,
                                      llvm::ArrayRef<unsigned> dims);
-  /// A loop of `dims` that has a coordinate already is along its block alone.
+  /// A loop of `dims` with a coordinate already covers only its block.
   mlir::FailureOr<BlockValue> product(mlir::linalg::GenericOp op, Place loops,
                                       llvm::ArrayRef<unsigned> dims);
   /// One loop of a reduction: numbers 0 to `extent`, `step` at a time.
@@ -203,7 +205,8 @@ private:
                                      const Place &loops);
   mlir::FailureOr<Operands> operands(mlir::linalg::GenericOp op,
                                      const Place &loops, unsigned count);
-  /// What a generic's body computes with at `loops`, and along which axes: the
+  /// The values of a generic's body at `loops`, and their axes: the blocks of
+  /// its inputs.
   /// blocks of its inputs.
   struct Body {
     llvm::DenseMap<mlir::Value, BlockValue> values;

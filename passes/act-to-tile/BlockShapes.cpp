@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of reshapes and slices of what is computed.
+// Blocks of reshaped and sliced values.
 #include "dialects/tile/Divisor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -8,8 +8,9 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// The digits of what is along an axis, the last being the fastest: those that
-/// a block has whole, one that it has some of, and before these numbers.
+/// The digits of a coordinate along an axis, the last being fastest: digits
+/// that the block covers whole, then one in part, and before these plain
+/// numbers.
 FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
                                           ArrayRef<int64_t> sizes,
                                           const Place &beside,
@@ -41,8 +42,7 @@ FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
         return failure();
       divisor /= sizes[i];
     } else {
-      // Blocks of it, none of which goes on in another number of the digits
-      // before.
+      // Blocks must not cross into another value of the digits before.
       if (!isFirst && (sizes[i] % left || divisor % left))
         return failure();
       digits[i].axis = addAxis(upper(rest), left);
@@ -57,11 +57,11 @@ FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
   return digits;
 }
 
-/// A block along a dimension that is several: as a block along those.
+/// A block along a collapsed dimension, as a block along the original ones.
 FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
                                                      const Place &place) {
   Place moved;
-  // Axes of the source's block, of the result's.
+  // Axes of the source's block and of the result's.
   SmallVector<int> inner, onto = axesOf(place);
   for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
     if (c.axis < 0 || group.size() == 1) {
@@ -91,8 +91,8 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
   return BlockValue{reshaped(spread(*block, inner), extentsOf(onto)), onto};
 }
 
-/// One of two that lie before the block's last dimension, in the middle of what
-/// is one dimension of the source: the block with both, of which it is one.
+/// One half of a pair that precedes the block's last dimension, in the middle
+/// of one source dimension. Evaluates the block with both halves and takes one.
 FailureOr<BlockValue> BlockEvaluator::oneOfTwo(tensor::ExpandShapeOp op,
                                                const Place &place) {
   SmallVector<int> onto = axesOf(place);
@@ -114,7 +114,7 @@ FailureOr<BlockValue> BlockEvaluator::oneOfTwo(tensor::ExpandShapeOp op,
   return failure();
 }
 
-/// A block along several dimensions that are one: as a block along that.
+/// A block along an expanded dimension, as a block along the source's.
 FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
                                                     const Place &place) {
   auto moved = collapsed(place, op.getReassociationIndices(),
@@ -132,7 +132,7 @@ FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
   return BlockValue{reshaped(spread(*block, whole), extentsOf(onto)), onto};
 }
 
-/// The slice where the place is in it, else what it was inserted into.
+/// The slice where the place is inside it, else the destination.
 FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
                                                const Place &place) {
   if (op.getSourceType().getRank() != op.getDestType().getRank() ||
@@ -174,7 +174,7 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
   auto source = evaluate(op.getSource(), moved);
   if (failed(source) || !inside.value)
     return source;
-  // Nothing is inserted into at first.
+  // The first insertion has no destination.
   if (op.getDest().getDefiningOp<tensor::EmptyOp>())
     return source;
   auto dest = evaluate(op.getDest(), place);
@@ -184,7 +184,7 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
   for (const Coordinate &c : place)
     if (c.axis >= 0)
       onto.push_back(c.axis);
-  // A condition of all is a number.
+  // A condition on the whole block is a number.
   Value which = inside.axes.empty() ? inside.value : spread(inside, onto);
   return BlockValue{arith::SelectOp::create(b, loc, which,
                                             spread(*source, onto),
@@ -192,7 +192,7 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
                     onto};
 }
 
-/// Of the same numbers as before, if the place is not along these yet.
+/// Reuses an axis of the same range unless `place` uses it already.
 int BlockEvaluator::mergedAxis(Value base, int64_t extent, const Place &place) {
   SmallVector<int> &known = merged[{base.getAsOpaquePointer(), extent}];
   SmallVector<int> taken = axesOf(place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and products of matrices on blocks, in as many steps as they take.
+// Reductions and matrix products on blocks, in as many steps as they take.
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -12,16 +12,16 @@ using namespace act::tile;
 
 namespace {
 
-/// A product inside of another is one step up to here.
+/// A product inside another one takes a single step up to this depth.
 constexpr int64_t innerDepth = 256;
-/// Elements of a block that is reduced at once, of one row that is, and of one
-/// step of a loop.
+/// Elements of a block reduced at once, of a single row reduced at once, and of
+/// one loop step.
 constexpr int64_t wholeBlock = 8192, wholeRow = 16384, stepBlock = 4096;
 /// Elements of such a block that a thread may hold.
 constexpr int64_t mostHeld = 256;
 
-/// How many threads can share a block of so many elements: dimensions are cut
-/// in halves.
+/// How many threads can share a block of so many elements: dimensions are
+/// halved.
 int64_t shares(int64_t elements) {
   return std::min<int64_t>(128, elements & -elements);
 }
@@ -57,7 +57,7 @@ std::optional<Combiner> combinerOf(linalg::GenericOp op) {
   return std::nullopt;
 }
 
-/// What changes nothing.
+/// The neutral element.
 TypedAttr neutralOf(CombineKind kind, Type type) {
   if (auto f = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &s = f.getFloatSemantics();
@@ -111,7 +111,7 @@ act::tile::factorsOf(linalg::GenericOp op) {
   Value x = factor(mul.getLhs()), y = factor(mul.getRhs());
   if (!x || !y || x == y)
     return std::nullopt;
-  // Both are blocks of two dimensions only if neither has all loops.
+  // The operands are two-dimensional blocks only if neither has all loops.
   unsigned rank = op.getNumLoops();
   for (unsigned i : {0u, 1u})
     if (op.getIndexingMapsArray()[i].getNumResults() == rank)
@@ -290,13 +290,13 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   bool atOnce = elements <= (isRow ? wholeRow : wholeBlock) &&
                 elements / shares(elements) <= mostHeld;
   SmallVector<Sweep> sweeps;
-  // Warps share rows, 64 of which are enough.
+  // Warps share rows; 64 rows are enough.
   bool hasRows =
       llvm::any_of(outer, [&](int a) { return axis(a).extent % 64 == 0; });
   int64_t unit = hasRows ? 16 : productStep;
   for (unsigned d : order) {
     int64_t step = 1;
-    // A product has rows and columns: those that the result has not are here.
+    // A product needs rows and columns; take those that the result lacks.
     if (ofProducts &&
         (d == order.back() ||
          (outer.empty() && order.size() > 1 && d == order[order.size() - 2])))
@@ -324,7 +324,7 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   Attribute start;
   bool fromNothing =
       matchPattern(first->value, m_Constant(&start)) && start == neutralValue;
-  // Two values of the running result.
+  // Combines two partial results.
   auto combine = [&](BlockValue running,
                      BlockValue added) -> FailureOr<BlockValue> {
     DenseMap<Value, BlockValue> both;
@@ -374,7 +374,7 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
   SmallVector<unsigned> order(dims);
   llvm::stable_sort(
       order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
-  // Only the loop that blocks are along may have ends.
+  // Only the loop along the blocks may have a window.
   auto window = windowOf(op);
   if (window)
     llvm::stable_sort(order, [&](unsigned x, unsigned y) {
@@ -391,8 +391,8 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
                : !nest.empty() && padded <= innerDepth
                    ? padded
                    : std::min(productStep, padded);
-  // What has other rows than the loops are, weights of 4 bits with heads of 80,
-  // is computed in blocks that begin with none of the loop in the middle.
+  // Computed operands whose rows differ from the loop (4-bit weights with heads
+  // of 80) need steps that divide the loop.
   auto reshaped = [](Value v) {
     return v.getDefiningOp<tensor::ExpandShapeOp>() && !argumentBehind(v);
   };
@@ -419,8 +419,8 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
       return failure();
     SmallVector<Value> within;
     for (unsigned i = 2; i < in->blocks.size(); ++i) {
-      // Counted from the block's first number on. Both are places along the
-      // loop, so nothing wraps around.
+      // Relative to the block's start. Both are positions in the loop, so
+      // nothing wraps around.
       Value end = spread(in->blocks[i], {wanted[0]});
       Value from = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                               axes[place[depth].axis].base);
@@ -436,12 +436,12 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
       unsigned number = cast<BlockArgument>(factor).getArgNumber();
       BlockValue v = in->blocks[number];
       Type element = elements[number];
-      // Memory is zero outside of a tensor; what is computed may be anything.
+      // Loads are zero outside of a tensor; computed values may be anything.
       if (!argumentBehind(op.getDpsInputs()[number]))
         v = masked(v, inner, place,
                    arith::ConstantOp::create(
                        b, loc, neutralOf(CombineKind::Add, element)));
-      // Of a computed f32 and a tensor of 16 bits: in 16 bits.
+      // A computed f32 operand is rounded to match a 16-bit tensor.
       if (Type other = elements[1 - number];
           element.isF32() && isNarrow(other)) {
         Type narrow = other;
@@ -449,7 +449,7 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
           narrow = block.clone(other);
         v.value = arith::TruncFOp::create(b, loc, narrow, v.value);
       }
-      // Rows first or last, the side says it. (Of a computed operand all rows
+      // The side says whether rows come first. (All rows of a computed operand
       // may be the same.)
       bool rows = op.getMatchingIndexingMap(op.getDpsInputOperand(number))
                       .isFunctionOfDim(along[0]);
@@ -489,7 +489,7 @@ LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
       return failure();
     Place to = placeOfInit(op, 0, at);
     Access sum = accessOf(type, memory, to);
-    // Rows that are added to together have one number, that of their first.
+    // Rows that are added together share the turn of their first row.
     SmallVector<int64_t> rows;
     SmallVector<Value> first;
     for (auto [c, size] : llvm::zip(to, type.getShape()))

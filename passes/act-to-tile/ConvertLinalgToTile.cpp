@@ -19,13 +19,13 @@ using namespace act::tile;
 
 namespace {
 
-/// Where a result is, seen from the places along the grid.
+/// Where a result's block is, derived from the place along the grid.
 struct ResultPlace {
   Place at;               // in the value
   RankedTensorType type;  // of its memory
-  Place stored;           // in that
-  std::vector<bool> used; // the grid's dimensions that it has
-  bool repeated = false;  // programs that differ in others make the same
+  Place stored;           // the same place in memory
+  std::vector<bool> used; // the grid's dimensions that it depends on
+  bool repeated = false; // programs that differ only in others compute the same
 };
 
 FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
@@ -34,7 +34,7 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   auto type = cast<RankedTensorType>(u.getType());
   auto root = cast<RankedTensorType>(grid.root.getType());
   size_t rank = place.size();
-  // The root's dimensions, some of them as one: stored as the root is.
+  // The root's dimensions with some collapsed: stored as the root is.
   if (type.getRank() < int64_t(rank))
     if (auto groups = getReassociationIndicesForReshape(root, type))
       if (auto at = blocks.collapsed(place, *groups, root.getShape());
@@ -49,7 +49,7 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   if (failed(dims))
     return failure();
   out.used.resize(rank);
-  int64_t rows = 16; // of a product beside the root's, of other columns
+  int64_t rows = 16; // of a product next to the root's, with other columns
   for (int d : *dims)
     if (d >= 0)
       rows = std::max(rows, grid.blocks[d]);
@@ -72,7 +72,7 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   return out;
 }
 
-/// One function as one kernel.
+/// Converts one function to one kernel.
 class KernelOfFunction {
 public:
   KernelOfFunction(func::FuncOp f, DotPrecision precision, int64_t tightness,
@@ -110,8 +110,8 @@ private:
   Location loc;
 
   SmallVector<Value> results;
-  // Arguments of the kernel: pointers for tensors, results behind arguments;
-  // what is replaced in place is an argument already.
+  // Kernel arguments: pointers for tensors, results after arguments. A result
+  // that replaces an argument in place uses that argument.
   SmallVector<Type> types;
   SmallVector<unsigned> where; // the argument of each result
   llvm::DenseMap<unsigned, unsigned> inPlace;
@@ -119,7 +119,7 @@ private:
     unsigned sum, turns, ticket;
   };
   std::map<unsigned, Summed> summed;
-  std::map<unsigned, unsigned> parts; // sums over rows, and their arguments
+  std::map<unsigned, unsigned> parts; // partial row sums, their arguments
   Operation *overColumns = nullptr;   // the loop of goOverColumns
 
   gpu::GPUFuncOp kernel;
@@ -127,7 +127,7 @@ private:
   std::optional<BlockEvaluator> blocks;
   Value zero;
   Place place;                // along the grid's dimensions
-  SmallVector<Value> numbers; // of the block along each; null: there is one
+  SmallVector<Value> numbers; // of the block along each; null: one block
   std::vector<ResultPlace> places;
 
   struct Store {
@@ -158,8 +158,8 @@ private:
   }
 };
 
-/// Whether the indices of the op's body keep within 32 bits. A block or what is
-/// loaded ahead reaches over the end of a loop.
+/// Whether the indices of the op's body fit in 32 bits. Blocks and prefetched
+/// loads reach beyond the end of a loop.
 static bool hasSmallIndices(linalg::LinalgOp op) {
   llvm::DenseMap<Value, ConstantIntRanges> ranges;
   auto rangeOf = [&](Value v) {
@@ -198,8 +198,8 @@ static bool hasSmallIndices(linalg::LinalgOp op) {
   return true;
 }
 
-/// Whether an index in the kernel of `f` needs but 32 bits: it counts elements
-/// of what is in memory, and is in bodies what hasSmallIndices() says.
+/// Whether all indices in the kernel of `f` fit in 32 bits: those that count
+/// elements in memory, and those in bodies (see above).
 static bool hasSmallIndices(func::FuncOp f) {
   auto isSmall = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -253,7 +253,7 @@ void KernelOfFunction::readArguments() {
 }
 
 void KernelOfFunction::makeKernel() {
-  // Results that a program has blocks of, and those that it adds to.
+  // Results stored block by block, and those that programs add to.
   SmallVector<Value> stored, added;
   for (auto [r, v] : llvm::enumerate(results))
     if (summed.count(r))
@@ -299,8 +299,8 @@ void KernelOfFunction::makeKernel() {
       blocks->bindTiles(entry.getArgument(i), rows.getInt());
 }
 
-// The number of this program. Programs that wait for others count themselves as
-// they begin.
+// This program's number. Programs that wait for others draw tickets as they
+// start.
 Value KernelOfFunction::countPrograms() {
   if (summed.empty())
     return ProgramIdOp::create(b, loc, GridAxis::X);
@@ -311,8 +311,9 @@ Value KernelOfFunction::countPrograms() {
   return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
 }
 
-// `rest` counts all blocks; the last dimension fastest. A loop's only block has
-// a number, too: what it reads is read in the loop, by the program that has it.
+// `rest` counts all blocks; the last dimension is fastest. A single block is
+// numbered too, so that its loads stay inside the loop, in the program that
+// needs them.
 void KernelOfFunction::numberPrograms(Value rest) {
   size_t rank = grid.blocks.size();
   place.assign(rank, {});
@@ -360,8 +361,8 @@ LogicalResult KernelOfFunction::placeResults() {
   return success();
 }
 
-// Whether this is the one program that stores what several make; null where
-// each makes its own.
+// Whether this program is the one that stores a value computed by several; null
+// if each stores its own.
 Value KernelOfFunction::isFirst(const ResultPlace &p) {
   Value first;
   for (size_t d = 0; p.repeated && d < place.size(); ++d)
@@ -373,8 +374,8 @@ Value KernelOfFunction::isFirst(const ResultPlace &p) {
   return first;
 }
 
-// What is replaced in place is read before: first all values, then stores.
-// Those that one program makes for all are stored where they are made.
+// In-place results are still read, so compute all values before storing. Values
+// that one program stores for all are stored at once.
 LogicalResult KernelOfFunction::storeResults() {
   SmallVector<unsigned> order;
   for (bool repeated : {true, false})
@@ -417,7 +418,7 @@ LogicalResult KernelOfFunction::storeResults() {
   for (auto [r, at] : summed)
     if (failed(addUp(results[r], at)))
       return failure();
-  // Threads that hold copies of an element read it, one writes it.
+  // Threads with copies of an element all read it, but only one writes it.
   if (!inPlace.empty())
     BarrierOp::create(b, loc);
   for (const Store &s : stores)
@@ -426,10 +427,9 @@ LogicalResult KernelOfFunction::storeResults() {
   return success();
 }
 
-/// Adds to memory what a program's block along the grid gives of a sum that
-/// goes over the grid. The programs that add to one place differ in dimensions
-/// that the sum has not; their number, counted along these, is whose turn it
-/// is.
+/// Adds this program's contribution to a sum over the grid. Programs that add
+/// to the same place differ in dimensions that the sum lacks; their number
+/// along these determines the order of turns.
 LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
   Value u = unshaped(result);
   auto sum = u.getDefiningOp<linalg::GenericOp>();
@@ -450,7 +450,7 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
       loops[loop] = place[to];
       used[to] = loop != over[0];
     }
-  // Rows of the first factor are gone through, those of the second are whole.
+  // Loop over rows of the first factor; those of the second are whole.
   AffineMap first = sum.getIndexingMapsArray()[0];
   SmallVector<unsigned> swept;
   int64_t rows = 16;
@@ -473,7 +473,7 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
                             {turn ? argument(to.turns) : Value(), turn});
 }
 
-/// What this program's block of rows adds to a sum over rows.
+/// This program's rows' contribution to a sum over rows.
 FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   auto op = sum.getDefiningOp<linalg::GenericOp>();
   if (!op)
@@ -487,9 +487,9 @@ FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   return blocks->addend(op, loops);
 }
 
-/// Where a loop goes over what one exponential each is computed of, that is
-/// what counts. Loops over blocks of a result are none of these: a block is
-/// what it would be in a program of its own.
+/// Approximates exponentials in loops, where they dominate the cost. Loops over
+/// a result's blocks are excluded: a block must equal what a program of its own
+/// would compute.
 void KernelOfFunction::approximateInLoops() {
   if (!parts.empty())
     return;
@@ -502,8 +502,8 @@ void KernelOfFunction::approximateInLoops() {
   });
 }
 
-/// What is of the whole row, its sums, is computed before the loop: there all
-/// that is read is read again, block by block.
+/// Whole-row values, its sums, are computed before the loop, which then reads
+/// all inputs again block by block.
 LogicalResult KernelOfFunction::goOverColumns() {
   size_t last = grid.blocks.size() - 1;
   auto block = [&](Value number, ValueRange) -> FailureOr<SmallVector<Value>> {
@@ -519,8 +519,8 @@ LogicalResult KernelOfFunction::goOverColumns() {
   return blocks->loop(zero, constant(grid.blocksOf(last)), {}, block);
 }
 
-/// As many programs as sums have parts: each goes over some blocks of rows,
-/// stores what is made of them, and keeps its parts until the end.
+/// One program per part of the sums. Each loops over its blocks of rows, stores
+/// their results, and keeps its partial sums until the end.
 LogicalResult KernelOfFunction::goOverRows() {
   if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
       grid.countOf(grid.blocks.size() - 1) > 1)
@@ -561,7 +561,7 @@ LogicalResult KernelOfFunction::goOverRows() {
   auto sums = blocks->loop(from, to, nothing, block);
   if (failed(sums))
     return failure();
-  // The columns are whole, so their axis is that of any block.
+  // Columns are whole, so any block has their axis.
   Place at{{program, 0, -1}, place.back()};
   for (auto [part, sum] : llvm::zip_equal(parts, *sums)) {
     Value total = sum;

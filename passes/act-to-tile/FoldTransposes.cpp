@@ -39,8 +39,7 @@ bool isOfTransposed(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
          });
 }
 
-/// Does a sum read `v`, or what is made of it element by element, in this shape
-/// or another one?
+/// Whether a sum reads `v` or an elementwise function of it, possibly reshaped.
 bool isSummed(Value v) {
   return llvm::any_of(v.getUsers(), [](Operation *user) {
     auto op = dyn_cast<linalg::GenericOp>(user);
@@ -52,7 +51,7 @@ bool isSummed(Value v) {
   });
 }
 
-/// Is `v` computed element by element from arguments, which are not transposed?
+/// Whether `v` is computed element by element from untransposed arguments.
 bool isOfArguments(Value v) {
   if (argumentBehind(v))
     return true;
@@ -61,14 +60,14 @@ bool isOfArguments(Value v) {
          llvm::all_of(op.getDpsInputs(), isOfArguments);
 }
 
-/// Is it computed so, and for a sum?
+/// Whether it is such a computation and feeds a sum.
 bool isPrologue(Value v) {
   return v.getDefiningOp<linalg::GenericOp>() && isOfArguments(v) &&
          isSummed(v);
 }
 
-/// Heads' columns beside others' (queries, keys and values as one tensor) are
-/// put there as heads.
+/// Inserts columns of heads next to others (queries, keys and values as one
+/// tensor) in the shape of heads.
 struct InsertExpanded : OpRewritePattern<tensor::InsertSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
@@ -122,7 +121,7 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   RewritePatternSet patterns(context);
   linalg::populateFoldReshapeOpsByExpansionPatterns(
       patterns, [](OpOperand *operand) {
-        // What is cut into parts is cut where it lies.
+        // Split tensors are split in their own shape.
         if (isa<tensor::ExpandShapeOp>(operand->getOwner()))
           return transposed(operand->get()) || isPrologue(operand->get());
         auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
@@ -136,9 +135,8 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
-  // What is computed for a product has the product's rows before it is
-  // computed. Apart: an expansion leaves a reshape behind that would be folded
-  // back.
+  // A prologue gets the product's rows before it is computed. A separate step:
+  // expansion leaves a reshape that would be folded back.
   RewritePatternSet collapses(context);
   linalg::populateFoldReshapeOpsByCollapsingPatterns(
       collapses, [](OpOperand *operand) {
@@ -147,7 +145,7 @@ LogicalResult act::tile::foldTransposes(func::FuncOp function) {
       });
   if (failed(applyPatternsGreedily(function, std::move(collapses))))
     return failure();
-  // Numbers of elements, of which some dimensions are two now.
+  // Element counts whose dimension was split in two.
   function.walk([](affine::AffineApplyOp op) {
     OpBuilder b(op);
     auto numbers = affine::expandAffineMap(b, op.getLoc(), op.getAffineMap(),

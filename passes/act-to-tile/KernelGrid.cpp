@@ -13,20 +13,20 @@ namespace {
 
 /// Elements of a block without products.
 constexpr int64_t blockElements = 4096;
-/// Those of four warps. Of blocks that have no multiple of 8 numbers for each,
-/// 16 bytes of bf16, some threads may hold copies, which they read as well.
+/// Threads of four warps. If a block lacks 8 numbers (16 bytes of bf16) per
+/// thread, some threads may hold copies, which are loaded too.
 constexpr int64_t threads = 4 * 32;
-/// The longest row that a program has whole.
+/// The longest row that a program holds whole.
 constexpr int64_t wholeRow = 16384;
 
 ArrayRef<int64_t> shapeOf(Value v) {
   return cast<RankedTensorType>(v.getType()).getShape();
 }
 
-/// Which dimension of the root each dimension of a value is, or -1.
+/// For each dimension of a value, the root's dimension that it is, or -1.
 using Dims = SmallVector<int>;
 
-/// The dimensions of the operands of `op`, whose loops are these dimensions.
+/// The dimensions of an operand of `op`, given those of its loops.
 Dims throughMap(AffineMap map, ArrayRef<int> loops) {
   Dims out;
   for (AffineExpr e : map.getResults()) {
@@ -45,16 +45,16 @@ Dims loopsOf(linalg::GenericOp op, unsigned result, ArrayRef<int> dims) {
   return loops;
 }
 
-/// A dimension that is several where it is read: the root's dimension that it
-/// is of the first of them, and of how many numbers the others are.
+/// A dimension that collapses several at its reader: the root's dimension of
+/// the first one, and the total length of the others.
 struct Digits {
   int outer = -1; // -1: none
   int64_t width = 1;
 };
 
-/// Visits the generics behind a value, nearest first, each with the root's
-/// dimensions that its loops are; visit() says whether to go on behind it.
-/// `digits`, by the root's dimensions that stand for several.
+/// Visits the generics that compute a value, nearest first, with the root's
+/// dimension of each of their loops. visit() returns whether to go on to the
+/// operands. `digits` is keyed by the root's dimensions that collapse several.
 void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
                  function_ref<bool(linalg::GenericOp, const Dims &)> visit,
                  llvm::DenseMap<int, Digits> *digits = nullptr) {
@@ -74,8 +74,8 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
                     seen, visit, digits);
     return;
   }
-  // Of several dimensions that are one, the innermost that is longer than one
-  // stands for it. A single row is a row.
+  // Where several dimensions become one, the innermost longer than one stands
+  // for it. A single row is a row.
   Dims moved;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
@@ -97,7 +97,7 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
     }
     return visitBehind(expand.getSrc(), moved, seen, visit, digits);
   }
-  // Parts of a dimension are along none of the root's.
+  // A slice of a dimension is along none of the root's.
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
       slice && slice.getSourceType().getRank() == int64_t(dims.size())) {
     moved = dims;
@@ -127,15 +127,15 @@ Dims identity(Value root) {
 }
 
 struct ProductShape {
-  int rows = -1, columns = -1; // dimensions of the root
-  bool computed = false;       // an operand is made of another product
-  bool isWide = false;         // both operands are of 32 bits
-  Dims along;                  // the root's dimensions that it has
+  int rows = -1, columns = -1; // dimensions of the root; -1: summed over
+  bool computed = false;       // an operand depends on another product
+  bool isWide = false;         // both operands have 32-bit elements
+  Dims along;                  // its dimensions among the root's
   Digits digits;               // of its columns
 };
 
-/// The first product behind `root` with both rows and columns in it, or else
-/// one with neither or one of them (-1: summed over).
+/// The first product behind `root` that has both rows and columns in it; else
+/// one that lacks one or both (-1: summed over).
 std::optional<ProductShape> anyProductBehind(Value root) {
   std::optional<ProductShape> found, partial;
   llvm::DenseMap<Value, Dims> seen;
@@ -187,8 +187,8 @@ std::optional<ProductShape> productBehind(Value root) {
   return p && p->rows >= 0 && p->columns >= 0 ? p : std::nullopt;
 }
 
-/// How the nearest reduction behind `root` goes: along the last dimension,
-/// whose elements all need its result, or beside it.
+/// Direction of the nearest reduction behind `root`: along the last dimension,
+/// whose elements all need its result, or across it.
 enum class RowSums { None, Along, Beside };
 RowSums rowSums(Value root) {
   RowSums found = RowSums::None;
@@ -208,8 +208,8 @@ int64_t block(int64_t size, int64_t most, int64_t unit) {
   return std::min<int64_t>(most, llvm::alignTo(size, unit));
 }
 
-/// Smaller blocks and fewer stages, for kernels that take too much shared
-/// memory; `rows`: the dimension that has blocks, or -1.
+/// Smaller blocks and fewer stages, for kernels that exceed shared memory.
+/// `rows` is the dimension with blocks, or -1.
 void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   struct Choice {
     int64_t rows, step, stages, warps;
@@ -227,8 +227,8 @@ void tighten(KernelGrid &grid, int rows, int64_t tightness) {
   grid.warps = std::min(grid.warps, c.warps);
 }
 
-/// Whether each of these warps gets as many multiples of 16 rows and 8 columns
-/// of a product.
+/// Whether the warps can share a product evenly, in multiples of 16 rows and 8
+/// columns.
 bool canShare(int64_t rows, int64_t columns, int64_t warps) {
   for (int64_t m = warps; m >= 1; m /= 2)
     if (rows % (16 * m) == 0 && columns % (8 * warps / m) == 0)
@@ -236,27 +236,31 @@ bool canShare(int64_t rows, int64_t columns, int64_t warps) {
   return false;
 }
 
-/// Whether random numbers are drawn for it, by Philox.
+/// Whether the op draws random numbers by Philox.
 bool drawsNumbers(linalg::GenericOp op) {
   return !op.getBody()->getOps<arith::MulUIExtendedOp>().empty();
 }
 
-/// Fewer columns at once, more warps, or fewer rows, where a thread would keep
-/// more numbers than its 255 registers leave room for: those of the results'
-/// products, and of the products that these are made of, block by block. What
-/// is added to memory is a product whose numbers are needed once. Wide operands
-/// are in registers, too; and random numbers, of which a thread works on
-/// several at once, take most of the instructions: there fewer rows, which cost
-/// loads, are better than no room. So they are than columns that are only there
-/// because warps share a product. What leaves numbers out of its sum has two
-/// bounds for each row. A bias or a mask is a block more. The limits are what
-/// ptxas has room for.
+/// Takes fewer columns per step, more warps or fewer rows if a thread would
+/// hold more values than its 255 registers allow.
+///
+/// - Counted are the results' products and, block by block, the products that
+///   they depend on. A product added to memory needs its values once.
+/// - Wide operands are held in registers too.
+/// - Random numbers take most of the instructions, and a thread works on
+///   several at once. There fewer rows, at the cost of loads, beat a lack of
+///   registers. They also beat columns that exist only because warps share a
+///   product.
+/// - A windowed sum needs two bounds per row; a bias or a mask is one more
+///   block.
+///
+/// The limits are what ptxas has room for.
 void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
                   ValueRange summed) {
   llvm::SmallPtrSet<Operation *, 8> products;
   int64_t kept = 0;
   bool draws = false, windowed = false;
-  // As large as the products, and read beside them.
+  // Tensors as large as the products, read in addition.
   llvm::SmallPtrSet<Value, 2> read;
   auto addRead = [&](linalg::GenericOp op) {
     auto shape = shapeOf(op.getResult(0)).take_back(2);
@@ -320,7 +324,7 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
     return;
   if (padded || (rows > 64 && fewer && choose(64, warps, false)))
     return;
-  // No way to keep all: the fewest numbers that are left over.
+  // Nothing fits: minimise the excess.
   for (int64_t w = 8; w > warps; w /= 2)
     if (canShare(rows, columns, w) && canShare(rows, step, w)) {
       grid.warps = w;
@@ -328,8 +332,8 @@ void fitRegisters(KernelGrid &grid, const ProductShape &p, ValueRange results,
     }
 }
 
-/// Where the root has parts of the product's rows beside each other, which its
-/// elements are made of all: rows of whole heads, one part after the other.
+/// The root's elements combine several parts of the product's rows: rows of
+/// whole heads. A program then takes one part after the other.
 bool planParts(KernelGrid &grid, const ProductShape &p) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t own = shape[p.columns], width = p.digits.width;
@@ -357,12 +361,12 @@ bool planParts(KernelGrid &grid, const ProductShape &p) {
   return true;
 }
 
-/// Whether little is done with a product behind it: at most one tensor of its
-/// size is read or stored more, and nothing is computed but sums and factors,
-/// neither of its operands. Then 4 warps have registers for blocks of 128 x
-/// 128, 128 of a thread's. Each loads half of the blocks for a quarter of the
-/// result, and two programs are on a multiprocessor, one of which computes
-/// while the other waits. On an H200 that is 1.35 times as fast as 8 warps.
+/// Whether little follows a product: at most one more tensor of its size is
+/// read or stored, and only sums and scalings are computed, none on its
+/// operands. Then 4 warps have registers for blocks of 128 x 128, 128 per
+/// thread. Each warp loads half of the blocks for a quarter of the result, and
+/// two programs share a multiprocessor: one computes while the other waits. On
+/// an H200 this is 1.35 times as fast as 8 warps.
 bool isNearlyPlain(Value root, ValueRange results) {
   llvm::SmallPtrSet<Value, 4> others;
   bool computes = false;
@@ -399,7 +403,7 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
   if (p.computed && columns <= 512) {
-    // Whatever its operands cost is paid once per row.
+    // The operands' cost is paid once per row.
     int64_t width = llvm::alignTo(columns, 16);
     grid.blocks[p.columns] = width;
     grid.blocks[p.rows] = block(rows, width <= 128 ? 128 : 64, 64);
@@ -420,17 +424,17 @@ void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
   grid.blocks[p.columns] = block(columns, most, 16);
   grid.warps =
       large && (p.isWide || !isNearlyPlain(grid.root, results)) ? 8 : 4;
-  // 128 programs that run at once in one row read blocks of 1 row and of 128
-  // columns; in 8 rows those of 8 and of 16, a fifth of it.
+  // 128 concurrent programs in one row read blocks of 1 row and 128 columns; in
+  // 8 rows they read those of 8 and 16, a fifth as much.
   constexpr int64_t together = 8, atOnce = 128;
   if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
     grid.rowsTogether = together;
   tighten(grid, p.rows, tightness);
 }
 
-/// Whether a block of `v`, with these extents, is made of blocks: of several
-/// dimensions that are one elsewhere it has one, or whole ones behind the
-/// first.
+/// Whether a block of `v` with these extents splits into blocks. Where one
+/// dimension collapses several, it must take a single one, or be whole after
+/// the first.
 bool isMadeOfBlocks(Value v, ArrayRef<int64_t> extents) {
   if (argumentBehind(v))
     return true;
@@ -458,7 +462,7 @@ bool isMadeOfBlocks(Value v, ArrayRef<int64_t> extents) {
         if (own.back() > 1)
           order.push_back(dim.getPosition());
       }
-      // Only what is loaded is turned around in more than two dimensions.
+      // Only loads can be transposed in more than two dimensions.
       return argumentBehind(input->get()) ||
              ((order.size() <= 2 || llvm::is_sorted(order)) &&
               isMadeOfBlocks(input->get(), own));
@@ -502,9 +506,9 @@ bool isMadeOfBlocks(Value v, ArrayRef<int64_t> extents) {
   return isa<linalg::FillOp, arith::ConstantOp, tensor::EmptyOp>(op);
 }
 
-/// Rows beside the block's last dimension, as many as there is room for; where
-/// these are all that there are, also of the dimensions before, so that heads
-/// of a few numbers do not make programs of a few numbers.
+/// Adds rows before the block's last dimension, as many as there is room for.
+/// If a block takes all of them, earlier dimensions follow, so that short heads
+/// do not make tiny programs.
 void addRows(KernelGrid &grid, RowSums sums) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t inner = grid.blocks.back();
@@ -530,9 +534,9 @@ void addRows(KernelGrid &grid, RowSums sums) {
   }
 }
 
-/// Blocks of a kernel in which so many programs go over rows: with twice as
-/// many rows, for few programs have more to do at once, but not fewer blocks
-/// than programs. No thread gets copies by that.
+/// Blocks of a kernel in which `parts` programs loop over rows. Twice as many
+/// rows give few programs more parallel work, but there are never fewer blocks
+/// than programs, and no thread gets copies.
 void planRows(KernelGrid &grid, int64_t parts) {
   size_t last = grid.blocks.size() - 1;
   if (last == 0)
@@ -617,8 +621,8 @@ int64_t act::tile::rowExtent(int64_t width) {
 KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
                                int64_t tightness, int64_t parts) {
   KernelGrid grid;
-  // The largest; among equals the one with most dimensions, whose numbers make
-  // those of the others.
+  // The largest; on a tie the one with most dimensions, from which those of the
+  // others follow.
   auto size = [](Value v) {
     auto type = cast<RankedTensorType>(v.getType());
     return std::pair(type.getNumElements(), type.getRank());
@@ -631,14 +635,14 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   grid.blocks.assign(shape.size(), 1);
   if (auto p = anyProductBehind(grid.root)) {
-    // As many bytes, and registers for them, whatever the type is.
+    // The same number of bytes and registers for every type.
     if (p->isWide)
       grid.step /= 2;
     if (p->rows >= 0 && p->columns >= 0) {
       planProduct(grid, *p, results, summed, tightness);
       return grid;
     }
-    // Of a product that is summed up the sides that are left, or none.
+    // For a summed product: the sides that remain, or none.
     const int side = std::max(p->rows, p->columns);
     if (side >= 0)
       grid.blocks[side] = block(shape[side], 64, 16);
@@ -669,7 +673,8 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
 }
 
 FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
-  // As it will be when it is converted; without reshapes it is.
+  // Look at the form that it is converted in; without reshapes that is
+  // `function` itself.
   OwningOpRef<func::FuncOp> copy;
   if (function
           .walk([](Operation *op) {
@@ -703,7 +708,7 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
                                                     const KernelGrid &grid) {
   ArrayRef<int64_t> shape = shapeOf(v), root = shapeOf(grid.root);
   auto all = [](linalg::GenericOp, const Dims &) { return true; };
-  // By what both are made of.
+  // Match dimensions through common operands.
   llvm::DenseMap<Value, Dims> ofRoot, ofValue;
   visitBehind(grid.root, identity(grid.root), ofRoot, all);
   visitBehind(v, identity(v), ofValue, all);
@@ -726,7 +731,7 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
       matched = n;
     }
   }
-  // By their sizes, in order.
+  // Match dimensions by size, in order.
   Dims bySize(shape.size(), -1);
   size_t next = 0, n = 0;
   for (size_t d = 0; d < shape.size(); ++d)
@@ -740,7 +745,7 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
   if (n > matched)
     best = bySize;
   best.resize(shape.size(), -1);
-  // Of a product the rows are many, and are those of the grid.
+  // A product's rows must be along the grid: there are many.
   if (auto p = productBehind(v); p && v != grid.root && best[p->rows] < 0)
     return failure();
   int64_t whole = 1;

@@ -30,7 +30,7 @@ chooseAllocator(const AllocatorOptions &options, const std::string &view) {
                  ""};
   AllocatorChoice choice{options.allocator, options.conf, {}};
   cuda_caching::Options &out = choice.options;
-  // What torch 2.15 does on most cards.
+  // The defaults of torch 2.15 on most cards.
   out.cublasWorkspace = 8 * cuda_caching::MiB + 128 * 1024;
   out.cublasLtWorkspace = 1 * cuda_caching::MiB;
   auto settings = cuda_caching::parseSettings(options.conf);
@@ -77,7 +77,7 @@ PlacedTrace traceOf(const report::MemoryReport &report) {
     born[b.first].push_back(first + i);
     dead[b.last].push_back(first + i);
   }
-  // An operation's operands live while its results are allocated.
+  // An operation's operands are freed only after its results are allocated.
   for (size_t t = 0; t <= count; ++t) {
     int64_t point = int64_t(std::min(t, count - 1));
     for (size_t storage : dead[t])
@@ -90,7 +90,7 @@ PlacedTrace traceOf(const report::MemoryReport &report) {
 
 namespace {
 
-/// What was said, and the workspaces if there are products that use them.
+/// The allocator settings, plus the workspaces if any product uses them.
 std::string settingsText(const AllocatorChoice &choice,
                          const cuda_caching::Trace &trace) {
   const cuda_caching::Options &settings = choice.options;
@@ -143,7 +143,7 @@ void replayAllocator(report::MemoryReport &report, const PlacedTrace &trace,
     out.reservedPeakAt =
         std::max<int64_t>(trace.points[replay.reservedPeakAt], 0);
   }
-  // A point at which nothing happens has what there is already.
+  // A point without events keeps the values of the previous one.
   int64_t allocated = 0, reserved = 0;
   size_t i = 0;
   for (int64_t t = 0; t < int64_t(report.timeline.size()); ++t) {

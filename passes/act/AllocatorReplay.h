@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline of a report through PyTorch's CUDA caching allocator.
+// Replays a report's timeline through PyTorch's CUDA caching allocator.
 //
-// In view torch what is replayed is what PyTorch does, in its order. In view
-// act it is a thought: a step of this compiler has one arena and asks for
-// nothing while it runs; the replay says what the same buffers would take if
-// they were PyTorch's tensors, each allocated by itself where the step begins
-// to use it. Beside them lies what the step keeps: parameters, their gradients,
-// optimizer state, inputs and outputs.
+// View torch replays what PyTorch does, in its order. View act is hypothetical:
+// a compiled step has one arena and allocates nothing while it runs. The replay
+// shows what the same buffers would take as PyTorch tensors, each allocated
+// when the step first uses it, together with the persistent tensors:
+// parameters, their gradients, optimizer state, inputs and outputs.
 #ifndef ACT_PASSES_ACT_ALLOCATORREPLAY_H
 #define ACT_PASSES_ACT_ALLOCATORREPLAY_H
 #include "act/CudaCaching/Replay.h"
@@ -16,13 +15,13 @@
 
 namespace act {
 
-/// As the options of --memory-report have them.
+/// The options of --memory-report, as text.
 struct AllocatorOptions {
   std::string allocator; // empty: none
   std::string conf, deviceMemory, cublasWorkspace, cublasLtWorkspace;
 };
 
-/// What they say, read and checked.
+/// The same options, parsed and checked.
 struct AllocatorChoice {
   std::string allocator, conf;
   cuda_caching::Options options;
@@ -30,14 +29,13 @@ struct AllocatorChoice {
 Result<std::optional<AllocatorChoice>>
 chooseAllocator(const AllocatorOptions &options, const std::string &view);
 
-/// A trace, and for each of its events the point of the timeline to which it
-/// belongs; -1: before the first.
+/// A trace, and the timeline point of each of its events; -1: before the first.
 struct PlacedTrace {
   cuda_caching::Trace trace;
   std::vector<int64_t> points;
 };
 
-/// Of the report's residents and buffers.
+/// The allocations and frees of the report's residents and buffers.
 PlacedTrace traceOf(const report::MemoryReport &report);
 
 /// Fills in report.replay.

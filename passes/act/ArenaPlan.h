@@ -5,12 +5,12 @@
 
 namespace act {
 
-/// Where a program's buffers lie in the arena, and those on the host in theirs.
+/// Where a program's buffers lie in the device arena and in the host arena.
 struct ArenaPlan {
   int64_t arenaBytes = 0, lowerBoundBytes = 0;
   int64_t hostArenaBytes = 0;
-  /// By buffer; buffers inside others and in-place ones included. -1 for those
-  /// that are in neither arena.
+  /// By buffer, including nested and in-place ones; -1 for a buffer in neither
+  /// arena.
   std::vector<int64_t> offsets;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators of PyTorch by name, for reading: nothing consumes them, and what
-// they mean is PyTorch's to say. So they have no definitions.
+// PyTorch operators by name, for people to read. Nothing consumes them and
+// PyTorch defines their meaning, so they have no definitions here.
 #ifndef ACT_PASSES_ACT_ATENDIALECT_H
 #define ACT_PASSES_ACT_ATENDIALECT_H
 #include "mlir/IR/Dialect.h"

@@ -7,14 +7,14 @@ namespace act {
 
 static bool isProduct(Operation *op) { return isa<LinearOp, MatmulOp>(op); }
 
-// From a softmax: back to the product of Q and K, forward to that with V.
+// From a softmax back to the product of Q and K, and forward to that with V.
 static void addUnfusedCore(SoftmaxOp softmax, DenseSet<Operation *> &core) {
   SmallVector<Operation *> work{softmax};
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
     if (!op || !core.insert(op).second || isa<MatmulOp>(op))
       continue;
-    // Only the score's chain: masks and constants have no product behind them.
+    // Operands of lower rank, such as masks and constants, are not scores.
     for (Value v : op->getOperands())
       if (Operation *def = v.getDefiningOp();
           def && isa<RankedTensorType>(v.getType()) &&

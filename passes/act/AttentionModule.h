@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where attention is in the body of a layer, whether fused or in primitives.
+// Finds the attention ops in a layer's body, fused or in primitives.
 //
 //   x -- linear -- [rope, transpose, ..] --\
 //   x -- linear -- ..                    ---- core -- [transpose, ..] -- linear

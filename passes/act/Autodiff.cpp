@@ -31,7 +31,7 @@ bool isFloatTensor(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
-/// A layer's pair of functions, for one choice of shared arguments that have
+/// A layer's pair of functions for one set of shared arguments that have
 /// gradients.
 struct LayerPair {
   func::FuncOp forward, backward;
@@ -39,13 +39,13 @@ struct LayerPair {
   SmallVector<bool> sharedActive;
 };
 
-/// The gradients of one straight-line body. Emits backward ops at `b`, which
-/// may mention any forward value.
+/// The gradients of one straight-line body. The backward ops emitted at `b` may
+/// use any forward value.
 class BodyGradient {
 public:
   BodyGradient(OpBuilder &b) : b(b) {}
 
-  /// Which values the loss may depend on through something trained.
+  /// The values that depend on a trained parameter and may affect the loss.
   DenseSet<Value> active;
   llvm::MapVector<Value, Value> grads;
 
@@ -68,7 +68,7 @@ public:
         AccumulateOp::create(b, op->getLoc(), param.getNameAttr(), g);
       return success();
     }
-    // The gradient of a border between layers is one.
+    // The gradient of a border between layers is a border too.
     if (auto border = dyn_cast<KeptOp>(op)) {
       Value g = take(border.getResult());
       if (g && active.contains(border.getInput()))
@@ -98,8 +98,8 @@ public:
     for (auto [v, g, n] : llvm::zip(op->getOperands(), dx, needed)) {
       if (!n || !g)
         continue;
-      // Straight into the persistent gradient: a weight's gradient must not
-      // wait for the place where the weight was read.
+      // Accumulate into the persistent gradient right away. Waiting until the
+      // backward pass reaches the weight's read would keep it alive longer.
       if (auto param = v.getDefiningOp<ParamOp>())
         accumulate(param, g, op->getLoc());
       else
@@ -109,7 +109,8 @@ public:
   }
 
 private:
-  // Next to the op that makes the gradient, before the op's other gradients.
+  // Right after the op that makes the gradient, before the op's other
+  // gradients.
   void accumulate(ParamOp param, Value g, Location loc) {
     OpBuilder::InsertionGuard guard(b);
     if (Operation *def = g.getDefiningOp();
@@ -155,8 +156,8 @@ void Differentiator::markActive(Block &body, DenseSet<Value> &active) {
     if (auto param = dyn_cast<ParamOp>(op))
       on = trains(&op, param.getName(), symbols);
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
-      // A layer with anything trained in it makes its carried values depend
-      // on it; the same function serves every layer, so all are active.
+      // If a layer has anything trained, its carried values depend on it. All
+      // layers share one function, so all results are active.
       if (auto callee = symbols.lookup<func::FuncOp>(repeat.getCallee()))
         callee.walk([&](ParamOp p) { on |= trains(p, p.getName(), symbols); });
     }
@@ -192,8 +193,8 @@ LogicalResult Differentiator::addStatistics(Block &body) {
   return success();
 }
 
-/// Lets ops of one function use values of another: brings over what they
-/// mention, as an argument, as a copy of a free op, or as a saved value.
+/// Lets ops of one function use values of another. Each such value becomes an
+/// argument, a copy of a free op (isReplayed), or a saved value.
 class Importer {
 public:
   Importer(func::FuncOp from, func::FuncOp to, IRMapping &known)
@@ -224,7 +225,7 @@ private:
   }
 
   Value get(Value v, Operation *user) {
-    // A free op is copied next to each user, so that nothing lives longer.
+    // Copy a free op next to its user, so that no value lives longer.
     Operation *def = v.getDefiningOp();
     if (def && isReplayed(def)) {
       auto [it, fresh] = copies.insert({def, nullptr});
@@ -412,14 +413,14 @@ LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
   return success();
 }
 
-/// Makes views that are read behind `boundary` again there, as layers do: what
-/// crosses it is what they look at.
+/// Repeats views that are read after `boundary` there, as layers do, so that
+/// their inputs cross it instead.
 void replayViews(Block &block, Operation *boundary) {
   for (Operation *op = boundary->getPrevNode(); op; op = op->getPrevNode()) {
     auto costed = dyn_cast<CostOpInterface>(op);
     if (isa<KeptOp>(op) || !costed || costed.getCostClass() != CostClass::View)
       continue;
-    Operation *first = nullptr; // of its readers there
+    Operation *first = nullptr; // of its readers after the boundary
     SmallVector<OpOperand *> behind;
     for (OpOperand &use : op->getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
@@ -504,8 +505,7 @@ LogicalResult Differentiator::run() {
       return failure();
     }
   }
-  // The borders of forward's layers are nothing to backward: what it reads of a
-  // layer is the value.
+  // Backward reads the values of forward's layers, not their borders.
   for (auto border : block.getOps<KeptOp>())
     if (border->isBeforeInBlock(backward))
       border.getResult().replaceUsesWithIf(

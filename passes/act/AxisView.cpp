@@ -6,7 +6,7 @@ using namespace mlir;
 namespace act {
 namespace {
 
-/// A name as factor and sorted letters.
+/// A dimension's name as a factor and sorted letters.
 struct Monomial {
   int64_t factor = 1;
   SmallVector<std::string> letters;
@@ -38,7 +38,7 @@ bool isPlainOne(const Dim &dim) {
   return dim.size == 1 && Monomial(dim.name).letters.empty();
 }
 
-/// a / b where the names divide and the sizes do, too.
+/// a / b if both the names and the sizes divide.
 std::optional<Dim> divideNames(const Dim &a, const Dim &b) {
   Monomial quotient(a.name), by(b.name);
   if (by.factor == 0 || quotient.factor % by.factor)
@@ -72,8 +72,7 @@ std::optional<Dim> divideSizes(const Dim &a, const Dim &b) {
   return Dim(a.size / b.size);
 }
 
-/// a / b where only a program says that it is a whole number: a letter of its
-/// own.
+/// a / b if only the program shows that it is an integer: gets its own letter.
 Dim unnamedQuotient(const Dim &a, const Dim &b) {
   std::string name = "_" + a.name + "_per_" + b.name;
   llvm::replace(name, '*', '_');
@@ -143,7 +142,7 @@ Axes AxisSpace::withoutUnits(ArrayRef<unsigned> axes) const {
 
 Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
   Axes leaves = flat(axes);
-  // The parts of an axis are together what it was: its own name is shorter than
+  // Merge all parts of an axis back into it, because its name is shorter than
   // theirs. Axes come before their parts.
   for (auto [whole, node] : llvm::enumerate(nodes)) {
     Axes parts = flat(node.parts);
@@ -177,10 +176,9 @@ void AxisSpace::split(unsigned axis, const Dim &outer, const Dim &inner) {
   nodes[axis].parts = parts;
 }
 
-// Takes axes from the sequence until each of `dims` is full; an axis that is
-// larger than what a dimension still needs is split. What is left over goes to
-// `rest` when the caller, to whom it repeats, wants it; otherwise it must be of
-// size 1.
+// Takes axes from the sequence until each of `dims` is full. Splits an axis
+// that is larger than what a dimension still needs. Leftover axes go to `rest`
+// if it is given (an expand repeats them); otherwise they must have size 1.
 std::optional<SmallVector<Axes, 4>>
 AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
   Axes queue = flat(axes);
@@ -289,21 +287,19 @@ AxisView AxisSpace::broadcast(Value value, ArrayRef<Axes> dims) const {
 }
 
 namespace {
-/// Axes that stand next to each other both in a dimension of the view and in
-/// one of the target: the smallest pieces that move as one. A plain 1 is a run
-/// of its own, so that it is moved, too, instead of being dropped by one
-/// reshape and made by another.
+/// Axes that are adjacent in a dimension of the view and in one of the target,
+/// so they move as one. An unnamed dimension of size 1 is a run of its own: it
+/// is moved instead of dropped by one reshape and made again by another.
 struct Run {
   Dim dim;
   int64_t position; ///< in the view's sequence
-  size_t from, to;  ///< dimension of the view (none: its rank), of the target
+  size_t from, to;  ///< dimension of the view (its rank: none), of the target
   bool whole;       ///< is a whole dimension of the target
 };
 } // namespace
 
-// The runs in the target's order. Fills in the target's dimensions where
-// `outDims` is empty. Names are taken from whole dimensions, where a run is
-// one.
+// The runs in the target's order. Fills in `outDims` if it is empty. A run that
+// is a whole dimension takes its name.
 static SmallVector<Run> findRuns(const AxisSpace &space, const AxisView &view,
                                  ArrayRef<Axes> target, Dims &outDims) {
   Dims viewDims = dimsOf(view.getType());
@@ -365,7 +361,8 @@ Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
   if (!type)
     type = typeOf(outDims, element);
 
-  // The runs in the view's order; those that it lacks come first, with size 1.
+  // The runs in the view's order. Runs that the view lacks come first, with
+  // size 1.
   auto order = llvm::to_vector(llvm::seq<size_t>(runs.size()));
   llvm::sort(order, [&](size_t x, size_t y) {
     auto key = [&](size_t index) {

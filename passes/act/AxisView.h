@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads through transpose, reshape and expand by giving every dimension the
-// axes that it counts.
+// Looks through transpose, reshape and expand by tracking which axes each
+// dimension is made of.
 //
 // An axis is one loop index with a size (and a name). A dimension is a list of
 // axes, outermost first: [b*a, s, d] made from [b, a, s, d] is
@@ -14,9 +14,9 @@
 // an axis, the axis is split into two, everywhere at once: views that share an
 // axis agree on its parts. A dimension of size 1 without a name has no axes.
 //
-// What the axes mean is then independent of how a program was spelled, and
-// `materialize` makes any order of them from the value at the far end of the
-// views with at most reshape, transpose, reshape.
+// The axes then do not depend on how the program was written. `materialize`
+// builds any order of them from the value behind the views with at most
+// reshape, transpose, reshape.
 #ifndef ACT_PASSES_ACT_AXISVIEW_H
 #define ACT_PASSES_ACT_AXISVIEW_H
 #include "dialects/act/ShapeCheck.h"
@@ -39,10 +39,10 @@ struct AxisView {
 
 class AxisSpace {
 public:
-  /// New axes for a dimension: one, or none for a plain 1.
+  /// New axes for a dimension: one, or none for an unnamed dimension of size 1.
   Axes create(const Dim &dim);
 
-  /// `axes` with those that have been split replaced by their parts.
+  /// `axes`, with each split axis replaced by its parts.
   Axes flat(llvm::ArrayRef<unsigned> axes) const;
   /// The axes of all dimensions, outermost first.
   Axes sequence(llvm::ArrayRef<Axes> dims) const;
@@ -52,15 +52,15 @@ public:
   /// Equal but for axes of size 1.
   bool sameShape(llvm::ArrayRef<Axes> a, llvm::ArrayRef<Axes> b) const;
 
-  /// Size 1: no element distinguishes it.
   bool isUnit(unsigned axis) const { return nodes[axis].dim.size == 1; }
   /// The axes that are not of size 1.
   Axes withoutUnits(llvm::ArrayRef<unsigned> axes) const;
   /// The product of the axes.
   Dim product(llvm::ArrayRef<unsigned> axes) const;
 
-  /// Goes from a transpose, reshape or expand to its input. False, and the view
-  /// unchanged, for another op or a reshape that does not cut axes evenly.
+  /// Moves from a transpose, reshape or expand to its input. Returns false and
+  /// leaves the view unchanged for another op or for a reshape that does not
+  /// divide the axes evenly.
   bool step(AxisView &view);
 
   /// The axes of `dims` distributed over other dimensions, as a reshape does.
@@ -69,13 +69,12 @@ public:
     return distribute(sequence(dims), to, nullptr);
   }
 
-  /// `value` as an operand broadcast to dimensions `dims`, aligned at the
-  /// right.
+  /// `value` as an operand broadcast to `dims`, aligned at the last dimension.
   AxisView broadcast(mlir::Value value, llvm::ArrayRef<Axes> dims) const;
 
-  /// Emits a value of dimensions `target` from `view`, repeated along axes that
-  /// the view lacks. Of the view's axes only those of size 1 may be missing in
-  /// the target. `type` is the result's, if its names matter.
+  /// Emits a value with dimensions `target` from `view`, repeated along axes
+  /// that the view lacks. The target may omit only view axes of size 1. `type`
+  /// is the result type, if its names matter.
   mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc,
                           const AxisView &view, llvm::ArrayRef<Axes> target,
                           RankedTensorType type = {}) const;

@@ -70,9 +70,8 @@ std::map<std::string, int64_t> givenSizes(ModuleOp module) {
   return sizes;
 }
 
-/// A size for a letter that has none, `taken` others before it: letters that
-/// are used in the same way everywhere in act fit each other, others differ
-/// from each other.
+/// A size for a letter without one, after `taken` others. The usual letters of
+/// act get sizes that fit together; other letters get differing sizes.
 static int64_t openSize(ModuleOp module, StringRef letter, unsigned taken) {
   if (auto known = module->getAttrOfType<DictionaryAttr>(openSizesAttr))
     if (auto size = dyn_cast_or_null<IntegerAttr>(known.get(letter));
@@ -100,7 +99,8 @@ static int64_t product(StringRef name,
   return size;
 }
 
-/// Every dimension of every tensor type anew, by its name and size.
+/// Replaces the size of every dimension of every tensor type, by its name and
+/// old size.
 static void
 replaceSizes(ModuleOp module,
              llvm::function_ref<int64_t(StringRef, int64_t)> sizeOf) {
@@ -136,7 +136,8 @@ LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
   return verify(module);
 }
 
-/// What rope turns is twice as long as its tables: p, of d.
+/// Rope's tables are half as long as the dimension that it rotates: maps the
+/// tables' letter (p) to that dimension's (d).
 static std::map<std::string, std::string> halfLetters(ModuleOp module) {
   std::map<std::string, std::string> wholes;
   module.walk([&](RopeOp op) {

@@ -29,12 +29,12 @@ namespace {
 
 using Steps = ArrayRef<eager::Step>;
 
-/// Steps [from, to) of one layer, or of none.
+/// Steps [from, to) of one layer, or outside the layers.
 struct Part {
   int layer = -1;
   size_t from = 0, to = 0;
   std::vector<int64_t> reads;  // numbers of values from outside, in order
-  std::vector<int64_t> writes; // numbers of values that are read behind it
+  std::vector<int64_t> writes; // numbers of values that later parts read
   std::string key;             // equal for parts that run the same operators
 };
 
@@ -162,7 +162,7 @@ void Writer::write(OpBuilder &b, size_t from, size_t to, int layer) {
     if (!saves.empty())
       state.addAttribute("saves", b.getArrayAttr(saves));
     const eager::Step::Value &first = step.results.front();
-    // What shares a parameter's memory is a view of it.
+    // A result that shares an operand's memory is a view of it.
     for (size_t o = 0; o < step.operands.size(); ++o)
       if (step.operands[o].storage == first.storage) {
         state.addAttribute("storage_of", b.getI64IntegerAttr(o));
@@ -182,16 +182,16 @@ void Writer::write(OpBuilder &b, size_t from, size_t to, int layer) {
   }
 }
 
-// Writes the layers from `at` on that run the same operators, as one function
-// and a repeat; what differs from layer to layer is what they pass on. Returns
-// the first part behind them.
+// Writes the layers from `at` on that run the same operators as one function
+// and a repeat. Only the value that each passes to the next may differ. Returns
+// the first part after them.
 size_t Writer::writeLayers(OpBuilder &b, size_t at) {
   const Part &first = parts[at];
   if (first.writes.size() != 1 || first.reads.empty()) {
     write(b, first.from, first.to, first.layer);
     return at + 1;
   }
-  // The value passed on: the only one that the second layer reads instead.
+  // The carried value is the only read in which the second layer differs.
   size_t end = at + 1, carried = 0;
   for (; end < parts.size(); ++end) {
     const Part &next = parts[end], &last = parts[end - 1];

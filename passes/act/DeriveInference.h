@@ -4,13 +4,13 @@
 #include "dialects/act/Dialect.h"
 
 namespace act {
-/// Turns a model that returns its loss into one that returns its logits: the
-/// loss, the labels and everything but @forward and what it calls go away, and
-/// dropout with them. A model without a loss only loses its dropout.
+/// Turns a model that returns its loss into one that returns its logits.
+/// Removes the loss, the labels, dropout, and every function except @forward
+/// and its callees. From a model without a loss it removes only dropout.
 llvm::LogicalResult deriveInference(mlir::ModuleOp module);
 
-/// Removes dropout from @forward and the layers that only it calls, so that it
-/// evaluates what @step trains.
+/// Removes dropout from @forward and from the layers that only @forward calls,
+/// so that it evaluates the model that @step trains.
 void stripDropout(mlir::ModuleOp module);
 } // namespace act
 #endif

@@ -17,19 +17,19 @@
 
 namespace act {
 
-/// The entry of a model as it is written or imported.
+/// Entry names. A written or imported model has only @forward.
 inline constexpr llvm::StringLiteral forwardName = "forward";
 inline constexpr llvm::StringLiteral gradName = "grad";
 inline constexpr llvm::StringLiteral updateName = "update";
 inline constexpr llvm::StringLiteral stepName = "step";
 
-/// Adds @grad for @forward. Emits an error and fails if the module has no
-/// @forward with a scalar float loss as first result, or if an op on the way
-/// from a trained parameter to the loss has no gradient.
+/// Adds @grad for @forward. Emits an error and fails if @forward is missing or
+/// its first result is not a scalar float loss, or if an op between a trained
+/// parameter and the loss has no gradient.
 llvm::LogicalResult differentiate(mlir::ModuleOp module);
 
-/// True for a value that a backward or recomputing function makes again for
-/// nothing instead of saving it: a view, a parameter, a constant, a mask.
+/// True for an op that backward and recomputation repeat at no cost instead of
+/// saving its result: a view, a parameter, a constant, a mask.
 bool isReplayed(mlir::Operation *op);
 
 } // namespace act

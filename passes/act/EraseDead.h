@@ -6,7 +6,7 @@
 
 namespace act {
 
-/// Erases `op` if nothing uses it, and then what only it used.
+/// Erases `op` if it is dead, then every producer that this leaves dead.
 inline void eraseDead(mlir::Operation *op) {
   llvm::SetVector<mlir::Operation *> work;
   work.insert(op);

@@ -13,7 +13,7 @@ namespace {
 
 RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
-/// A function of one chunk: carried values, then shared, then slices.
+/// The function of one chunk. Arguments: carried values, shared values, slices.
 struct ChunkFunction {
   func::FuncOp func;
   Block *body;
@@ -41,8 +41,8 @@ struct Head {
   Value weight, bias; // bias: or null
 };
 
-/// The head inside a chunk function: a parameter is read again, anything else
-/// is a shared argument.
+/// The head inside a chunk function: a parameter is read again there, anything
+/// else is a shared argument.
 struct OutsideHead {
   Head outside;
   template <typename Op>
@@ -80,15 +80,15 @@ Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
   return LinearOp::create(b, loc, type, x, head.weight, head.bias);
 }
 
-/// `chunks` of `chunk` tokens each, and fewer that are left over at the end;
-/// the names of these three as dimensions.
+/// `chunks` chunks of `chunk` tokens each, then `rest` tokens; and the
+/// dimension names of chunk, chunks and rest.
 struct Chunking {
   int64_t chunk, chunks, rest;
   std::string rows, count, restRows;
 };
 
-/// A chunk begins where a kernel's operand may, in every tensor of tokens.
-/// Chunks of one size are made where one of at least half the wanted size
+/// Every chunk starts at a valid kernel-operand alignment in every tensor of
+/// tokens. Chunks are equal if some size of at least half the wanted one
 /// divides the tokens; else the last is smaller.
 template <typename Op> Chunking chunkingOf(Op op) {
   RankedTensorType input = op.getInput().getType(),
@@ -116,7 +116,7 @@ template <typename Op> Chunking chunkingOf(Op op) {
       break;
     }
   note(out.chunk, out.rest);
-  // Where the tokens are a number, a formula has no use for letters.
+  // If the tokens have no letters, formulas show numbers anyway.
   auto letter = [&](StringRef wanted, int64_t size, StringRef meaning) {
     if (!labels.getEncoding())
       return std::to_string(size);
@@ -133,8 +133,8 @@ template <typename Op> Chunking chunkingOf(Op op) {
   return out;
 }
 
-/// A tensor of tokens for the loop over chunks, [chunks, chunk, ..], and what
-/// is left over, [rest, ..]: slices, not copies (Flatten.h, isSlice).
+/// A tensor of tokens split for the loop over chunks, [chunks, chunk, ..], and
+/// the rest, [rest, ..]. Both are slices, not copies (Flatten.h, isSlice).
 struct Cut {
   Value chunks, rest;
 };
@@ -168,7 +168,7 @@ Cut cut(OpBuilder &b, Value value, const Chunking &c, unsigned keep) {
           shaped(parts.getResult(1), {c.rest}, {c.restRows})};
 }
 
-/// The results of the loop and of what is left over as one tensor.
+/// The results of the loop and of the rest as one tensor.
 Value joined(OpBuilder &b, Value chunks, Value rest, RankedTensorType type) {
   if (!rest)
     return reshapeTo(b, chunks, type);
@@ -191,7 +191,7 @@ template <typename Op> ReductionAttr chunkReduction(Op op) {
       op.getReduction() == Reduction::None ? Reduction::None : Reduction::Sum);
 }
 
-/// The loss of some tokens: of each, or their sum; and their log-sum-exps.
+/// The losses of some tokens, each or summed, and their log-sum-exps.
 CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x,
                       const Head &head, Value labels) {
   Value logits = chunkLogits(b, op.getLoc(), x, head);
@@ -268,7 +268,7 @@ void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   op.erase();
 }
 
-/// The gradients of some tokens' part of the loss; null where nothing reads it.
+/// The gradients of some tokens' part of the loss; null if unused.
 struct PartGradient {
   Value input, weight, bias;
 };
@@ -290,11 +290,11 @@ PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad,
   return out;
 }
 
-/// The gradient of weight or bias, added up over the chunks: straight into the
-/// parameter's gradient if that is all it is for, else in a carried sum.
+/// The gradient of weight or bias, summed over the chunks: directly into the
+/// parameter's gradient if that is its only use, else in a carried sum.
 struct Total {
   Value PartGradient::*part;
-  Value value; // of the op; null if nothing reads it
+  Value value; // the op's result; null if unused
   AccumulateOp accumulate;
   Value sum;
 
@@ -306,7 +306,7 @@ struct Total {
       accumulate = dyn_cast<AccumulateOp>(*v.user_begin());
   }
   bool carried() const { return value && !accumulate; }
-  /// Adds a part, just after it is made; returns the new sum if there is one.
+  /// Adds a part right after it is made; returns the new carried sum, if any.
   Value add(OpBuilder &b, const PartGradient &gradient, Value sum) {
     Value v = gradient.*part;
     if (!value)
@@ -326,8 +326,8 @@ struct Total {
   }
 };
 
-// The labels are counted again: the number would be one more value to keep from
-// forward to backward, for what costs one pass over the labels.
+// The labels are counted again here. That costs one pass over the labels, but
+// saves keeping the count from forward to backward.
 void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -401,8 +401,8 @@ void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   op.erase();
 }
 
-// The loss of every token is a kernel over rows; adding them up is a small one
-// of its own, so that the rows can run in parallel.
+// A kernel over rows computes every token's loss, and a separate small kernel
+// adds them up, so the rows can run in parallel.
 void expandReduction(CrossEntropyOp op) {
   if (op.getReduction() == Reduction::None)
     return;

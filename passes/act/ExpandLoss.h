@@ -4,10 +4,10 @@
 #include "dialects/act/Dialect.h"
 
 namespace act {
-/// Writes every fused linear + cross entropy, and its gradient, as an
-/// `act.repeat` over chunks of tokens: the logits of one chunk exist at a time,
-/// and the chunks are slices of the operands, not copies. Then writes the sum
-/// or mean of every cross entropy as ops of its own.
+/// Expands every fused linear + cross entropy, and its gradient, into an
+/// `act.repeat` over chunks of tokens. Only one chunk's logits exist at a time,
+/// and chunks are slices of the operands, not copies. Then expands the sum or
+/// mean of every cross entropy into separate ops.
 llvm::LogicalResult expandFusedLoss(mlir::ModuleOp module);
 } // namespace act
 #endif

@@ -10,7 +10,8 @@ using namespace mlir;
 namespace act {
 namespace {
 
-/// "aten.softmax.int" of torch.aten.softmax.int; for registered and other ops.
+/// The name without its dialect: "aten.softmax.int" of torch.aten.softmax.int.
+/// Works for registered and unregistered ops.
 std::string nameOf(Operation *op) {
   return op->getName().getStringRef().split('.').second.lower();
 }
@@ -66,9 +67,9 @@ bool isView(Operation *op) {
                       [&](StringRef view) { return n.contains(view); });
 }
 
-/// Whether `next` leads from `op`, through ops that are no products, to an op
-/// that `found` accepts. No program has so many ops between two products that
-/// they are worth following for longer.
+/// Whether `next` leads from `op`, through ops other than products, to an op
+/// that `found` accepts. Visits at most 256 ops: attention has far fewer
+/// between its two products.
 template <typename Next, typename Found>
 bool leads(Operation *op, Next next, Found found) {
   constexpr size_t most = 256;
@@ -97,7 +98,7 @@ SmallVector<Operation *> readers(Operation *op) {
   return llvm::to_vector(op->getUsers());
 }
 
-/// A sigmoid's exponential is divided by, too; only a softmax's is summed up.
+/// A sigmoid also divides by an exponential, but only a softmax sums it.
 bool isSummedUp(Operation *exponential) {
   return leads(
       exponential,

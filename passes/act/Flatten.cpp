@@ -53,12 +53,12 @@ std::vector<int64_t> Program::liveBytes(int64_t alignment, bool onHost) const {
 
 namespace {
 
-// A program that is written out must fit in memory: four million launches take
-// some gigabytes. Llama-3.1-405B with a hundred micro-batches has one million.
+// The written-out program must fit in memory: four million launches take a few
+// gigabytes. Llama-3.1-405B with a hundred micro-batches has one million.
 constexpr uint64_t launchLimit = 1 << 22;
-// Functions whose ops make no launch take time as well.
+// Bounds the time of functions whose ops make no launches.
 constexpr uint64_t visitLimit = 1 << 26;
-constexpr unsigned depthLimit = 256; // of repeats and calls in each other
+constexpr unsigned depthLimit = 256; // of nested repeats and calls
 
 /// A value while flattening: a place, or the slices of a stack.
 struct Slot {
@@ -98,12 +98,12 @@ private:
 
   SymbolTable symbols;
   Program program;
-  SmallVector<func::FuncOp> callers; // of the function being written out
-  unsigned depth = 0;                // functions being written out
+  SmallVector<func::FuncOp> callers; // of the current function
+  unsigned depth = 0;                // of nested functions
   uint64_t visits = 0;               // ops so far
-  int64_t microBatch = 0;            // that is being written out
-  int currentRun = -1;               // being written out, into Program::runs
-  int64_t currentSlice = 0;          // the layer of it
+  int64_t microBatch = 0;            // the current one
+  int currentRun = -1;               // into Program::runs
+  int64_t currentSlice = 0;          // its current layer
   unsigned bodies = 0, currentBody = 0;
   std::map<std::pair<std::string, int64_t>, unsigned> parameterIndex;
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
@@ -124,7 +124,8 @@ unsigned Flattener::newBuffer(Value origin, RankedTensorType type,
   return program.buffers.size() - 1;
 }
 
-/// What the names leave to numbers: 12 for [3, 4*h], 1 for [b, s].
+/// The product of the numbers in the dimension names: 12 for [3, 4*h], 1 for
+/// [b, s].
 static int64_t numberPart(RankedTensorType type) {
   int64_t product = 1;
   for (const std::string &name : dimNames(type)) {
@@ -135,8 +136,8 @@ static int64_t numberPart(RankedTensorType type) {
   return product;
 }
 
-// What is made in chunks is a number of chunks; the tensor that it is then read
-// as may have letters alone.
+// A buffer made in chunks has a number of chunks in its type. If it is then
+// read as a tensor with only letters, formulas use that type.
 void Flattener::adoptNames(const Place &place, RankedTensorType type) {
   if (place.kind != Place::Buffer)
     return;
@@ -195,7 +196,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
        })))
     return op.emitOpError(
         "is a copy to or from the host and more; a copy stands alone");
-  // Inputs and parameters stay where they are.
+  // Inputs and parameters are not moved: the copy is a no-op.
   if (launch.copy != Copy::None)
     if (Slot slot = env[op.getInputs()[0]];
         !slot.stacked && slot.place.kind != Place::Buffer) {
@@ -299,8 +300,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
   recomputed |= op->hasAttr("act.recompute");
   unsigned carried = op.getCarried().size();
   bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
-  // Only a repeat over parameters with layers has a layer; a loop over chunks
-  // inside or outside of one leaves the layer as it is.
+  // Only a repeat over per-layer parameters sets the layer; a loop over chunks
+  // does not change it.
   bool layers = false;
   callee.walk([&](Operation *inner) {
     if (auto name = inner->getAttrOfType<FlatSymbolRefAttr>("name"))
@@ -320,8 +321,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
            << " times; a program that is written out has at most "
            << launchLimit << " kernels";
 
-  // A stack that anything but a repeat reads is one tensor; its slices are made
-  // in place.
+  // A stack with a reader other than a repeat is one tensor, with its slices
+  // made in place.
   std::vector<Slot> stacks(op.getStacks().size());
   std::vector<bool> whole;
   for (auto [i, v] : llvm::enumerate(op.getStacks())) {
@@ -488,7 +489,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
       if (!mark)
         mark = program.launches.size();
     } else if (isa<KeptOp, ReshapeOp>(op)) {
-      // A copy: inserting into the map moves what is in it.
+      // By value: inserting into the map invalidates references into it.
       Slot slot = env[op.getOperand(0)];
       if (isa<ReshapeOp>(op) && slot.stacked)
         return op.emitOpError("reshapes a stack of separate buffers");
@@ -515,7 +516,8 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
   return success();
 }
 
-/// Lifetimes from uses, then in-place reuse where the operand dies.
+/// Derives lifetimes from uses, then reuses memory in place where an operand
+/// dies.
 void Flattener::settle() {
   auto &buffers = program.buffers;
   auto extend = [&](unsigned b, unsigned from, unsigned to) {
@@ -548,7 +550,7 @@ void Flattener::settle() {
           parents.contains(in.index))
         continue;
       unsigned owner = program.root(in.index);
-      // The memory must be the operand's alone, and die here.
+      // The operand's memory must have no other user and must die here.
       if (buffers[owner].last != t ||
           buffers[owner].bytes != buffers[made].bytes || owner == made)
         continue;
@@ -598,7 +600,7 @@ FailureOr<Program> Flattener::run(StringRef name) {
   SmallVector<Slot> results;
   if (failed(body(f, env, -1, false, results)))
     return failure();
-  // Results leave through ports instead of the arena.
+  // Results are written to output ports instead of the arena.
   for (auto [i, slot] : llvm::enumerate(results)) {
     auto attr = f.getResultAttrOfType<StringAttr>(i, "act.name");
     std::string label =
@@ -608,7 +610,7 @@ FailureOr<Program> Flattener::run(StringRef name) {
         program.buffers[slot.place.index].parent)
       return emitError(f.getLoc())
              << "result " << i << " is not made by a kernel of its own";
-    // Where a buffer is in it: itself, or a slice of a stack.
+    // The offset of buffer b in the result: itself, or a slice of a stack.
     auto offsetIn =
         [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {
       int64_t offset = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A function in kernel form as the machine sees it: one list of launches, every
+// Flattens a function in kernel form into one list of launches, with every
 // repeat and call written out, and the buffers that the launches read and
 // write. The plan, the report and the artifact are all made from this list, so
 // they cannot disagree.
@@ -32,7 +32,7 @@ struct Place {
     Immediate
   } kind = Buffer;
   unsigned index = 0; // into Program::buffers, parameters, inputs, ...
-  int64_t offset = 0; // bytes, from the start of that
+  int64_t offset = 0; // bytes, from its start
   int64_t bytes = 0;
   int64_t value = 0; // of an immediate
 };
@@ -49,14 +49,14 @@ struct FlatBuffer {
   bool backward = false;          // made after the phase "backward"
   bool recomputed = false;        // made by a kernel that runs again
   bool onHost = false;            // in the second arena, the host's memory
-  std::optional<unsigned> parent; // lies inside this buffer, at parentOffset
+  std::optional<unsigned> parent; // the buffer it lies in, at parentOffset
   int64_t parentOffset = 0;
   std::optional<unsigned> reuses; // took over this buffer's memory in place
   mlir::Value origin; // the result of a group, or the stack, that it holds, or
   mlir::Operation *workspaceOf = nullptr; // the group whose workspace it is,
   unsigned workspace = 0;                 // and which of them
   FlatBuffer(mlir::Value origin) : origin(origin) {}
-  /// The same for all that one part of the IR makes.
+  /// Equal for all buffers that the same part of the IR makes, in any layer.
   std::pair<const void *, unsigned> source() const {
     return {workspaceOf ? workspaceOf : origin.getAsOpaquePointer(), workspace};
   }
@@ -67,11 +67,11 @@ struct FlatRun {
   std::string callee, letter; // the letter of the count, or empty
   int64_t from = 0, count = 0;
   bool backward = false;
-  unsigned body = 0; // the function body that it stands in: runs of one body
-                     // are parts of one pass through the model
+  unsigned body = 0; // the enclosing function body: runs of one body belong to
+                     // one pass through the model
 };
 
-/// One tensor of a parameter: of a layer, or of the whole model.
+/// One tensor of a parameter: one layer's, or the whole model's.
 struct FlatParameter {
   mutable ParameterOp op; // a handle; its accessors are not const
   int64_t layer = -1;
@@ -83,7 +83,7 @@ struct FlatPort {
   mlir::Type type;
 };
 
-/// Launches that are copies between the arenas, of their one input.
+/// Whether a launch copies its one input between the arenas.
 enum class Copy { None, ToHost, FromHost };
 
 struct FlatLaunch {
@@ -111,24 +111,25 @@ struct Program {
   std::optional<unsigned> backward, update;
   int64_t flops = 0, recomputedFlops = 0;
 
-  /// The buffer that owns the memory of `b`, behind parents and in-place reuse.
+  /// The buffer that owns the memory of `b`, through parents and in-place
+  /// reuse.
   unsigned root(unsigned b) const;
-  /// Sum of the bytes of the root buffers alive during launch `t`: of those in
-  /// the arena, or of those on the host.
+  /// For each launch, the bytes of the root buffers alive during it: in the
+  /// device arena, or on the host. Sizes are rounded up to `alignment`.
   std::vector<int64_t> liveBytes(int64_t alignment = 1,
                                  bool onHost = false) const;
 };
 
-/// Writes `function` out. Kernels must have been formed. Fails with a
-/// diagnostic on dynamic shapes or on a program that kernels cannot express.
+/// Flattens `function`. Kernels must have been formed. Fails with a diagnostic
+/// on dynamic shapes or on a program that kernels cannot express.
 mlir::FailureOr<Program> flatten(mlir::ModuleOp module,
                                  llvm::StringRef function);
 
 /// Every kernel argument starts at a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
-/// Whether the parts are just places in the memory of what is cut: it has one
-/// dimension, and they begin where kernel arguments may.
+/// Whether the parts are slices of the input's memory: the input has one
+/// dimension and each part starts at a valid kernel-argument alignment.
 bool isSlice(SplitOp op);
 
 } // namespace act

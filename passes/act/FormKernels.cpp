@@ -37,7 +37,7 @@ bool isElementwise(Operation *op) {
   return isa<ElementwiseOpInterface, DropoutOp>(op);
 }
 
-/// Does element i of the result read its wide operands at i only?
+/// Does element i of the result read full-size operands only at i?
 bool readsElementwise(Operation *op) {
   return isElementwise(op) || isa<CrossEntropyGradOp>(op);
 }
@@ -54,9 +54,9 @@ bool takesAccumulate(Operation *op) {
          isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
 }
 
-/// May the rotary embedding of what is made from `root` by elementwise ops be
-/// in its kernel? Threads have both halves of heads that are multiples of 16
-/// wide; pairs beside each other are no halves.
+/// May `rope`, applied to the result of `root` after elementwise ops, be in its
+/// kernel? A thread holds both halves of a head if the head's width is a
+/// multiple of 16. Interleaved pairs are not halves.
 bool takesRope(Operation *root, RopeOp rope) {
   auto linear = dyn_cast<LinearOp>(root);
   return linear && !linear.getLoraA() &&
@@ -65,7 +65,7 @@ bool takesRope(Operation *root, RopeOp rope) {
          rope.getInput().getType().getShape().back() % 16 == 0;
 }
 
-/// Is `v` read by `rope` alone, behind reshapes?
+/// Is `rope` the only reader of its input, through reshapes?
 bool onlyRopeReads(RopeOp rope) {
   Value v = rope.getInput();
   while (auto reshape = v.getDefiningOp<ReshapeOp>()) {
@@ -76,15 +76,15 @@ bool onlyRopeReads(RopeOp rope) {
   return v.hasOneUse();
 }
 
-/// Past reshapes, which kernels read through.
+/// The value before reshapes, which kernels read through.
 Value unshaped(Value v) {
   while (auto reshape = v.getDefiningOp<ReshapeOp>())
     v = reshape.getInput();
   return v;
 }
 
-/// Is `op` a sum over the rows that `root`, a norm's gradient, reads: the
-/// gradient of the norm's weight or bias?
+/// Is `root` a norm's input gradient and `op` the gradient of that norm's
+/// weight or bias, a sum over the rows that `root` reads?
 bool sumsRowsOf(Operation *root, Operation *op) {
   if (!isa<RmsNormGradOp, LayerNormGradOp>(root))
     return false;
@@ -103,7 +103,7 @@ bool sumsRowsOf(Operation *root, Operation *op) {
          elementCount(bias.getResult().getType()) == width;
 }
 
-/// The parts of the sum over rows that `op` is.
+/// The type of the partial sums (rowParts) of `op`, a sum over rows.
 RankedTensorType partsOfRows(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   type = dropFront(type, type.getRank() - 1);
@@ -111,10 +111,10 @@ RankedTensorType partsOfRows(Operation *op) {
                  rowParts, std::to_string(rowParts));
 }
 
-/// A kernel in the making: ops in order, the first is the root.
+/// A kernel being formed: its ops in order, the root first.
 struct Kernel {
   SmallVector<Operation *> ops;
-  unsigned position = 0; // where it will stand: the index of one of its ops
+  unsigned position = 0; // where to insert it: the index of one of its ops
   bool alive = true;
 };
 
@@ -143,7 +143,7 @@ public:
   }
 
 private:
-  /// Has every kernel that needs it one of its own?
+  /// Does every kernel that reads `op` get its own copy?
   bool isInlined(Operation *op) {
     return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) ||
            prologues.contains(op);
@@ -157,7 +157,7 @@ private:
     }
   }
 
-  /// The op behind views.
+  /// The op that makes `v`, with `throughViews` the one before reshapes.
   Operation *producer(Value v, bool throughViews) {
     Operation *def = v.getDefiningOp();
     while (def && throughViews && isa<ReshapeOp>(def))
@@ -165,7 +165,7 @@ private:
     return def;
   }
 
-  /// The point from which `v` can be read.
+  /// The position from which `v` can be read.
   unsigned readyAt(Value v) {
     Operation *def = v.getDefiningOp();
     if (!def)
@@ -180,8 +180,8 @@ private:
     return it == kernelOf.end() ? index[def] : kernels[it->second].position;
   }
 
-  /// The first point at which something outside `k` reads a result of it,
-  /// other than through `except`.
+  /// The first position at which an op outside `k`, other than `except`, reads
+  /// one of its results.
   unsigned firstUse(const Kernel &k, Operation *except) {
     unsigned first = ~0u;
     SmallVector<Value> work;
@@ -210,7 +210,7 @@ private:
         k.ops, [&](Operation *op) { return sumsRowsOf(k.ops.front(), op); });
   }
 
-  /// The kernel of a norm's gradient that goes over the rows `op` sums up.
+  /// Adds `op` to the kernel of a norm's gradient that reads the rows it sums.
   bool joinsRows(Operation *op) {
     if (!isa<NormWeightGradOp, SumToOp>(op))
       return false;
@@ -232,10 +232,10 @@ private:
     auto rope = dyn_cast<RopeOp>(op);
     if (!accumulate && !isElementwise(op) && !(rope && onlyRopeReads(rope)))
       return false;
-    // The latest producer: everything else is likely ready before it.
+    // Prefer the latest producer: the other operands are likely ready by then.
     Kernel *best = nullptr;
     unsigned bestIndex = 0;
-    // Of a rotary embedding what it turns, and not its tables.
+    // A rotary embedding joins the producer of its input, not of its tables.
     for (Value v :
          op->getOperands().take_front(rope ? 1 : op->getNumOperands())) {
       Operation *def = producer(v, accumulate || rope);
@@ -249,7 +249,7 @@ private:
           : accumulate ? !takesAccumulate(ofRows ? def : root)
                        : ofRows || !takesEpilogue(root))
         continue;
-      // What is recomputed in backward must not become part of forward again.
+      // Recomputation in backward must not be fused back into forward.
       if (phaseOf[root] != phaseOf[op])
         continue;
       if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>) &&
@@ -266,8 +266,8 @@ private:
     }
     if (!best)
       return false;
-    // At the producer's place, if the other operands are there by then; or at
-    // this op's, if nobody needs the producer's results before.
+    // Keep the producer's position if the other operands are ready by then.
+    // Otherwise move to this op's, if nothing reads the results before it.
     unsigned ready = 0;
     for (Value v : op->getOperands()) {
       Operation *def = producer(v, accumulate || rope);
@@ -275,12 +275,12 @@ private:
       if (it != kernelOf.end() && it->second == bestIndex)
         continue;
       ready = std::max(ready, readyAt(v));
-      // Another path from the kernel to this op would be a cycle.
+      // A second path from the kernel to this op would form a cycle.
       if (dependsOn(v, bestIndex))
         return false;
     }
     if (ready >= best->position) {
-      // Gradients are added to in the order of the ops.
+      // Accumulations into gradients keep the order of the ops.
       if (llvm::any_of(best->ops, llvm::IsaPred<AccumulateOp>) ||
           firstUse(*best, op) <= index[op])
         return false;
@@ -320,7 +320,7 @@ private:
     kernels.push_back({{op}, index[op], true});
   }
 
-  /// What is elementwise and products alone read is part of each of them.
+  /// Makes an elementwise kernel that only products read a prologue of each.
   void dissolve(Kernel &k) {
     Value result;
     for (Operation *op : k.ops) {
@@ -342,8 +342,8 @@ private:
     k.alive = false;
   }
 
-  /// A view that leaves the block, or enters a repeat, needs memory of its own
-  /// unless it only renames the shape.
+  /// A view that leaves the block or enters a repeat needs its own memory,
+  /// unless it is a reshape.
   void materializeViews() {
     for (Operation &op : block) {
       bool free = isa<ReshapeOp>(op);
@@ -367,8 +367,7 @@ private:
     }
   }
 
-  /// Does somebody read `v` who is not in `k`, also behind views that each
-  /// kernel has for itself?
+  /// Does an op outside `k` read `v`, directly or through inlined ops?
   bool isReadOutside(Value v, const Kernel &k) {
     return llvm::any_of(v.getUsers(), [&](Operation *user) {
       Operation *at = block.findAncestorOpInBlock(*user);
@@ -409,10 +408,9 @@ std::string KernelFormer::nameOf(const Kernel &k) {
   return name;
 }
 
-/// Result i may take the memory of an operand of its type that is read only at
-/// the element that is written, and by nobody afterwards.
-// Whether the kernel makes anything from `argument` besides the results of
-// `def`: that may happen after those are written.
+// Whether the kernel computes anything from `argument` other than the results
+// of `def`. It may do so after writing those, so they cannot take over the
+// memory of `argument`.
 bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
   Block &body = group.getBody().front();
   DenseSet<Value> reached{argument};
@@ -429,8 +427,8 @@ bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
   });
 }
 
-/// Those in the kernel that read `argument`, or what is made of it element by
-/// element: a prologue reads it for its product.
+/// The ops in the kernel that read `argument`, directly or through elementwise
+/// ops: a prologue reads it on behalf of its product.
 SmallVector<Operation *> readers(BlockArgument argument) {
   llvm::SetVector<Operation *> found;
   SmallVector<Value> work{argument};
@@ -444,6 +442,9 @@ SmallVector<Operation *> readers(BlockArgument argument) {
   return found.takeVector();
 }
 
+/// For each result, the operand whose memory it takes over, or -1. Such an
+/// operand has the result's type, is read only at the element being written,
+/// and is dead afterwards.
 SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands,
                              Block &block) {
   SmallVector<int64_t> choice(group.getNumResults(), -1);
@@ -482,7 +483,7 @@ void KernelFormer::emit() {
   for (Kernel *k : order) {
     OpBuilder b(anchors[k->position]);
     Location loc = k->ops.front()->getLoc();
-    // What the kernel reads, behind views.
+    // The kernel's inputs, found through inlined ops.
     llvm::SetVector<Value> inputs;
     std::function<void(Value)> collect = [&](Value v) {
       Operation *def = v.getDefiningOp();
@@ -505,7 +506,7 @@ void KernelFormer::emit() {
               collect(v);
         });
     }
-    // What somebody else reads.
+    // The results that others read.
     SmallVector<Value> outputs;
     for (Operation *op : k->ops)
       for (Value r : op->getResults())
@@ -554,7 +555,7 @@ void KernelFormer::emit() {
                      [](Operation *o) { return o->hasAttr("act.recompute"); }))
       group->setAttr("act.recompute", b.getUnitAttr());
   }
-  // Everything that is left reads the groups' results.
+  // The ops left in the block read the groups' results.
   for (Operation &op : block)
     if (isa<GroupOp>(op) || !kernelOf.contains(&op))
       for (OpOperand &operand : op.getOpOperands())

@@ -4,25 +4,25 @@
 #include "dialects/act/Dialect.h"
 
 namespace act {
-/// Puts the ops of every function into groups; does nothing if there are
+/// Groups the ops of every function into kernels; does nothing if there are
 /// groups already.
 llvm::LogicalResult formKernels(mlir::ModuleOp module);
 bool kernelsFormed(mlir::ModuleOp module);
 
-/// The rotary embedding of what a product of the group makes, or null. For a
-/// GPU they are one kernel. The host has two: the first hands `beforeRope` to
-/// the second, in the group's workspace.
+/// The rotary embedding applied to a product in the group, or null. A GPU runs
+/// both in one kernel. The host runs two: the first passes `beforeRope` to the
+/// second in the group's workspace.
 RopeOp ropeOfProduct(GroupOp group);
 mlir::Value beforeRope(RopeOp rope);
 
-/// The sums over the rows that a norm's gradient in the group goes over: the
-/// gradients of its weight and bias. For a GPU the norm's kernel makes them
-/// too, `rowParts` parts of each in a workspace, which a second kernel adds up.
-/// The host has a kernel for each and needs no workspace. Rows of fewer than 64
-/// numbers are not worth that: each sum is a kernel of a group of its own.
+/// The gradients of a norm's weight and bias that share the group of its input
+/// gradient: sums over the same rows. On a GPU the norm's kernel also writes
+/// `rowParts` partial sums of each into a workspace, and a second kernel adds
+/// them up. The host has one kernel per sum and needs no workspace. Rows of
+/// fewer than 64 numbers are not worth it: each sum gets its own group.
 llvm::SmallVector<mlir::Operation *> sumsOfRows(GroupOp group);
 constexpr int64_t rowParts = 64;
-/// Of rows that a GPU's program has whole.
+/// The longest row that one GPU program holds whole.
 constexpr int64_t widestSummedRow = 16384;
 } // namespace act
 #endif

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace act {
 namespace {
 
-// A rotation moved behind the transpose and factors that came before it:
-// rope(transpose(x)) = transpose(rope(x)).
+// The rotation moved before the transpose and factors that precede it in the
+// program: rope(transpose(x)) = transpose(rope(x)).
 Value rotated(const AttentionOperand &operand) {
   RopeOp rope = operand.rope;
   OpBuilder b(rope);
@@ -28,7 +28,8 @@ Value rotated(const AttentionOperand &operand) {
   return moved;
 }
 
-// The operand with dimensions `target`; a value of the program if there is one.
+// The operand with dimensions `target`; reuses a value of the program if one
+// has them.
 Value operandView(OpBuilder &b, Location loc, const AxisSpace &space,
                   const AttentionOperand &operand, ArrayRef<Axes> target) {
   AxisView view = operand.view;
@@ -50,7 +51,7 @@ Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
                 withElement(cast<RankedTensorType>(value.getType()), element));
 }
 
-// a and b, of equal rank, where a dimension of 1 is repeated.
+// a and b, of equal rank; dimensions of size 1 broadcast.
 Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   auto left = cast<RankedTensorType>(a.getType()),
        right = cast<RankedTensorType>(b.getType());
@@ -66,8 +67,8 @@ Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   return AndOp::create(builder, loc, type, a, b);
 }
 
-// All masks as one: [b, s_kv], or [b, s, s_kv] if one depends on the query,
-// with 1 for b if none depends on that.
+// The conjunction of all masks: [b, s_kv], or [b, s, s_kv] if one depends on
+// the query. b is 1 if no mask depends on the batch.
 Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   auto dependsOn = [&](const ElementaryMask &mask, const Axes &axes) {
     Axes has = m.space.withoutUnits(m.space.sequence(mask.view.dims));
@@ -92,7 +93,7 @@ Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   return all;
 }
 
-// [b, heads, s, s_kv], packed [heads, t, t], with 1 where the bias is for all.
+// [b, heads, s, s_kv], packed [heads, t, t]; 1 where the bias broadcasts.
 Value biasOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   if (!m.bias.value)
     return {};
@@ -113,7 +114,7 @@ Value biasOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
                          b.getF64FloatAttr(m.biasFactor));
 }
 
-// Heads of the output are as wide as those of the values.
+// The output's head size is that of the values.
 RankedTensorType withLastOf(Value q, Value v) {
   auto type = cast<RankedTensorType>(q.getType()),
        values = cast<RankedTensorType>(v.getType());
@@ -224,7 +225,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
         .wasInterrupted();
   }
 
-  // What is in the way has its place; the softmax says which attention it is.
+  // The remark is at the op that prevents the match; a note names the softmax.
   void tellMiss(SoftmaxOp softmax, const AttentionMiss &miss) {
     Operation *at = miss.at ? miss.at : softmax.getOperation();
     auto remark = emitRemark(at->getLoc());
@@ -254,7 +255,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
       remark << "; the module has no act ops";
   }
 
-  // A backward pass reads the probabilities, which are not there any more.
+  // A backward pass reads the probabilities, which fusion removes.
   LogicalResult checkForwardOnly(ModuleOp module) {
     WalkResult result = module.walk([](Operation *op) {
       if (!isa<PhaseOp, AccumulateOp, SoftmaxGradOp, CrossEntropyGradOp>(op))

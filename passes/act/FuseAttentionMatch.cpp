@@ -45,8 +45,8 @@ private:
   Axes leading, padded;
 };
 
-// Back from the softmax to the product of Q and K. `post` is the factor between
-// the value at hand and the softmax, or the softcap's tanh once that is passed.
+// Walks back from the softmax to the product of Q and K. `post` is the factor
+// between the current value and the softmax, or the softcap's tanh after that.
 bool Matcher::findScores() {
   for (const Dim &dim : dimsOf(m.softmax.getType()))
     softmaxDims.push_back(m.space.create(dim));
@@ -55,7 +55,6 @@ bool Matcher::findScores() {
   double post = 1;
   while (true) {
     Operation *op = view.value.getDefiningOp();
-    // Scores that something else reads have to be in memory anyway.
     if (!op)
       return no(m.softmax, "no product of queries and keys stands before it");
     if (!view.value.hasOneUse())
@@ -77,7 +76,7 @@ bool Matcher::findScores() {
       post *= factor->factor;
       view.value = factor->input;
     } else if (m.softcap) {
-      // Below the tanh a mask would be bounded by the softcap.
+      // The tanh would bound a mask applied before it.
       return no(op, "only factors, casts and views may stand between the "
                     "product and a softcap");
     } else if (auto tanh = dyn_cast<TanhOp>(op)) {
@@ -96,7 +95,8 @@ bool Matcher::findScores() {
   }
 }
 
-// Whether there is a product behind what may stand between it and a softmax.
+// Whether only ops allowed between the product and the softmax lie between
+// `value` and a product.
 static bool comesFromProduct(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse())
@@ -109,7 +109,7 @@ static bool comesFromProduct(Value value) {
          llvm::any_of(op->getOperands(), comesFromProduct);
 }
 
-// Takes one operand of a sum as a bias, and returns the other, the scores.
+// Takes one operand of a sum as the bias and returns the other, the scores.
 Value Matcher::addBias(Operation *op, ArrayRef<Axes> dims, double post) {
   if (!isa<AddOp, SubOp>(op) || m.bias.value)
     return {};
@@ -127,7 +127,7 @@ Value Matcher::addBias(Operation *op, ArrayRef<Axes> dims, double post) {
   return scores;
 }
 
-// The dimensions of a matmul's operands, given its result's.
+// The dimensions of a matmul's operands, derived from its result's.
 struct OperandDims {
   SmallVector<Axes, 4> lhs, rhs;
 
@@ -163,7 +163,7 @@ bool Matcher::findQueriesAndKeys(ArrayRef<Axes> dims) {
   return true;
 }
 
-// Goes forward over a view op: from its input's dimensions to its result's.
+// Steps forward over a view op, from its input's dimensions to its result's.
 static bool stepForward(AxisSpace &space, Operation *op,
                         SmallVector<Axes, 4> &dims) {
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -181,12 +181,11 @@ static bool stepForward(AxisSpace &space, Operation *op,
   return out.has_value();
 }
 
-// Forward from the softmax to the product with V.
+// Walks forward from the softmax to the product with V.
 bool Matcher::findOutput() {
   Value value = m.softmax.getResult();
   SmallVector<Axes, 4> dims = softmaxDims;
   while (true) {
-    // Probabilities that something else reads have to be in memory anyway.
     if (!value.hasOneUse())
       return no(value.getDefiningOp(),
                 value.use_empty()
@@ -229,7 +228,7 @@ bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
   auto otherType = cast<RankedTensorType>(other.getType());
   if (!left && otherType.getRank() != int64_t(dims.size()))
     return no(m.output, "all heads read the same values here");
-  // As lhs the last dimension is contracted, as rhs the one before.
+  // As lhs its last dimension is contracted, as rhs the one before.
   bool lastIsKeys = left != transposed;
   Axes last = dims.back(), before = dims[dims.size() - 2];
   if (!m.space.same(lastIsKeys ? last : before, m.keys) ||
@@ -247,7 +246,7 @@ bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
   OperandDims operands(m.output, lead, m.resultDims[lead.size()],
                        m.resultDims.back(), m.keys);
   m.v.view = {other, left ? operands.rhs : operands.lhs};
-  // What the program makes of the result is made of the fused one directly.
+  // The fused op directly gives the result after the views that follow it.
   m.result = m.output.getResult();
   while (m.result.hasOneUse() &&
          stepForward(m.space, *m.result.getUsers().begin(), m.resultDims))
@@ -255,14 +254,14 @@ bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
   return true;
 }
 
-// Whether a cast changes no value.
+// Whether a cast from `narrow` to `wide` is exact.
 static bool isExactIn(Type narrow, Type wide) {
   return isa<BFloat16Type, Float16Type, Float32Type>(narrow) &&
          isa<Float32Type, Float64Type>(wide) &&
          narrow.getIntOrFloatBitWidth() < wide.getIntOrFloatBitWidth();
 }
 
-// Behind an operand as far as views, factors and exact casts go.
+// Walks back from an operand through views, factors and exact casts.
 void Matcher::trace(AttentionOperand &operand, bool throughFactors) {
   AxisView &view = operand.view;
   while (true) {
@@ -299,7 +298,8 @@ static bool exchangesHeadsAndTokens(TransposeOp op) {
   return llvm::equal(swap, op.getPermutation());
 }
 
-// Whether `value` repeats what is neither tokens nor elements of a head.
+// Whether `value` repeats along a dimension other than tokens and head
+// elements.
 static bool repeatsHeads(Value value, bool headsFirst) {
   auto expand = value.getDefiningOp<ExpandOp>();
   if (!expand)
@@ -310,9 +310,8 @@ static bool repeatsHeads(Value value, bool headsFirst) {
   return from[token] == to[token] && from.back() == to.back();
 }
 
-// A rotation acts on each head alone, so that factors, the exchange of heads
-// and tokens, and the repetition of heads may follow it instead of coming
-// before.
+// A rotation acts on each head alone. So factors, the transpose of heads and
+// tokens, and the repetition of heads may be moved from before it to after it.
 bool Matcher::traceRope(AttentionOperand &operand) {
   auto rope = operand.view.value.getDefiningOp<RopeOp>();
   if (!rope)
@@ -349,8 +348,9 @@ bool Matcher::traceRope(AttentionOperand &operand) {
   return true;
 }
 
-// With one key for all heads a program may treat the heads' queries as rows of
-// one matrix. A mask between queries and keys says which of them are tokens.
+// With one key head for all query heads, a program may flatten heads and
+// queries into the rows of one matrix. A mask of queries and keys shows which
+// of these axes are tokens; the others are heads.
 void Matcher::splitQueries() {
   Axes rows = m.space.flat(m.queries);
   for (const auto &[view, hides] : mask.getMasks()) {
@@ -372,7 +372,7 @@ void Matcher::splitQueries() {
   }
 }
 
-// What each elementary mask is, by the axes it depends on.
+// Classifies each elementary mask by the axes that it depends on.
 bool Matcher::classifyMasks() {
   leading = m.space.flat(leading);
   splitQueries();
@@ -417,8 +417,8 @@ bool Matcher::classifyMasks() {
       if (!llvm::is_contained(padded, axis))
         padded.push_back(axis);
     }
-    // A query that sees nothing gives zeros; in the program, where -1e9 hides
-    // everything, the mean.
+    // For a query that sees nothing the fused op gives zeros. The program, with
+    // -1e9 everywhere, gives the mean.
     if (ofQueries && !ofKeys)
       return no(op ? op : m.softmax.getOperation(),
                 "a mask hides whole rows of queries");
@@ -433,12 +433,13 @@ bool Matcher::classifyMasks() {
          no(m.softmax, "packed sequences have a mask of values, too");
 }
 
-// Which leading axes are batch and which are heads, in the scores' order.
+// Decides which leading axes are batch and which are heads, in the scores'
+// order.
 //
-// Axes that K and V lack are heads, those of masks are batch. For the
-// others both readings are right, and the one is taken that leaves Q where it
-// is: batch is what stands before the tokens. Where that says nothing ([b,
-// heads, s, d]) the first is batch.
+// Axes that K and V lack are heads; axes of masks are batch. For other axes
+// both are correct. The choice that avoids transposing Q is: axes before the
+// tokens are batch. If that does not decide ([b, heads, s, d]), the first is
+// batch.
 bool Matcher::classifyLeading() {
   Axes inK = m.space.sequence(m.k.view.dims),
        inV = m.space.sequence(m.v.view.dims);
@@ -449,8 +450,8 @@ bool Matcher::classifyLeading() {
       return no(m.softmax, "keys and values have different heads");
     (k || m.space.isUnit(axis) ? shared : groups).push_back(axis);
   }
-  // Heads that share a key are neighbours; in another order than [kv_heads,
-  // group] a program means something else than grouped queries.
+  // Heads that share a key must be adjacent: an order other than [kv_heads,
+  // group] is not grouped-query attention.
   if (!groups.empty()) {
     auto position = [&](unsigned axis) { return llvm::find(leading, axis); };
     for (unsigned axis : shared)
@@ -484,7 +485,7 @@ bool Matcher::classifyLeading() {
   return true;
 }
 
-// Whether the operand depends on just the axes that it should.
+// Whether the operand depends on exactly the expected axes.
 bool Matcher::checkOperand(StringRef what, const AttentionOperand &operand,
                            ArrayRef<unsigned> leading, ArrayRef<unsigned> token,
                            ArrayRef<unsigned> depth) {
@@ -506,8 +507,8 @@ bool Matcher::checkOperand(StringRef what, const AttentionOperand &operand,
   return no(m.output, what + " are " + types);
 }
 
-// Dropout draws by the element's index in the tensor it is applied to, the
-// fused op by its index in [b, heads, s, s_kv]: they must be the same.
+// Dropout draws by the element's index in its tensor, the fused op by the index
+// in [b, heads, s, s_kv]. The two must agree.
 bool Matcher::checkDropout() {
   if (!m.dropout)
     return true;

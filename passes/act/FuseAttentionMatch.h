@@ -2,43 +2,44 @@
 //
 // Recognises softmax(Q K^T) V around a softmax.
 //
-// The softmax's axis says which index counts keys. From there the matcher walks
-// back through what may stand between the product of Q and K and the softmax
-// (factors, softcap, masks, a bias, casts, views), forward through what may
-// stand between the softmax and the product with V (casts, dropout, views), and
-// then behind Q, K and V through views and factors. Each dimension on the way
-// is a list of axes (AxisView.h), so that spelling does not matter: at the end
-// it is only asked which axes every value depends on.
+// The softmax's axis is the key axis. From there the matcher walks
+// - back to the product of Q and K through factors, softcap, masks, a bias,
+//   casts and views,
+// - forward to the product with V through casts, dropout and views,
+// - then back from Q, K and V through views and factors.
+// Each dimension on the way is a list of axes (AxisView.h), so the spelling of
+// the program does not matter: the result depends only on the axes of each
+// value.
 //
 //   queries    rows of the scores                     in Q
 //   keys       the softmax's axis                     in K and V
 //   depth      contracted by Q K^T
 //   batch      leading; in Q, K, V, masks
-//   heads      leading; those that K and V lack are the ones that a key and
-//              value head is repeated for, and count innermost
+//   heads      leading; axes that K and V lack are the query heads that share
+//              one key and value head, and count innermost
 //
-// A sum of scores and something that is no mask is a bias, unless it has
-// constants as large as those that masks hide with: it might be a mask that is
-// not understood.
+// Something added to the scores that is not a mask is a bias, unless it
+// contains constants as large as those that masks use: then it may be a mask
+// that the matcher does not understand.
 //
-// Nothing is changed until all of it is known.
+// The matcher changes nothing until it has the whole match.
 #ifndef ACT_PASSES_ACT_FUSEATTENTIONMATCH_H
 #define ACT_PASSES_ACT_FUSEATTENTIONMATCH_H
 #include "passes/act/ScoreMask.h"
 
 namespace act {
 
-/// A value that is one of Q, K and V but for views, factors and exact casts.
+/// The value behind Q, K or V, with views, factors and exact casts removed.
 struct AttentionOperand {
   AxisView view;
-  /// Values on the way that are equal to `view` but for views.
+  /// Values on the way that differ from `view` only by views.
   llvm::SmallVector<AxisView> aliases;
   /// The product of the factors on the way.
   double factor = 1;
-  /// If there: `view.value` is to be rotated as this op does, which is applied
-  /// to a transpose or multiple of it in the program.
+  /// If set, the rotation to apply to `view.value`. The program applies it to a
+  /// transpose or a multiple of that value.
   RopeOp rope;
-  /// The op is `heads_first` and `view` is not.
+  /// `rope` is `heads_first` and `view` is not.
   bool ropeMoves = false;
 };
 
@@ -54,7 +55,7 @@ struct AttentionMatch {
   std::optional<int64_t> window;
   double scale = 1;
   std::optional<double> softcap;
-  /// What is added to the scores, times the factor. No value: nothing.
+  /// Added to the scores after multiplication by the factor. No value: no bias.
   AxisView bias;
   double biasFactor = 1;
   DropoutOp dropout;
@@ -65,13 +66,13 @@ struct AttentionMatch {
   llvm::SmallVector<Axes, 4> resultDims;
 };
 
-/// Why a softmax is left alone, and the op that is in the way.
+/// Why a softmax is not fused, and the op that prevents it.
 struct AttentionMiss {
   mlir::Operation *at = nullptr;
   std::string why;
 };
 
-/// The attention around `softmax`, or none, and `miss` then says why.
+/// The attention around `softmax`; if there is no match, `miss` says why.
 std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax,
                                              AttentionMiss &miss);
 

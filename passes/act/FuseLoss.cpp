@@ -14,7 +14,7 @@ struct Head {
   Value input, weight, bias; // bias: or null
 };
 
-// The matrix of which `weight` is the transpose.
+// The matrix whose transpose is `weight`, or null.
 Value transposedMatrix(Value weight) {
   auto transpose = weight.getDefiningOp<TransposeOp>();
   return transpose && transpose.getType().getRank() == 2 &&
@@ -51,7 +51,7 @@ bool onlyFlattensTokens(ReshapeOp op) {
          dimsOf(from).back() == dimsOf(to).back();
 }
 
-// The operand of `add` that has one element per column of the other.
+// The operand of `add` with one element per column of the other operand.
 OpOperand *biasOf(AddOp add) {
   for (OpOperand &operand : add->getOpOperands()) {
     auto bias = cast<RankedTensorType>(operand.get().getType());
@@ -66,7 +66,7 @@ OpOperand *biasOf(AddOp add) {
   return nullptr;
 }
 
-// A product and a bias that is added to it.
+// A product plus a bias.
 std::optional<Head> biasedHeadOf(AddOp add) {
   OpOperand *bias = biasOf(add);
   if (!bias)
@@ -80,7 +80,7 @@ std::optional<Head> biasedHeadOf(AddOp add) {
   return head;
 }
 
-// Back from the logits, through what nothing else reads.
+// Walks back from the logits through values with a single use.
 std::optional<Head> findHead(Value logits) {
   while (logits.hasOneUse()) {
     Operation *op = logits.getDefiningOp();

@@ -5,9 +5,9 @@
 
 namespace act {
 
-/// Replaces the loss and the linear layer that makes its logits by
-/// `act.linear_cross_entropy` of chunks of at most `chunk` tokens, if nothing
-/// else reads the logits. Returns whether it was possible.
+/// Replaces the loss and the linear layer that makes its logits with
+/// `act.linear_cross_entropy` in chunks of at most `chunk` tokens, if nothing
+/// else reads the logits. Returns whether it did.
 bool fuseLoss(CrossEntropyOp loss, int64_t chunk);
 
 } // namespace act

@@ -16,7 +16,7 @@ using namespace act;
 
 namespace {
 
-/// Collects those that read `v`, behind views; false where one is no product.
+/// Collects the readers of `v`, through views; false if one is not a product.
 bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
   for (OpOperand &use : v.getUses()) {
     Operation *user = use.getOwner();
@@ -34,7 +34,7 @@ bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
   return true;
 }
 
-/// Does anything but `ops` read `v` at `last` or later?
+/// Does any op other than `ops` read `v` at `last` or later?
 bool isReadFrom(Value v, Operation *last, ArrayRef<Operation *> ops) {
   return llvm::any_of(v.getUsers(), [&](Operation *user) {
     if (llvm::is_contained(ops, user))
@@ -51,8 +51,8 @@ bool isThere(Value v, Operation *op) {
   return !def || def->isBeforeInBlock(op);
 }
 
-/// Mean, or null, and rstd of the rows of `norm`'s input, as its gradient has
-/// them: kept, where the norm itself is computed again.
+/// The mean (or null) and rstd of the rows of `norm`'s input that its gradient
+/// reads. If the norm is recomputed, these are the ones kept from forward.
 template <typename Grad>
 std::pair<Value, Value> keptStatistics(Operation *norm) {
   for (Operation *user : norm->getOperand(0).getUsers())
@@ -69,8 +69,8 @@ std::pair<Value, Value> keptStatistics(Operation *norm) {
   return {};
 }
 
-/// Have all norms of this kind one epsilon? A gradient does not say of which it
-/// is, and so not what its statistics were made with.
+/// Do all norms of this kind have the same epsilon? A gradient op does not name
+/// its norm, so the epsilon of its statistics is otherwise unknown.
 template <typename Norm> bool haveOneEpsilon(Norm norm) {
   auto module = norm->template getParentOfType<ModuleOp>();
   return !module
@@ -82,15 +82,14 @@ template <typename Norm> bool haveOneEpsilon(Norm norm) {
               .wasInterrupted();
 }
 
-/// What the statistics of `norm` take, in bytes.
+/// The bytes of the statistics of `norm`.
 int64_t statisticsBytes(Operation *norm) {
   auto input = cast<RankedTensorType>(norm->getOperand(0).getType());
   return byteSize(dropBack(input, 1, computeType(input.getElementType()))) *
          (isa<LayerNormOp>(norm) ? 2 : 1);
 }
 
-/// The result of a norm, whose statistics have these types, from its
-/// statistics.
+/// Computes the norm's result from statistics instead: kept ones, or its own.
 template <typename Norm, typename Grad> void split(Norm norm) {
   OpBuilder b(norm);
   auto [mean, rstd] = keptStatistics<Grad>(norm);

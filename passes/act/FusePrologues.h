@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prologues: what products make of their operands before they multiply. A value
-// that is elementwise, or a norm's result given the row's statistics, and that
-// products alone read, need not be in memory: each of them computes the blocks
-// that it multiplies.
+// A prologue is what a matrix product computes on its operands before it
+// multiplies. An elementwise value, or a norm's result given the row
+// statistics, need not be in memory if only products read it: each product
+// computes the tiles that it multiplies.
 #ifndef ACT_PASSES_ACT_FUSEPROLOGUES_H
 #define ACT_PASSES_ACT_FUSEPROLOGUES_H
 #include "dialects/act/Dialect.h"
 
 namespace act {
 
-/// A module with it has kernels with prologues.
+/// On a module: kernels are formed with prologues.
 inline constexpr llvm::StringLiteral fuseProloguesAttr = "act.fuse_prologues";
 
-/// May `ops`, which stand in one block and of whose results `result` alone is
-/// read by others, be part of the kernels that read it: are these all products,
-/// and does it take no more memory? What is not computed before needs its
-/// operands longer; those that others still read, and parameters, count
-/// nothing, the rest, and `statistics` bytes that are still to be computed, may
-/// be as many as those of `result`. Not where letters have no sizes.
+/// Whether `ops` may become part of the kernels that read `result`. They are in
+/// one block and `result` is their only result with outside readers. All those
+/// readers must be products, and fusing must not take more memory: it keeps the
+/// operands of `ops` alive longer. The operands kept longer, plus `statistics`
+/// bytes still to be computed, may take at most the bytes of `result`.
+/// Parameters and operands with other late readers count nothing. False where
+/// the shape is dynamic.
 bool isPrologue(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result,
                 int64_t statistics = 0);
 
-/// Norms whose result may be a prologue become `act.normalize`, of the
-/// statistics that backward has, or else of those that the norm computes.
+/// Turns norms whose result may be a prologue into `act.normalize` with the
+/// statistics that backward kept, or else with those that the norm computes.
 void splitNorms(mlir::Block &block);
 
 } // namespace act

@@ -14,18 +14,17 @@ using namespace act;
 
 namespace {
 
-/// Writes out repeats that run layers. What enters and leaves a layer is kept
-/// (`act.kept`), so that no kernel is formed across a layer's border that the
-/// repeat would not have. Loops over slices of one tensor (the chunks of the
-/// fused loss) stay: their slices have no name without them.
+/// Writes out repeats that run layers. Values that enter and leave a layer go
+/// through `act.kept`, so that no kernel is formed across a layer border where
+/// the repeat would have none. Loops over slices of one tensor (the chunks of
+/// the fused loss) stay: without them nothing names the slices.
 struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
-  static constexpr uint64_t layerLimit =
-      1 << 16; // what a person or a checker reads
+  static constexpr uint64_t layerLimit = 1 << 16; // the output is for reading
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    // One parameter per layer first.
+    // First split per-layer parameters into one parameter per layer.
     for (auto p : llvm::make_early_inc_range(module.getOps<ParameterOp>())) {
       if (!p.getLayers())
         continue;
@@ -61,7 +60,7 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
     for (auto f : module.getOps<func::FuncOp>())
       if (!callees.contains(f.getSymName()))
         inlineIn(f, symbols);
-    // What was called is gone from its callers; callees of callees follow.
+    // Erase functions that are no longer called, until none is left.
     for (bool erased = true; erased;) {
       erased = false;
       for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace act;
 
-/// Of the buffers that belong to a parameter: read, written or both.
+/// Bytes read and written in a parameter's persistent buffers.
 static int64_t effectBytes(Operation *op, const FlatParameter &parameter) {
   auto type = cast<RankedTensorType>(parameter.op.getType());
   int64_t elements = elementCount(type), own = byteSize(type);
@@ -24,7 +24,7 @@ static int64_t effectBytes(Operation *op, const FlatParameter &parameter) {
   if (isa<AccumulateOp>(op))
     return 2 * grad;
   int64_t states = (isa<AdamWOp>(op) ? 2 : 0) + (op->hasAttr("master") ? 1 : 0);
-  // With a master the parameter is written only.
+  // With a master copy the parameter is only written.
   return grad + (op->hasAttr("master") ? 1 : 2) * own + 2 * states * state;
 }
 

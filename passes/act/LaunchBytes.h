@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The least that a launch moves between memory and the processor: each tensor
-// that it reads once, each that it writes once. What a kernel moves beyond that
-// (blocks of an operand read again by other programs) is its own affair.
+// The minimum traffic of a launch between memory and the processor: each tensor
+// that it reads counts once, each that it writes counts once. Operand tiles
+// that several programs read again are not counted.
 #ifndef ACT_PASSES_ACT_LAUNCHBYTES_H
 #define ACT_PASSES_ACT_LAUNCHBYTES_H
 #include "passes/act/Flatten.h"
 
 namespace act {
-/// Operands, results, and the persistent buffers of the group's effects.
+/// Bytes of operands, results, and the persistent buffers of the group's
+/// effects.
 int64_t leastBytes(const Program &program, const FlatLaunch &launch);
-/// Of operand `input` of the group, which has `whole` bytes, what it reads at
-/// least: of a table of embeddings no more than the rows that it gives.
+/// The minimum bytes that the group reads of operand `input`, which has `whole`
+/// bytes. Of an embedding table it reads at most the rows that it looks up.
 int64_t readBytes(GroupOp group, unsigned input, int64_t whole);
-/// How many kernels the group is on the host: the gradient of attention is that
-/// of keys and values, that of queries and sinks, and that of the bias.
+/// The number of kernels that the host runs for the group. The gradient of
+/// attention takes up to three: for keys and values, for queries and sinks, and
+/// for the bias.
 int64_t kernelCount(const FlatLaunch &launch);
 } // namespace act
 #endif

@@ -10,13 +10,13 @@ using namespace act;
 namespace {
 
 constexpr int64_t segmentLimit = 12; // layers
-constexpr size_t choiceLimit = 160;  // sets to be measured, of one layer
-constexpr size_t moveLimit = 24;     // sets that are tried with values moved
+constexpr size_t choiceLimit = 160;  // sets to measure per layer
+constexpr size_t moveLimit = 24;     // sets to try with values moved
 constexpr size_t wayLimit = 80;      // ops of a function without layers
-constexpr size_t movedLimit = 12;    // sets beside a way, of each kind
+constexpr size_t movedLimit = 12;    // BodyChoices::moved sets, of each kind
 
-/// Makers that `more` runs again and `less` does not, in groups that depend on
-/// each other.
+/// The makers that `more` runs again and `less` does not, grouped by
+/// dependence.
 std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
                                                const remat::Crossing &less,
                                                const remat::Crossing &more) {
@@ -36,13 +36,13 @@ std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
   for (const auto *part : parts)
     if (part->isLeader())
       steps.emplace_back(parts.member_begin(*part), parts.member_end());
-  // The beginning first: when backward comes to it, least of the rest is kept.
+  // Earliest first: when backward reaches it, the least is still kept.
   std::sort(steps.begin(), steps.end());
   return steps;
 }
 
-/// `set` with the first one, two, ... of the values that it saves moved, and
-/// with each alone; small ones go with the first.
+/// Variants of `set` that move the first one, two, ... of its saved values to
+/// the host, or one alone. Small values move together with the first.
 std::vector<OpSet> crossingMoves(const BlockCrossing &crossing, OpSet set) {
   for (unsigned i = crossing.bodySize; i < crossing.setSize; ++i)
     set.reset(i);
@@ -91,8 +91,8 @@ public:
            });
   }
 
-  /// From corner to corner, a step at a time: each set has the one before in
-  /// it.
+  /// From corner to corner, one step at a time: each set contains the one
+  /// before.
   void addWay() {
     auto corners = remat::frontier(crossing.graph);
     for (size_t i = 0; i + 1 < corners.size(); ++i)
@@ -101,15 +101,15 @@ public:
       });
   }
 
-  /// What is predicted not to be above another.
+  /// Adds the predicted Pareto frontier.
   void addPredicted(const Predictor &predictor) {
     for (const OpSet &set : predictedFrontier(predictor, sets, crossing.places,
                                               choiceLimit - sets.size()))
       add(set);
   }
 
-  /// Each of the first sets with some of what it saves moved: the earliest
-  /// values, which are away for longest, and any alone.
+  /// Adds each of the first sets with some saved values moved: the earliest
+  /// ones, which stay away longest, and each alone.
   void addMoves() {
     std::vector<OpSet> before(sets.begin(),
                               sets.begin() + std::min(sets.size(), moveLimit));
@@ -124,7 +124,7 @@ public:
 private:
   size_t limit = choiceLimit;
 
-  /// Calls visit(the first corner and one step, and all steps so far).
+  /// Calls visit(`from` plus one step, `from` plus all steps so far).
   template <typename Visit>
   void walk(const remat::Crossing &from, const remat::Crossing &to,
             Visit visit) {
@@ -140,7 +140,7 @@ private:
   const BlockCrossing &crossing;
 };
 
-/// BodyChoices::parts, apart.
+/// Fills in BodyChoices::parts and apart.
 void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
   const remat::CrossingGraph &g = crossing.graph;
   const size_t makers = g.makers.size();
@@ -148,7 +148,7 @@ void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
   for (size_t m = 0; m < makers; ++m)
     for (int32_t v : g.makers[m].reads)
       lastRead[v] = int32_t(m);
-  // What is alive behind each maker, and how much that is.
+  // The values alive after each maker, and their bytes.
   auto alive = [&](size_t v, size_t m) {
     return g.values[v].maker >= 0 && size_t(g.values[v].maker) <= m &&
            lastRead[v] > int32_t(m);
@@ -164,13 +164,13 @@ void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
   choices.apart.resize(choices.apartBegin + crossing.bodySize);
   if (order.empty())
     return;
-  // Narrow is what a twentieth of all places are.
+  // The places with the fewest live bytes, a twentieth of all, are narrow.
   int64_t narrow = order[order.size() / 20];
   std::vector<size_t> at;
   for (size_t m = 0; m < makers; ++m)
     if (bytes[m] > 0 && bytes[m] <= narrow)
       at.push_back(m);
-  std::vector<char> between(makers); // what is alive at a narrow place
+  std::vector<char> between(makers); // makes a value alive at a narrow place
   for (size_t v = 0; v < g.values.size(); ++v)
     for (size_t m : at)
       if (alive(v, m))
@@ -203,7 +203,8 @@ int64_t layersOf(const MeasuredRun &r) {
   return r.run.segment ? r.run.layers : 1;
 }
 
-/// Per layer, and no easier to place.
+/// Whether `a` is at least as expensive as `b` per layer in every figure, and
+/// `b` fits wherever `a` does.
 bool above(const MeasuredRun &a, const MeasuredRun &b) {
   const UnitFigures &x = a.figures, &y = b.figures;
   int64_t m = layersOf(a), n = layersOf(b);
@@ -274,11 +275,8 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
       if (failed(tryUnit({1, set, false})))
         return failure();
     keepFrontier(choices.choices);
-    // From what segments of two and of three layers need follows what longer
-    // ones do; the whole is measured before it is promised.
     if (rates.moves) {
       std::vector<OpSet> sets;
-      // From the one that saves most to the one that saves least.
       std::vector<MeasuredRun> order = choices.choices;
       std::stable_sort(order.begin(), order.end(),
                        [](const MeasuredRun &a, const MeasuredRun &b) {
@@ -301,9 +299,11 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     for (const MeasuredRun &inner : single) {
       if (inner.run.recompute.find_first_in(crossing.bodySize,
                                             inner.run.recompute.size()) >= 0)
-        continue; // a segment runs again at once: nothing would be away
+        continue; // a segment runs again at once, so moving gains nothing
       if (choices.layers < 6 || forward.getReverse())
         break;
+      // Longer segments are extrapolated from those of two and three layers. The
+      // whole plan is measured later.
       for (int64_t k : {2, 3})
         if (failed(tryUnit({k, inner.run.recompute, true})))
           return failure();
@@ -370,7 +370,7 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
     BlockCrossing staying = crossingOf(body, boundary, needed, {}, true, still);
     SetCollector recomputed(staying);
     recomputed.addWay();
-    // Corners with moves, and all that is saved moved.
+    // Corners with some values moved, and with all saved values moved.
     auto some = [&](const std::vector<OpSet> &sets, bool all) {
       size_t stride = llvm::divideCeil(sets.size(), movedLimit);
       for (size_t i = 0; i < sets.size(); i += stride) {

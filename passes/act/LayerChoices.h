@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to run a layer that are worth considering, measured.
+// Measures the recomputation choices for a layer that are worth considering.
 #ifndef ACT_PASSES_ACT_LAYERCHOICES_H
 #define ACT_PASSES_ACT_LAYERCHOICES_H
 #include "passes/act/RematMeasure.h"
@@ -8,39 +8,39 @@
 namespace act {
 
 struct MeasuredRun {
-  LayerRun run; // of one layer, or a segment
+  LayerRun run; // one layer, or a segment
   UnitFigures figures;
 };
 
 struct PairChoices {
   int64_t layers = 0;
-  /// None is above another in cost, saved and working bytes together.
+  /// The Pareto frontier in cost, saved bytes and working bytes.
   std::vector<MeasuredRun> choices;
-  OpSet all; // ops of a layer
+  OpSet all; // the ops of a layer
 };
 
 /// One entry for each pair of layer functions of @grad.
 llvm::FailureOr<std::vector<PairChoices>>
 findPairChoices(mlir::ModuleOp module, RematMeter &meter, const Rates &rates);
 
-/// Sets of ops of @grad's own body that may run again; the first is none.
+/// Sets of ops of @grad's own body that may run again; the first is empty.
 struct BodyChoices {
   std::vector<OpSet> sets;
-  /// Each has the one before in it, and costs as much or more; for functions
-  /// of many ops, which are too large for measuring much.
+  /// Each set contains the one before and costs as much or more. Used for
+  /// functions of many ops, where measuring many sets takes too long.
   bool way = false;
   unsigned apartBegin = 0; // LayerRuns.h
   /// Ops that may run again.
   std::vector<unsigned> places;
-  /// Beside a way: all but the values at a number of narrow places, where
-  /// little is alive, in equal distances (Chen et al. 2016 without layers); and
-  /// the same in two levels, what lies between narrow places running apart.
+  /// With `way`: sets that keep only the values at evenly spaced narrow places,
+  /// where little is alive (Chen et al. 2016 without layers); and the same in
+  /// two levels, where the ops between narrow places run apart.
   std::vector<OpSet> parts;
-  OpSet apart; // the bits of all that does
-  /// Beside a way, where values may be moved: some in which they are.
+  OpSet apart; // the bits of all ops that run apart in `parts`
+  /// With `way`, if values may be moved to the host: sets that move some.
   std::vector<OpSet> moved;
 };
-/// `alone`: there are no layers.
+/// `alone`: the function has no layers.
 llvm::FailureOr<BodyChoices> findBodyChoices(mlir::ModuleOp module,
                                              RematMeter &meter, bool alone,
                                              const Rates &rates);

@@ -6,8 +6,8 @@ using namespace act;
 
 namespace {
 
-/// A layer's forward function and the backward function that takes what it
-/// saves.
+/// A layer's forward function and the backward function that takes its saved
+/// values.
 struct Functions {
   func::FuncOp forward, backward;
 };
@@ -74,7 +74,8 @@ Functions Writer::functionsFor(const OpSet &recompute) {
   return variants.back().second;
 }
 
-// @layer without saved values, and a backward function that recomputes.
+// Makes @layer.fwd.plain, which saves nothing, and a backward function that
+// recomputes.
 void Writer::makeSegmentFunctions() {
   if (plain)
     return;
@@ -95,7 +96,7 @@ void Writer::makeSegmentFunctions() {
   LayerRewriter rewriter(ownPair, ownFwd, own, /*rewriteCalls=*/false);
   rewriter.recompute(pick(ownFwd, allOps(ownFwd.getBody().front())),
                      /*keepStatistics=*/false);
-  // What is left to save is carried arguments; any order, by argument number.
+  // Only carried arguments are left to save, in any order.
   unsigned indexed =
       ownFwd.getNumArguments() - carried - pair.forward.getShared().size();
   for (Value v : rewriter.savedValues())
@@ -103,7 +104,7 @@ void Writer::makeSegmentFunctions() {
   symbols.erase(ownFwd);
 }
 
-/// A forward repeat that returns what backward takes.
+/// Emits a forward repeat that returns the saved values for backward.
 RepeatOp Writer::runSaving(OpBuilder &b, func::FuncOp f, StringRef letter,
                            int64_t count, int64_t from, ValueRange x) {
   SmallVector<Type> types(x.getTypes());
@@ -117,9 +118,9 @@ RepeatOp Writer::runSaving(OpBuilder &b, func::FuncOp f, StringRef letter,
                           ValueRange());
 }
 
-// Run the segment again with saved values, except its last layer, whose
-// backward function recomputes for itself (so the layer's last product is not
-// run again for nothing); then go back through it.
+// Runs the segment again and saves values, except for its last layer, whose
+// backward function recomputes for itself so that the layer's last product does
+// not run again needlessly. Then runs the segment backward.
 void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
                              ValueRange start, SmallVector<Value> &dy) {
   Location loc = pair.forward.getLoc();
@@ -207,7 +208,7 @@ void Writer::write(ArrayRef<LayerRun> runs) {
   backward.replaceAllUsesWith(dy);
   backward.erase();
   forward.erase();
-  // Nobody may call these any more.
+  // Erase the original functions if they are no longer called.
   for (func::FuncOp f : {fwd, bwd})
     if (SymbolTable::symbolKnownUseEmpty(f, symbols.getOp()))
       symbols.erase(f);

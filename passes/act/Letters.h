@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Letters that a pass gives to sizes of its own making, so that formulas need
-// not show them as numbers: the rows of a chunk, say, which depend on b*s, but
-// are no multiple of it. What each stands for is said in the module's attribute
-// `act.letters`, and by the memory report.
+// Letters for sizes that a pass introduces, so that formulas show a letter
+// instead of a number. An example is the rows of a chunk, which depend on b*s
+// but are not a multiple of it. The module attribute `act.letters` and the
+// memory report say what each letter means.
 #ifndef ACT_PASSES_ACT_LETTERS_H
 #define ACT_PASSES_ACT_LETTERS_H
 #include "mlir/IR/BuiltinOps.h"
@@ -11,16 +11,16 @@
 
 namespace act {
 
-/// A letter that nothing else in `module` is called by: `wanted`, or that with
-/// a number behind it. The same letter again for the same size and meaning.
+/// A letter not yet used in `module`: `wanted`, with a number appended if it is
+/// taken. The same size and meaning give the same letter again.
 std::string newLetter(mlir::ModuleOp module, llvm::StringRef wanted,
                       int64_t size, llvm::StringRef meaning);
 
 /// `act.letters`: a dictionary, letter to [size, meaning].
 inline constexpr llvm::StringLiteral lettersAttr = "act.letters";
 
-/// A fused loss: [rows of a chunk, rows of a last chunk that has fewer, or 0];
-/// of one chunk [0, tokens that it can have at most].
+/// Of a fused loss: [rows of a chunk, rows of a smaller last chunk or 0]; if it
+/// has one chunk: [0, the most tokens that one chunk can have].
 inline constexpr llvm::StringLiteral lossRowsAttr = "act.loss_rows";
 
 } // namespace act

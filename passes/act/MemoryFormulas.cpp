@@ -20,8 +20,8 @@ Polynomial act::bytesInLetters(RankedTensorType type) {
   return product;
 }
 
-/// What aligning such a buffer adds at most: its bytes are a multiple of what
-/// all their coefficients are.
+/// The most that alignment adds to a buffer of this type. Its bytes are a
+/// multiple of the gcd of their coefficients.
 static Polynomial paddingOf(RankedTensorType type) {
   int64_t step = arenaAlignment;
   Polynomial bytes = bytesInLetters(type);
@@ -32,12 +32,12 @@ static Polynomial paddingOf(RankedTensorType type) {
 
 namespace {
 
-/// A letter and what it is worth here; without a name, a number.
+/// A letter and its value in this program; without a name, a number.
 struct Letter {
   std::string name;
   int64_t value = 0;
 
-  /// `count`, as far below the letter as it is here.
+  /// `count` relative to the letter: letter - (value - count).
   Polynomial below(int64_t count) const {
     if (name.empty())
       return Polynomial::constant(count);
@@ -45,14 +45,14 @@ struct Letter {
   }
 };
 
-/// Some of the indices 0 .. size - 1.
+/// A subset of the indices 0 .. size - 1.
 struct Indices {
   int64_t count = 0, sum = 0;
   void add(int64_t i, int64_t sign) {
     count += sign;
     sum += sign * i;
   }
-  /// Different indices add up to the least if they are the first ones.
+  /// Distinct indices have the minimum sum exactly if they are the first ones.
   bool areFirst() const { return sum == count * (count - 1) / 2; }
   bool areLast(int64_t size) const {
     return sum == count * (2 * size - count - 1) / 2;
@@ -69,13 +69,13 @@ public:
   MemoryFormulas run();
 
 private:
-  /// The buffer whose turn it is in its memory, for some time.
+  /// A buffer and the launches during which it holds its memory.
   struct Holder {
     const FlatBuffer *buffer;
     unsigned first, last;
-    bool crosses; // the memory, from forward to backward
+    bool crosses; // the memory is alive from forward to backward
   };
-  /// Equal values of the layers of one run.
+  /// The live instances of a value in the layers of one run.
   struct Alive {
     const FlatBuffer *sample = nullptr;
     Indices slices;
@@ -102,7 +102,7 @@ private:
   std::vector<Holder> holders;
   std::vector<Letter> layersOf; // of a run
   std::vector<int64_t>
-      segmentOf; // of a run: its place among the segments, or -1
+      segmentOf; // of a run: its index among the segments, or -1
   Letter segments;
   MemoryFormulas out;
 };
@@ -116,13 +116,12 @@ std::string Deriver::fresh(std::string name, StringRef meaning, int64_t value) {
   return letter;
 }
 
-// Segments are forward runs of one function in one body, one behind the other.
-// What backward runs again, or goes back through, are pieces of them without a
-// letter of their own.
+// Segments are consecutive forward runs of one function in one body. The runs
+// that backward repeats or differentiates are pieces of them and get no letter.
 void Deriver::findSegments() {
   std::map<std::pair<unsigned, std::string>, std::vector<unsigned>> families;
-  // What is moved ahead to the next layer, and what all but the last two have
-  // left, look the same with so few.
+  // With fewer than four layers, values moved back one layer ahead cannot be
+  // told from values left by all layers but the last two.
   bool moves = llvm::any_of(program.buffers,
                             [](const FlatBuffer &b) { return b.onHost; });
   for (auto [i, run] : llvm::enumerate(program.runs)) {
@@ -203,7 +202,7 @@ void Deriver::change(AliveKinds &alive, const Holder &h, int64_t sign) const {
     alive.erase(key);
 }
 
-/// How many there are of a kind, at a moment in layer `slice` of run `run`.
+/// The number of live instances of a kind in layer `slice` of run `run`.
 Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   auto [count, indices] = std::pair(kind.slices.count, kind.slices);
   int of = kind.sample->run;
@@ -212,8 +211,8 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   int64_t layers = program.runs[of].count;
   int64_t length = run >= 0 ? program.runs[run].count : 1;
   bool inFirst = slice == 0 && length > 1;
-  // A number of slices goes with the number of layers where at most those are
-  // missing that this moment, near an end of its run, has not come to.
+  // The count grows with the number of layers if the only missing slices are
+  // those that this moment, near an end of its run, has not reached.
   bool early = inFirst || slice + 2 < length;
   bool grows = layers == 1
                    ? !inFirst && (kind.crosses || run != of)
@@ -226,8 +225,8 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
 Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice,
                         Weight weight) const {
   Polynomial total;
-  // Of a value that every segment before this one has left: how many, at which
-  // segments.
+  // For a value that every earlier segment has left: the count in each segment,
+  // and the segments.
   std::map<std::pair<Source, std::string>, std::pair<Polynomial, Indices>> left;
   for (auto &[key, kind] : alive) {
     Polynomial bytes = times(kind, run, slice) * weight(kind.sample->type);
@@ -257,12 +256,12 @@ bool Deriver::isCandidate(unsigned t, unsigned highest) const {
 
 struct Candidate {
   Polynomial sum;
-  int64_t value;          // here
-  Polynomial atLeast;     // in letters that are 1 where there are two layers
+  int64_t value;          // at this program's size
+  Polynomial atLeast;     // counts of layers shifted: 1 stands for two layers
   Polynomial ofThisModel; // the same, with the model's own letters bound
 };
 
-/// Erases those that another is above for all sizes, as `view` shows them.
+/// Erases candidates that another dominates for all sizes, as seen by `view`.
 void prune(std::vector<Candidate> &candidates, Polynomial Candidate::*view) {
   std::vector<Candidate> kept;
   for (Candidate &c : candidates) {
@@ -278,9 +277,8 @@ void prune(std::vector<Candidate> &candidates, Polynomial Candidate::*view) {
   candidates = std::move(kept);
 }
 
-/// The max of `sums`, for all sizes of at least two layers. First the
-/// candidates that matter for this model, of those the one that wins at
-/// `letters` first.
+/// The maximum of `sums`, for all sizes of at least two layers. Candidates that
+/// matter for this model come first, and of those the largest at `letters`.
 void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   symbolic::Letters all = letters, widths;
   all.insert(out.letters.begin(), out.letters.end());
@@ -296,7 +294,7 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
       if (auto it = letters.find(name); it != letters.end())
         widths.insert(*it);
 
-  // How layers are cut into segments is a matter of this model, too.
+  // The segments are fixed for this model, too.
   widths.insert(out.letters.begin(), out.letters.end());
   auto twoLayers = [&](Polynomial p) {
     for (const std::string &l : counts)
@@ -310,7 +308,7 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
     candidates.push_back(
         {p, value ? *value : 0, twoLayers(p), twoLayers(p.bind(widths))});
   }
-  // The larger ones rule out most of the others.
+  // Largest first, because they eliminate most of the others.
   llvm::stable_sort(candidates,
                     [](auto &x, auto &y) { return x.value > y.value; });
   prune(candidates, &Candidate::atLeast);
@@ -326,7 +324,7 @@ void Deriver::findPeak(const std::vector<Polynomial> &sums) {
   out.shown = out.peak.candidates().size() == list.size() ? matter.size() : 0;
 }
 
-// Layers that are written out one by one, each with its own buffers.
+// The peak of each layer, counting only its own buffers.
 void Deriver::findLayerPeaks() {
   std::map<int, std::vector<const Holder *>> byLayer;
   for (const Holder &h : holders)
@@ -370,7 +368,8 @@ MemoryFormulas Deriver::run() {
     for (const Holder *h : end[t])
       change(alive, *h, -1);
     const FlatLaunch &launch = program.launches[t];
-    // Before a buffer dies there is nothing to gain by looking.
+    // Until a buffer dies, memory only grows, so earlier launches cannot be the
+    // peak.
     if (isCandidate(t, highest) && (t == highest || !end[t + 1].empty()))
       if (Polynomial p = sum(alive, launch.run, launch.slice);
           seen.insert(p.terms()).second) {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program holds, as sums in letters.
+// Memory use of a program as formulas in letters.
 //
-// A program is written out for one size. Its sums hold for others because what
-// is alive at a moment is said as "of the saved values of a layer, those of all
-// but the last layer" instead of "27 of them": a value of which the first k of
-// N layers' are alive counts L - (N - k) times. Cut into segments, n stands for
-// the segments and m for the layers of the longest, in the same way.
+// A program is written out for one size. The formulas hold for other sizes
+// because they count live values relative to the number of layers L: a value
+// alive in the first k of N layers counts L - (N - k) times, not k times. With
+// segments, n is the number of segments and m the layers of the longest one, in
+// the same way.
 //
 //   run of N layers, moment in layer l = 2        alive of value v
 //     v0  v1  v2  .   .                           3 of 5: L - 2
 //                 ^ l                             of a temporary: 1
 //
-// In the first layer numbers stay numbers: it is there whatever L is.
+// At the first layer numbers stay numbers: that layer exists for every L.
 //
-// Every moment is a candidate for the peak. In a run of layers it is enough to
-// look at the first layer and the last two, in the order of the run as in
-// reverse: in between, layers differ by what one more layer saves, so that each
-// is below its neighbour.
+// Every moment is a candidate for the peak. In a run of layers the first layer
+// and the last two suffice, for forward and reverse runs. Between them, each
+// layer differs from the next by what one layer saves, so an end is the peak.
 #ifndef ACT_PASSES_ACT_MEMORYFORMULAS_H
 #define ACT_PASSES_ACT_MEMORYFORMULAS_H
 #include "act/Symbolic/Expr.h"
@@ -26,23 +25,24 @@
 
 namespace act {
 
-/// Bytes of a value in letters, without padding.
+/// Bytes of a value in letters, excluding padding.
 symbolic::Polynomial bytesInLetters(mlir::RankedTensorType type);
 
 struct MemoryFormulas {
-  symbolic::Polynomial retained; // what forward hands to backward
-  symbolic::Expr peak;           // the candidate that wins for this size first
+  symbolic::Polynomial retained; // what forward saves for backward
+  symbolic::Expr peak;           // the largest candidate at this size first
   size_t shown = 0;              // report::Formula::shown, of the peak
-  symbolic::Expr alignment;      // what it adds to the peak at most
-  /// The most that values of a layer hold at a time, by the layer's number.
+  symbolic::Expr alignment;      // the most that padding adds to the peak
+  /// The peak bytes of each layer's own values, by layer number.
   std::map<int, symbolic::Expr> layerPeak;
-  /// Letters of segments, with what they are worth and what they mean.
+  /// Letters for segments, with their values and meanings.
   symbolic::Letters letters;
   std::map<std::string, std::string> meaning;
-  /// Layers run in pieces of their own choice: the sums are of so many layers.
+  /// Runs of layers make different choices, so the sums hold only for this
+  /// number of layers.
   bool layersAreCut = false;
-  /// Values are moved, and of so few layers it does not show what their number
-  /// decides: the sums are of so many.
+  /// Values are moved to the host, and there are too few layers to see how
+  /// counts depend on L, so the sums hold only for this number of layers.
   bool layersAreTooFew = false;
 };
 

@@ -47,7 +47,7 @@ private:
     return program.backward && b.first < *program.backward &&
            b.last >= *program.backward;
   }
-  /// The value whose turn it is in the memory of root `r` at launch `t`.
+  /// The value that holds the memory of root `r` at launch `t`.
   const FlatBuffer &holder(unsigned r, unsigned t) const {
     const FlatBuffer *best = &program.buffers[r];
     for (unsigned i : chain.at(r))
@@ -67,7 +67,7 @@ private:
       chain; // root -> in-place successors
 };
 
-// A letter has one size in the whole module, or formulas mean nothing.
+// Formulas are meaningful only if a letter has one size in the whole module.
 LogicalResult Describer::collectLetters() {
   std::map<std::string, Location> from;
   LogicalResult ok = success();
@@ -110,7 +110,7 @@ LogicalResult Describer::collectLetters() {
   return ok;
 }
 
-// Parameters, gradients and optimizer state, by the ops that touch them.
+// Counts parameters, gradients and optimizer state, by the ops that touch them.
 void countPersistent(ModuleOp module, const Program &program,
                      report::MemoryReport &out) {
   llvm::StringMap<Operation *> update;

@@ -5,16 +5,16 @@
 #include "passes/act/ArenaPlan.h"
 
 namespace act {
-/// What `program` does with memory, as plain data for text, JSON and HTML.
+/// The memory report of `program`, as plain data for text, JSON and HTML.
 mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module,
                                                      const Program &program,
                                                      const ArenaPlan &plan);
 
-/// What an allocator's replay looks at (AllocatorReplay.h), and no more: what
-/// outlives a step, its buffers with their lifetimes, and as many points.
+/// Only what an allocator replay needs (AllocatorReplay.h): persistent tensors,
+/// buffers with their lifetimes, and the timeline's length.
 report::MemoryReport tensorsOf(mlir::ModuleOp module, const Program &program);
 
-/// What the report's total_peak_bytes has beside peak_bytes: parameters, their
+/// total_peak_bytes minus peak_bytes of the report: parameters, their
 /// gradients, optimizer state, inputs and outputs of `program`.
 int64_t persistentBytes(mlir::ModuleOp module, const Program &program);
 } // namespace act

@@ -51,7 +51,8 @@ private:
            plan.offsets[b] < plan.offsets[a] + program.buffers[a].bytes;
   }
 
-  /// When the memory of root `b`, which begins at launch `t`, is free.
+  /// The time from which the memory of root `b`, first used at launch `t`, is
+  /// free.
   double freeAt(unsigned b, unsigned t) const {
     double at = 0;
     for (unsigned other : roots)
@@ -111,8 +112,8 @@ private:
   const ArenaPlan &plan;
   Rates rates;
   double now = 0, away = 0, back = 0;
-  std::vector<double> arrival; // by root: when a copy has made it
-  std::vector<double> left;    // by root: when the copy of it is done
+  std::vector<double> arrival; // by root: when the copy into it is done
+  std::vector<double> left;    // by root: when the copy out of it is done
   std::vector<double> ends;    // by launch
   std::vector<unsigned> roots; // in the arena
   DenseMap<Operation *, double> costs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts what a selection file says in the ops of one layer as they stand in
-// the forward pass, before kernels are formed.
+// Applies a selection file's counting rules to the ops of one layer in the
+// forward pass, before kernels are formed.
 #include "passes/act/PaperView.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/act/Types.h"
@@ -20,7 +20,7 @@ using symbolic::Polynomial;
 
 namespace {
 
-/// Behind views.
+/// The value behind views and act.kept.
 Value rootOf(Value v) {
   while (Operation *def = v.getDefiningOp()) {
     if (!isa<ReshapeOp, TransposeOp, KeptOp>(def))
@@ -32,7 +32,7 @@ Value rootOf(Value v) {
 
 StringRef opName(Operation *op) { return op->getName().stripDialect(); }
 
-/// The parameter that an op reads first, or nothing.
+/// The first parameter that an op reads, or "".
 StringRef parameterOf(Operation *op) {
   for (Value v : op->getOperands())
     if (auto param = v.getDefiningOp<ParamOp>())
@@ -62,7 +62,8 @@ Polynomial elements(RankedTensorType type) {
   return product;
 }
 
-/// A value that may count, and in which way: a dropout's mask is no value.
+/// A value that may be counted. `mask`: a dropout's mask, which is not a value
+/// in the IR.
 struct Item {
   Value root;
   bool mask = false;
@@ -103,7 +104,7 @@ private:
   SmallVector<Item> itemsOf(const CountRule &rule) const;
   void add(SmallVectorImpl<Item> &items, const CountRule &rule,
            Item item) const;
-  /// Kept, or a part of what is kept.
+  /// Saved, or a part of a saved value.
   bool isSaved(Value root) const {
     auto split = root.getDefiningOp<SplitOp>();
     return saved.contains(root) ||

@@ -6,10 +6,10 @@
 
 namespace act {
 
-/// What publications would say of `module`: all that come with act whose
-/// figures fit, or the selection of that name or in that file. `right` is the
-/// report of the same program. Works on the module it is given, whose letters
-/// have sizes.
+/// Counts `module`'s memory as publications do: with every selection shipped
+/// with act whose figures fit, or with the one named or in the file
+/// `selection`. `right` is the report of the same program. Modifies the module,
+/// whose letters must have sizes.
 mlir::FailureOr<report::PaperReport> describePaper(mlir::ModuleOp module,
                                                    llvm::StringRef selection,
                                                    report::MemoryReport right);

@@ -25,7 +25,7 @@ static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost,
     const FlatBuffer &b = program.buffers[i];
     if (b.parent || b.reuses || b.bytes == 0 || b.onHost != onHost)
       continue;
-    // Padded: what is behind a buffer's end belongs to nobody else.
+    // Padded, so that no other buffer uses the bytes up to the next multiple.
     problem.buffers.push_back(
         {b.name, int64_t(llvm::alignTo(b.bytes, arenaAlignment)),
          int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
@@ -57,7 +57,7 @@ FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
       return failure();
     result.hostArenaBytes = host->arenaBytes;
   }
-  // Children after parents: offsets add up along the way to the root.
+  // A nested buffer's offset is the sum of the offsets up to its root.
   for (unsigned i = 0; i < program.buffers.size(); ++i) {
     int64_t offset = 0;
     unsigned b = i;

@@ -12,13 +12,13 @@ namespace {
 
 constexpr size_t momentLimit = 4; // of each kind
 
-/// What to keep across launch `t`, in which `there` are alive anyway.
+/// The crossing of launch `t`; the values `there` are alive in it anyway.
 remat::CrossingGraph crossingAt(const StepOps &step, size_t t,
                                 const std::vector<int32_t> &there,
                                 const Rates &rates) {
   remat::CrossingGraph g;
   size_t now = step.begin[t];
-  // Only what is made before and needed after, and what that is made of.
+  // Only values made before and needed after `t`, and what they are made from.
   std::vector<char> wanted(step.bytes.size());
   for (size_t i = now; i < step.ops.size(); ++i)
     for (int32_t v : step.ops[i].reads)
@@ -49,13 +49,13 @@ remat::CrossingGraph crossingAt(const StepOps &step, size_t t,
     }
     for (int32_t v : op.makes) {
       if (id[v] >= 0)
-        continue; // parts of a whole that is made bit by bit
+        continue; // part of a value that several ops make
       id[v] = int32_t(g.values.size());
       int64_t size = alive[v] ? 0 : step.bytes[v];
       g.values.push_back({size, alive[v] ? -1 : maker, bool(needed[v]), -1});
       if (rates.moves && size > 0)
-        g.values.back().move = int64_t(std::min(
-            std::floor(2e15 * double(size) / rates.link), 0x1p50));
+        g.values.back().move = int64_t(
+            std::min(std::floor(2e15 * double(size) / rates.link), 0x1p50));
     }
   }
   return g;
@@ -75,7 +75,7 @@ FailureOr<int64_t> act::leastRecomputation(ModuleOp module, int64_t budget,
     return 0;
   StepOps step(*program, rates);
   auto live = program->liveBytes();
-  // Moments at which most is kept and most is touched.
+  // The moments at which most is kept and those at which most is touched.
   int64_t peak = *std::max_element(live.begin(), live.end());
   int64_t most =
       *std::max_element(step.touchedBytes.begin(), step.touchedBytes.end());
@@ -96,8 +96,8 @@ FailureOr<int64_t> act::leastRecomputation(ModuleOp module, int64_t budget,
     remat::CrossingGraph graph = crossingAt(step, t, step.touched[t], rates);
     if (!graph.check())
       continue;
-    // Where nothing keeps so little, the kernels of the choice that was found
-    // differ from those of the space, and this moment says nothing.
+    // No result: nothing in the space keeps so little here, because the kernels
+    // of the choice that was found differ. This moment gives no bound.
     if (auto cost = remat::leastCost(graph, budget - step.touchedBytes[t]))
       bound = std::max(bound, *cost);
   }

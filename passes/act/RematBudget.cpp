@@ -18,13 +18,13 @@ using namespace act;
 namespace {
 
 constexpr int correctionLimit = 6;
-constexpr int replaySteps = 16;  // budgets that an allocator is replayed for
-constexpr size_t startLimit = 3; // sets of a kind that are improved
+constexpr int replaySteps = 16;  // budgets to replay an allocator for
+constexpr size_t startLimit = 3; // sets to improve, of each kind
 constexpr size_t bodyLimit =
-    40; // sets of a function without layers to begin with
+    40; // first sets to measure in a function without layers
 
-/// One choice of what @grad's own body recomputes, and what the layers' choices
-/// amount to beside it.
+/// One choice of what @grad's own body recomputes, and the layers' problem
+/// under that choice.
 struct BodyChoice {
   OpSet ops;
   int64_t cost = 0;
@@ -58,7 +58,7 @@ private:
   struct Replay {
     std::optional<Choice> chosen;
     StepBytes bytes;   // of `chosen`
-    LeastMemory least; // else: what exceeds least
+    LeastMemory least; // the choice that exceeds the bounds least
   };
   FailureOr<Replay> replay(int64_t most, int64_t budget, Excess excess);
   Choice made(const BodyChoice &body, const remat::Stack &stack);
@@ -69,10 +69,11 @@ private:
   RematMeter meter;
   std::vector<PairChoices> pairs;
   std::vector<BodyChoice> bodies;
-  PlanFigures alone; // beside a body that recomputes nothing
+  PlanFigures alone; // with a body that recomputes nothing
 };
 
-/// What the layers' choices need beside `ops`. The first call is with none.
+/// Measures the layers' choices while the body recomputes `ops`. The first call
+/// must pass none.
 LogicalResult Planner::measureBody(const OpSet &ops) {
   auto figures = meter.units(SmallVector<LayerRun>(pairs.size()), ops);
   if (failed(figures))
@@ -108,22 +109,22 @@ LogicalResult Planner::measure(int64_t budget) {
     return failure();
   auto &sets = choices->sets;
   size_t stride = choices->way ? llvm::divideCeil(sets.size(), bodyLimit) : 1;
-  // A long way is looked at here and there, then where the budget is first kept
-  // to. A larger one is kept to no later, so it costs no more.
+  // Sample a long way at a stride, then refine where it first meets the budget.
+  // A larger budget is met no later, so it costs no more.
   for (size_t i = 0; i < sets.size(); i += stride)
     if (failed(measureBody(sets[i])))
       return failure();
   for (size_t i = 0; i < bodies.size() && stride > 1; ++i) {
     if (bodies[i].problem.apart > budget && i + 1 < bodies.size())
       continue;
-    bool after = bodies[i].problem.apart > budget; // none does: look at the end
+    bool after = bodies[i].problem.apart > budget; // none fits: refine the end
     size_t from = (after ? i : i ? i - 1 : 0) * stride;
     for (size_t k = from + 1; k < std::min(from + stride, sets.size()); ++k)
       if (failed(measureBody(sets[k])))
         return failure();
     break;
   }
-  // More than nothing has to run again.
+  // If the step exceeds the budget without recomputation, improve the sets.
   if (choices->way && alone.peak > budget && failed(improveBodies(*choices)))
     return failure();
   for (const OpSet &set : choices->moved)
@@ -132,10 +133,11 @@ LogicalResult Planner::measure(int64_t budget) {
   return success();
 }
 
-/// Sets beside a way, which looks at one moment only: equal parts, in one level
-/// and in two; from those that need least on, sets that need ever less; and
-/// between that and what the way needs, cheaper ones. The same for every
-/// budget, so more room never costs more.
+/// Adds sets to a way, which considers only one moment:
+/// - equal parts, in one level and in two;
+/// - from those with the lowest need, sets that need ever less;
+/// - between the lowest need and the way's, cheaper sets.
+/// They do not depend on the budget, so a larger budget never costs more.
 LogicalResult Planner::improveBodies(const BodyChoices &choices) {
   auto predictor = meter.predictor(-1);
   if (failed(predictor))
@@ -162,7 +164,7 @@ LogicalResult Planner::improveBodies(const BodyChoices &choices) {
     return out;
   };
   auto needOf = [](const Known &k) { return k.figures.working; };
-  // Ever less, a sixteenth at a time, then a little.
+  // Lower the need by a sixteenth at a time, then by a 128th.
   auto walk = [&](OpSet set) -> LogicalResult {
     Descent descent(*predictor, choices.places);
     for (int64_t part : {16, 128})
@@ -197,7 +199,8 @@ LogicalResult Planner::improveBodies(const BodyChoices &choices) {
   for (const Known &start : starts)
     if (failed(walk(start.set)))
       return failure();
-  // What needs least in two levels, and what does in one, in two.
+  // Start from the best set of two levels, and from the best of one level
+  // turned into two.
   if (const Known *two = best(true, needOf)) {
     OpSet other = two->set, nested = best(false, needOf)->set;
     nested.resize(choices.apartBegin);
@@ -243,7 +246,7 @@ Planner::Choice Planner::made(const BodyChoice &body,
       else
         runs.push_back({run.units, unit.recompute, false});
     }
-    // As it is: nothing to write.
+    // No runs means that the pair stays unchanged.
     if (runs.size() == 1 && !runs[0].segment && runs[0].recompute.none())
       runs.clear();
   }
@@ -280,9 +283,9 @@ Planner::Choice Planner::smallest() {
   return made(*body, remat::compose(body->problem, least, options.states));
 }
 
-/// Every layer with the same choice, from the one that keeps most on, at last
-/// with all ops run again: equal layers reuse each other's memory, so an
-/// allocator reserves less for them than for others that need less.
+/// The same choice for every layer, from the one that keeps most to one that
+/// runs all ops again. Equal layers reuse each other's memory, so an allocator
+/// may reserve less for them than for mixed layers with fewer live bytes.
 std::vector<Planner::Choice> Planner::equalLayers() {
   constexpr size_t steps = 12;
   std::vector<Choice> out(pairs.empty() ? 0 : steps + 1);
@@ -304,7 +307,7 @@ std::vector<Planner::Choice> Planner::equalLayers() {
   return out;
 }
 
-/// All layers in segments of equal length, as --remat=segments=N has them.
+/// All layers in segments of equal length, as --remat=segments=N makes them.
 std::vector<Planner::Choice> Planner::equalSegments() {
   int64_t most = 0;
   for (const PairChoices &pair : pairs)
@@ -324,8 +327,8 @@ std::vector<Planner::Choice> Planner::equalSegments() {
   return out;
 }
 
-/// What exceeds least, of that which needs least memory, of equal segments and
-/// of equal layers.
+/// The choice that exceeds the bounds least, among the one with the lowest
+/// memory, equal segments and equal layers.
 FailureOr<LeastMemory> Planner::lastResort(Excess excess) {
   std::vector<Choice> choices{smallest()};
   llvm::append_range(choices, equalSegments());
@@ -340,8 +343,8 @@ FailureOr<LeastMemory> Planner::lastResort(Excess excess) {
   return *best;
 }
 
-/// What is tried beside an allocator whatever the budget is, the cheapest
-/// first: every choice for a body without layers; equal layers and segments.
+/// The choices to try with an allocator for every budget, cheapest first: every
+/// choice for a body without layers; equal layers and segments.
 FailureOr<std::vector<Planner::Choice>> Planner::fixedChoices() {
   std::vector<Choice> out;
   if (pairs.empty()) {
@@ -367,9 +370,9 @@ FailureOr<std::vector<Planner::Choice>> Planner::fixedChoices() {
   return out;
 }
 
-/// What an allocator reserves is not what is alive, so choices are replayed:
-/// compositions for a row of budgets below `most`, what is alive if nothing
-/// runs again; and the fixed ones. The same for every budget, so more room
+/// Reserved bytes differ from live bytes, so choices are replayed: compositions
+/// for a series of budgets below `most`, the live bytes without recomputation,
+/// and the fixed choices. These do not depend on the budget, so a larger budget
 /// never costs more.
 FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
                                            Excess excess) {
@@ -390,14 +393,15 @@ FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
     }
     return over <= 0;
   };
-  std::vector<int64_t> row; // of budgets to compose for, falling
+  std::vector<int64_t> row; // budgets to compose for, descending
   if (!pairs.empty()) {
     double least = double(std::max<int64_t>(1, smallest().predicted));
     for (int i = 0; i <= replaySteps; ++i)
       row.push_back(int64_t(double(most) * std::pow(least / double(most),
                                                     double(i) / replaySteps)));
   }
-  // The row from `from` on, until one fits; then between it and the one above.
+  // Tries the row from `from` on until one fits, then bisects between it and
+  // the one above.
   auto walkRow = [&](size_t from, size_t to) -> LogicalResult {
     for (size_t i = from; i < to; ++i) {
       auto choice = best(row[i]);
@@ -421,7 +425,7 @@ FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
     }
     return success();
   };
-  // What is composed for more than the next budget needs more than that alive.
+  // Skip budgets so large that more than `budget` would be alive.
   size_t first = 0;
   while (first + 1 < row.size() && row[first + 1] > budget)
     ++first;
@@ -437,7 +441,7 @@ FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
     if (failed(fit))
       return failure();
   }
-  // For saying what would be enough.
+  // Only for the error message, which says what would be enough.
   if (!out.chosen && failed(walkRow(0, first)))
     return failure();
   return out;
@@ -490,7 +494,8 @@ FailureOr<BudgetAnswer> Planner::run() {
     chosen = std::move(found->chosen);
     bytes = found->bytes;
   }
-  // The prediction may be off by what neighbours of different kinds share.
+  // The prediction can be off by what adjacent layers with different choices
+  // share.
   int64_t target = budget;
   for (int round = 0; round < correctionLimit && !chosen; ++round) {
     auto choice = best(target);
@@ -503,7 +508,7 @@ FailureOr<BudgetAnswer> Planner::run() {
       chosen = std::move(choice);
       bytes = *real;
     } else {
-      // Below what was found, or it is found again.
+      // Go below the last prediction, or the same choice is found again.
       target = std::min(target, choice->predicted) -
                std::max<int64_t>(excess(*real), 1);
     }

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --remat=budget: the least time of recomputing such that a step's memory stays
-// under a budget.
+// --remat=budget: minimises recomputation time under a bound on the step's
+// memory.
 //
-// 1. For each distinct layer, what may be worth keeping: the corners of its
-//    crossing (act/Remat/Crossing.h), steps between two corners, the fixed
-//    policies' choices, and segments of several layers. Each is measured
-//    (RematMeasure.h); those that another is not above in cost, in what it
-//    keeps and in what it needs while it runs are the layer's frontier. Of a
-//    function without layers: the corners, what lies between equal parts of it,
-//    in one level and in two, and sets from there on (RematDescent.h).
+// 1. Each distinct layer gets candidates: the corners of its crossing
+//    (act/Remat/Crossing.h), steps between two corners, the fixed policies'
+//    choices, and segments of several layers. Each is measured
+//    (RematMeasure.h). The layer's frontier is Pareto-optimal in cost, saved
+//    bytes and working bytes. A function without layers gets the corners, equal
+//    parts in one level and in two, and sets found from those (RematDescent.h).
 // 2. The frontiers are composed over the layers (act/Remat/Compose.h): how many
-//    layers run in which way. That takes no longer for more layers than adding
-//    numbers does.
+//    layers use which choice. The time hardly depends on the number of layers.
 // 3. The composition is written into a copy of the module and measured as the
-//    memory report does. A budget that it would exceed is corrected by what
-//    the prediction was off, and 2 repeated; so what is promised was measured.
-//    With an allocator the step is replayed through it as well: choices for a
-//    row of budgets, and others, from the cheapest on, until what it reserves
-//    is within the bound.
+//    memory report does. If it exceeds the budget, the target is lowered by the
+//    prediction error and step 2 repeats, so the result was measured. With an
+//    allocator the step is also replayed through it: choices for a series of
+//    budgets and others, cheapest first, until the reserved bytes are within
+//    the bound.
 // 4. The whole step, layers written out, gives a lower bound (RematBound.h).
 #ifndef ACT_PASSES_ACT_REMATBUDGET_H
 #define ACT_PASSES_ACT_REMATBUDGET_H
@@ -28,16 +26,16 @@
 
 namespace act {
 
-/// On a module: what a budget came to, as BudgetAnswer::text says it.
+/// On a module: the result of a budget, as BudgetAnswer::text.
 inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
 
 /// The memory of the step, as the report counts it.
 struct StepBytes {
   int64_t peak = 0, total = 0;
-  /// What `allocator` reserves for it on a card of any size; 0 without one.
+  /// What `allocator` reserves on a card of unlimited size; 0 without one.
   int64_t reserved = 0;
 };
-/// Of a copy of `module` under `plan`, which may be empty.
+/// Measures a copy of `module` under `plan`, which may be empty.
 llvm::FailureOr<StepBytes>
 measureStep(mlir::ModuleOp module, const RematPlan &plan,
             const std::optional<AllocatorChoice> &allocator = std::nullopt);
@@ -46,9 +44,9 @@ struct BudgetOptions {
   RematPolicy policy;
   Rates rates;
   int64_t states = 4000; // remat::compose
-  /// With one, policy.totalBytes bounds what it reserves.
+  /// If set, policy.totalBytes bounds what it reserves.
   std::optional<AllocatorChoice> allocator;
-  /// With an allocator these are tried, too.
+  /// With an allocator: additional plans to try.
   std::vector<RematPlan> plans;
 };
 
@@ -57,9 +55,9 @@ struct BudgetAnswer {
   int64_t peakBytes = 0, totalPeakBytes = 0; // measured
   int64_t reservedBytes = 0;                 // with an allocator
   ProgramCost cost;
-  /// Nothing in RematBound.h's space that stays under the budget costs less.
+  /// Lower bound on the cost under the budget, for RematBound.h's space.
   int64_t boundCost = 0;
-  bool complete = true; // the composition is the cheapest of its frontier
+  bool complete = true; // the cheapest composition of its frontier was found
   double percent() const {
     return 100 * double(cost.again - cost.copies) / double(base());
   }
@@ -75,13 +73,12 @@ struct BudgetAnswer {
   std::string text(const RematPolicy &policy) const;
 };
 
-/// `module` has a @grad without recomputation and stays as it is. An error with
-/// a message where no choice stays under the budget.
+/// `module` has a @grad without recomputation and is not changed. Emits an
+/// error if no choice stays under the budget.
 llvm::FailureOr<BudgetAnswer> planBudget(mlir::ModuleOp module,
                                          const BudgetOptions &options);
 
-/// The choice that needs least memory of all that are considered, and what it
-/// needs.
+/// Of all choices considered, the one with the lowest memory, and its bytes.
 struct LeastMemory {
   RematPlan plan;
   StepBytes bytes;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to run an op again, as a time:
+// The cost of running an op again, as a time:
 //
 //   max(flops / rate of arithmetic, bytes of operands and results / bandwidth)
 //
-// with the peak rates of a device's data sheet. It counts an op by itself: what
-// fusing it with others would save is not taken off. Views, parameters and
-// masks, which nothing saves, cost nothing. Times are whole femtoseconds, so
-// that sums are exact and the same everywhere.
+// with the peak rates of a device's data sheet. Each op counts alone, without
+// the savings of fusion. Views, parameters and masks are never saved and cost
+// nothing. Times are whole femtoseconds, so that sums are exact and the same on
+// every machine.
 #ifndef ACT_PASSES_ACT_REMATCOST_H
 #define ACT_PASSES_ACT_REMATCOST_H
 #include "act/Remat/Crossing.h"
@@ -21,10 +21,10 @@ namespace act {
 /// Per second.
 struct Rates {
   double flops = 312e12, bytes = 2.039e12;
-  /// Of the link to the host, one direction: what PCI Express 4.0 with 16 lanes
-  /// reaches of its 31.5 GB/s.
+  /// The link to the host, one direction: what PCI Express 4.0 x16 reaches of
+  /// its 31.5 GB/s.
   double link = 25e9;
-  bool moves = false; // whether values may go there
+  bool moves = false; // whether values may be moved to the host
 };
 
 /// A target (sm_80: NVIDIA A100 80GB SXM; sm_86: RTX 3090; sm_89: RTX 4090;
@@ -32,33 +32,34 @@ struct Rates {
 /// numbers, FLOPS:BYTES. Empty: sm_80.
 Result<Rates> parseRates(const std::string &text);
 
-/// Femtoseconds of one run; of a copy to or from the host, at the link's speed.
+/// Femtoseconds of one run. A copy to or from the host takes the link's speed.
 int64_t opCost(mlir::Operation *op, const Rates &rates);
 
-/// Of a program without its update: all that it does, and the part that runs
-/// again.
+/// Femtoseconds of a program without its update: in total, and the part that
+/// recomputes or copies.
 struct ProgramCost {
   int64_t total = 0, again = 0;
-  int64_t copies = 0; // to the host and back, in both
+  int64_t copies = 0; // to the host and back; counted in both
 };
 ProgramCost programCost(const Program &program, const Rates &rates);
 
-/// The values made in `body` before `end` that something behind it needs, as a
-/// crossing (act/Remat/Crossing.h).
+/// The values made in `body` before `end` and needed after it, as a crossing
+/// (act/Remat/Crossing.h).
 struct BlockCrossing {
   remat::CrossingGraph graph;
   std::vector<unsigned> places;  // of makers, in the body
   std::vector<unsigned> numbers; // of values, among numberedValues(body)
-  /// What a choice runs again and moves (LayerRun::recompute).
+  /// The ops that a choice runs again and the values it moves
+  /// (LayerRun::recompute).
   OpSet set(const remat::Crossing &choice) const;
   OpSet set(const std::vector<char> &makers) const;
-  /// Values that are saved if `set` runs again, in order.
+  /// The values saved if `set` runs again, in order.
   std::vector<int32_t> saved(const OpSet &set) const;
   unsigned bodySize = 0, setSize = 0; // ops; bits of a set
 };
 
-/// `shared` values are there anyway. With `statisticsStay`, results after an
-/// op's first cannot be made again (RopeTableOp's can).
+/// `shared` values are in memory anyway. With `statisticsStay`, results after
+/// an op's first cannot be recomputed, except RopeTableOp's.
 BlockCrossing crossingOf(mlir::Block &body, mlir::Operation *end,
                          llvm::ArrayRef<mlir::Value> needed,
                          mlir::ValueRange shared, bool statisticsStay,

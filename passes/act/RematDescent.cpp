@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace act;
 
-// Predictions in all; those of one step that looks at two ops together.
+// Limits on predictions: in total, and per step that tries pairs of ops.
 static constexpr size_t predictionLimit = 10000;
 static constexpr size_t pairLimit = 300;
 
@@ -21,8 +21,8 @@ Predictor::Need Descent::need(const OpSet &set, int64_t budget) {
   return predictor.need(set, budget);
 }
 
-/// `set` is the best so far if it becomes less tight by more for what it costs.
-/// What costs nothing more comes first.
+/// Makes `set` the best so far if it lowers tightness most per cost. A set
+/// without extra cost comes first.
 void Descent::look(OpSet set, const Predictor::Need &from, int64_t budget,
                    Step &best) {
   Predictor::Need n = need(set, budget);
@@ -42,7 +42,8 @@ bool Descent::descend(OpSet &set, int64_t budget) {
       return p >= allowed.size() || !allowed.test(p) || p >= set.size();
     });
     Step best;
-    // Alone, and with what it takes to run it again.
+    // Flips p alone, and if it is not set, also adds the ops it needs to run
+    // again.
     auto steps = [&](const OpSet &from, unsigned p) {
       SmallVector<OpSet, 2> out{from};
       out[0].flip(p);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of ops to run again in a function without layers, found from a set that
-// needs too much memory, or that costs too much: one or two ops at a time are
-// added or left out, of those that have to do with the moment at which most is
-// needed, as predicted (RematPredict.h). What is found is to be measured.
+// Local search for sets of ops to recompute in a function without layers. It
+// starts from a set that needs too much memory or costs too much, and adds or
+// removes one or two ops at a time, among those involved in the predicted peak
+// (RematPredict.h). The results still have to be measured.
 #ifndef ACT_PASSES_ACT_REMATDESCENT_H
 #define ACT_PASSES_ACT_REMATDESCENT_H
 #include "passes/act/RematPredict.h"
@@ -12,16 +12,16 @@ namespace act {
 
 class Descent {
 public:
-  /// Ops at other places than `places` never run again.
+  /// Only ops at `places` may run again.
   Descent(const Predictor &predictor, llvm::ArrayRef<unsigned> places);
 
-  /// Changes `set` until `budget` is kept to, each time by what makes
-  /// it less tight (Need::tightness) by most for its cost. False: it could not,
-  /// and `set` is as far as it came.
+  /// Changes `set` until its predicted peak is within `budget`, each time by
+  /// the step that lowers Need::tightness most for its cost. False: it got
+  /// stuck, and `set` is the last one reached.
   bool descend(OpSet &set, int64_t budget);
 
-  /// Leaves out what can be left out of a set that keeps to `budget`, the
-  /// dearest first: ops that run again, or that they run apart.
+  /// Removes bits from a set that is within `budget`, most expensive first, as
+  /// long as it stays within: ops that run again, or that run apart.
   void economise(OpSet &set, int64_t budget);
 
   int64_t peak(const OpSet &set) { return predictor.predict(set).working; }

@@ -73,9 +73,9 @@ RematMeter::RematMeter(ModuleOp module, const Rates &rates)
 
 namespace {
 
-/// Where a pair's layers are in a program that is written out.
+/// Where a pair's layers are in a written-out program.
 struct Span {
-  std::string forward, backward; // begin the names of its functions
+  std::string forward, backward; // prefixes of its functions' names
   int64_t from = 0, layers = 0, unit = 1;
   bool reverse = false;
 
@@ -111,8 +111,8 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
         else
           firstBackward[p] = std::min(firstBackward[p], t);
       }
-  // What one unit hands to backward: of the last but one, so that the input of
-  // the next is counted.
+  // Take what a unit saves from the last but one, so that the input of the next
+  // unit is counted.
   out.pairs.resize(spans.size());
   out.behind.resize(spans.size());
   for (const FlatBuffer &b : program.buffers) {
@@ -134,7 +134,7 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
       out.pairs[p].working = std::max(out.pairs[p].working, beside);
       continue;
     }
-    int region = -1; // the last pair that has run and has not gone back
+    int region = -1; // the last pair whose forward has run, but not backward
     for (unsigned p = 0; p < spans.size(); ++p)
       if (lastForward[p] < t && firstBackward[p] > t) {
         beside -= out.pairs[p].saved * (spans[p].layers / spans[p].unit);
@@ -148,7 +148,7 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
 
 } // namespace
 
-/// A program of a few units, and the IR that it points into.
+/// A program of a few units, and the IR that it refers to.
 struct RematMeter::Written {
   OwningOpRef<ModuleOp> copy;
   Program program;
@@ -192,7 +192,7 @@ FailureOr<PlanFigures> RematMeter::units(ArrayRef<LayerRun> unitOfPair,
   if (failed(written))
     return failure();
   PlanFigures out = read(written->program, written->spans, rates);
-  // One pair recomputes at a time, or the costs could not be told apart.
+  // Only one pair recomputes at a time, or costs could not be told apart.
   for (auto [figures, unit, span] :
        llvm::zip(out.pairs, unitOfPair, written->spans))
     if (unit.segment || unit.recompute.any())

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a choice of recomputation does to memory, measured: it is written into a
-// copy of the module, kernels are formed, and the launches written out, as the
-// memory report does.
+// Measures what a recomputation choice does to memory: writes it into a copy of
+// the module, forms kernels and flattens, as the memory report does.
 //
-// The layers of a model are many and equal, so a choice is measured on three
-// units of it, from which follows what a unit saves, what it needs while it
-// runs and what is needed around the layers:
+// A model has many equal layers, so a choice is measured on three units. They
+// give what a unit saves (s), what it needs while it runs (w) and what is
+// needed around the layers (b):
 //
 //   live   unit 0   unit 1   unit 2   behind   unit 2  ...
 //           w        s+w      2s+w     3s+b     2s+w
@@ -18,12 +17,12 @@
 
 namespace act {
 
-/// What to recompute: for each pair of layers (findSavedPairs) its runs, none
-/// if it is to stay as it is; and ops of @grad's own body.
+/// What to recompute: the runs of each pair of layer functions
+/// (findSavedPairs), empty to leave it unchanged; and ops of @grad's own body.
 struct RematPlan {
   llvm::SmallVector<llvm::SmallVector<LayerRun>> pairs;
   OpSet body;
-  /// Without it the step stays as it is, ops that nobody needs included.
+  /// If false, the step stays unchanged, including its dead ops.
   bool any() const { return body.any() || !pairs.empty(); }
 };
 
@@ -32,25 +31,28 @@ llvm::LogicalResult applyPlan(mlir::ModuleOp module, const RematPlan &plan);
 
 struct PlanFigures {
   std::vector<UnitFigures> pairs;
-  std::vector<int64_t> behind; // by pair: between it and the next, or backward
-  int64_t apart = 0;           // where nothing of the layers is saved
+  std::vector<int64_t> behind; // by pair: peak between it and the next pair, or
+                               // backward, without what layers save
+  int64_t apart = 0;           // peak while no layer has saved values
   int64_t peak = 0;
   ProgramCost cost;
 };
 
-/// A choice for the layers of one pair: units of one or more layers, all alike.
+/// A choice for the layers of one pair: equal units of one or more layers.
 using UnitRuns = llvm::SmallVector<LayerRun>;
 
 class RematMeter {
 public:
-  /// Keeps a copy of what @grad needs of `module`.
+  /// Keeps a copy of the part of `module` that @grad needs.
   RematMeter(mlir::ModuleOp module, const Rates &rates);
 
-  /// Measures up to three units of each pair in turn, beside `body`.
+  /// Measures up to three units of each pair, with `body` recomputed in @grad
+  /// itself. At most one pair may recompute, or costs cannot be told apart.
   llvm::FailureOr<PlanFigures> units(llvm::ArrayRef<LayerRun> unitOfPair,
                                      const OpSet &body);
 
-  /// What predicts the choices of pair `p`, or of @grad's own body if it is -1.
+  /// The predictor for choices of pair `p`, or of @grad's own body if `p` is
+  /// -1.
   llvm::FailureOr<Predictor> predictor(int p);
 
   /// The peak and the costs of the whole @grad under `plan`.

@@ -67,7 +67,7 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
         if (auto s = link(more); !s)
           return refuse(s.error().str());
     }
-    if (rest == "fit") // of a device that is named elsewhere
+    if (rest == "fit") // the device is named elsewhere
       return policy;
     bool fit = rest.consume_front("fit:");
     auto bytes = remat::parseBytes(rest.str());

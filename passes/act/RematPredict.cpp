@@ -9,7 +9,7 @@ using namespace act;
 namespace {
 
 constexpr size_t evaluationLimit = 20000;
-constexpr size_t frontLimit = 400; // sets whose neighbours are looked at
+constexpr size_t frontLimit = 400; // sets whose neighbours are tried
 constexpr double sharpness = 40;   // of Need::tightness: a factor e for 2.5 %
 
 } // namespace
@@ -42,7 +42,8 @@ Predictor::Predictor(const Program &program, const Rates &rates,
       if (t < boundary)
         lastForward[v] = int32_t(t);
     }
-  // In place: less is alive than is touched.
+  // If fewer bytes are touched than the values add up to, a result reuses an
+  // operand's memory in place.
   for (unsigned t = 0; t < launches; ++t) {
     int64_t sum = 0;
     for (int32_t v : step.touched[t])
@@ -68,10 +69,11 @@ bool Predictor::runsApart(const OpSet &set, int32_t op) const {
          set.test(*apartBegin + place);
 }
 
-/// The events of backward, and what they read.
+/// Fills in the events of backward, instances, ends and the cost.
 void Predictor::runAgain(const OpSet &set, Replay &out) const {
   out.ends = lastForward;
-  // For whom, as recomputeAcross has it: an op or -1.
+  // Instances with no reader of their own; instancesFor: by value and reader,
+  // as in recomputeAcross.
   std::vector<int32_t> instances(step.bytes.size(), -1);
   std::vector<char> ran(step.ops.size());
   using Key = std::pair<int32_t, int32_t>;
@@ -137,7 +139,7 @@ void Predictor::runAgain(const OpSet &set, Replay &out) const {
   out.cost /= units;
 }
 
-/// What is alive.
+/// Fills in the live bytes.
 void Predictor::follow(Replay &out) const {
   out.change.assign(launches + 1, 0);
   for (size_t v = 0; v < step.bytes.size(); ++v) {
@@ -207,7 +209,7 @@ Predictor::Need Predictor::need(const OpSet &set, int64_t budget) const {
   for (int64_t bytes : r.bytes) {
     out.peak = std::max(out.peak, bytes);
     double above = sharpness * (double(bytes) / double(budget) - 1);
-    if (above > -8) // or it is as good as nothing
+    if (above > -8) // below that the term is negligible
       out.tightness += std::exp(above);
   }
   return out;
@@ -319,8 +321,7 @@ public:
     }
   }
 
-  /// At most `limit`: those that are best for equal layers, of which there are
-  /// one, two, four, ...
+  /// At most `limit` sets: the best for one, two, four, ... equal layers.
   std::vector<OpSet> best(size_t limit) {
     std::sort(points.begin(), points.end(), [](const Point &a, const Point &b) {
       return std::tuple(a.figures.cost, a.figures.saved, a.figures.working) <

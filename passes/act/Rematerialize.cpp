@@ -21,15 +21,15 @@ using namespace act;
 
 namespace {
 
-/// Cheap ops whose inputs are kept anyway. Walks in order, so that a value that
-/// has to be kept can serve those after it.
+/// Cheap ops whose inputs are kept anyway. Walks in order, so that a kept value
+/// can serve later ops.
 DenseSet<Operation *> selectCheap(ArrayRef<Value> saved, Block &body) {
   DenseSet<Value> kept(saved.begin(), saved.end());
   for (BlockArgument a : body.getArguments())
     kept.insert(a);
   DenseSet<Operation *> chosen;
   DenseSet<Value> dropped;
-  // Can `v` be had from kept values through cheap ops alone?
+  // Can cheap ops alone compute `v` from kept values?
   std::function<bool(Value, bool)> reachable = [&](Value v, bool root) -> bool {
     if (!root && kept.contains(v) && !dropped.contains(v))
       return true;
@@ -50,7 +50,7 @@ DenseSet<Operation *> selectCheap(ArrayRef<Value> saved, Block &body) {
     if (!costed || (costed.getCostClass() != CostClass::Cheap &&
                     costed.getCostClass() != CostClass::Statistic))
       continue;
-    // The first result; the statistics behind it stay.
+    // Drop only the first result; the statistics after it stay saved.
     if (op.getNumResults() == 0 || !kept.contains(op.getResult(0)))
       continue;
     if (!reachable(op.getResult(0), true))
@@ -119,8 +119,8 @@ private:
     return success();
   }
 
-  /// Values that cross the phase boundary in the entry function itself. What is
-  /// not about single values needs layers.
+  /// Applies the policy to values that cross the phase boundary in the entry
+  /// function itself. Policies not about single values need layers.
   void changeBody(func::FuncOp grad, bool layers) {
     if (policy.kind != RematPolicy::Selective && layers)
       return;
@@ -238,7 +238,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     return success();
   }
 
-  // A fixed policy does what it is told; that it is too much is worth saying.
+  // A fixed policy ignores the device's memory; warn if it needs more.
   LogicalResult compareWithDevice(ModuleOp module, int64_t bytes) {
     auto needed = measureStep(module, RematPlan());
     if (failed(needed))

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace act {
 
-// Whether doing `op` again does anything: a parameter or a view is only named.
+// Whether repeating `op` does any work; a parameter or a view does none.
 static bool runs(Operation *op) {
   auto costed = dyn_cast<CostOpInterface>(op);
   return !costed || (costed.getCostClass() != CostClass::View &&
@@ -20,12 +20,12 @@ static InFlightDiagnostic refuse(RepeatOp repeat) {
 }
 
 // Verifies that
-// - the stacks go to one repeat, all, in order, and nowhere else;
-// - that runs as many layers from the same one on, in the opposite order, and
-//   takes no other stacks;
-// - the forward repeat takes none;
-// - the last shared values of the backward one are those of the forward one;
-// - the layer's index, if the forward layer has it, goes to the backward layer.
+// - all stacks go to one repeat, in order, and nowhere else;
+// - that repeat runs the same layers in the opposite order and takes no other
+//   stacks;
+// - the forward repeat takes no stacks;
+// - the backward repeat's last shared values are those of the forward one;
+// - if the forward layer takes its index, so does the backward layer.
 static FailureOr<SavedPair> pairOf(RepeatOp forward, SymbolTable &symbols) {
   RepeatOp backward;
   for (auto [i, stack] : llvm::enumerate(forward.getStacks())) {
@@ -126,7 +126,7 @@ static void setType(func::FuncOp f) {
                               body.getTerminator()->getOperandTypes()));
 }
 
-/// act.offload of `v`, behind what reads it before `end`.
+/// Emits act.offload of `v` after its last reader before `end`.
 static Value offloadAfterUses(Value v, Operation *end) {
   Block &block = *end->getBlock();
   Operation *last = v.getDefiningOp();
@@ -151,13 +151,12 @@ static Value offloadAfterUses(Value v, Operation *end) {
   return OffloadOp::create(b, v.getLoc(), v);
 }
 
-/// Lets `users`, all in one block, read `moved` through act.fetch.
+/// Makes `users`, all in one block, read `moved` through act.fetch.
 static void fetchBefore(Value moved, ArrayRef<Operation *> users) {
   Operation *first = users.front();
   for (Operation *user : users)
     if (user->isBeforeInBlock(first))
       first = user;
-  // A view is not a reader: the fetch goes to where the first one is.
   OpBuilder b(first);
   Value back = FetchOp::create(b, moved.getLoc(), moved);
   for (Operation *user : users)
@@ -173,7 +172,8 @@ SmallVector<Value> numberedValues(Block &block) {
 
 void offloadAcross(Operation *boundary, ArrayRef<Value> values) {
   for (Value v : values) {
-    // What was kept is read where it is used.
+    // Users read the value itself, not its copy through act.kept at the
+    // boundary.
     SmallVector<Operation *> readers;
     for (Operation *user : llvm::to_vector(v.getUsers()))
       if (isa<KeptOp>(user) && boundary->isBeforeInBlock(user)) {
@@ -229,7 +229,7 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
   }
   OpBuilder b(before);
   if (!again && !(def && isReplayed(def))) {
-    // A leaf that nobody saved yet: save it.
+    // A leaf that is not saved yet: save it.
     saved.push_back(value);
     return inBackward[value] = backward.getBody().front().addArgument(
                value.getType(), value.getLoc());
@@ -248,7 +248,7 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
     if (!stays)
       inBackward[from] = to;
   }
-  // Views are cheap to repeat and must not keep their source alive.
+  // Repeat views at each use, so that they do not keep their source alive.
   Value result = copy->getResult(cast<OpResult>(value).getResultNumber());
   if (!again)
     for (Value r : def->getResults())
@@ -277,7 +277,7 @@ void LayerRewriter::recompute(const DenseSet<Operation *> &ops,
       if (Value from = dropped.lookup(operand.get()))
         operand.set(copyOf(from, op));
 
-  // Drop arguments that nobody reads any more, in both functions and calls.
+  // Drop unused arguments in both functions and in the calls.
   unsigned first = bwd.getNumArguments() - saved.size();
   SmallVector<Value> keep;
   llvm::BitVector erase(bwd.getNumArguments());
@@ -336,10 +336,11 @@ void LayerRewriter::rewriteRepeats() {
 
 void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
                      const DenseSet<Operation *> &apart) {
-  DenseMap<std::pair<Value, Operation *>, Value> copies; // with whom it is for
+  DenseMap<std::pair<Value, Operation *>, Value> copies; // by value and reader
   DenseMap<Value, Value> kept;
-  DenseMap<Operation *, unsigned> readers; // numbered as they come
-  // Whom a copy is for: the op that is made again, or null behind the boundary.
+  DenseMap<Operation *, unsigned> readers; // numbered by first use
+  // `reader`: the recomputed op that the copy is for, or null for the ops after
+  // the boundary.
   std::function<Value(Value, Operation *, Operation *)> copyOf =
       [&](Value v, Operation *before, Operation *reader) -> Value {
     while (auto same = v.getDefiningOp<KeptOp>()) {
@@ -360,7 +361,7 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
         Operation *from = operand.get().getDefiningOp();
         Value made = copyOf(operand.get(), before,
                             alone || !ops.contains(def) ? reader : def);
-        // Or it would be the same op as one that runs for another.
+        // Number the reader, or this op would equal the copy for another one.
         while (auto same = from ? dyn_cast<KeptOp>(from) : KeptOp())
           from = same.getOperand().getDefiningOp();
         bool shared = !from || (!apart.contains(from) && !isReplayed(from));
@@ -393,7 +394,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
     }
     return k;
   };
-  // What was kept is made again for those who read it, not where it was kept.
+  // Drop act.kept of recomputed values, so that copies are made at their
+  // readers and not where the value was kept.
   SmallVector<Operation *> behind;
   for (Operation *op = boundary->getNextNode(); op;) {
     Operation *next = op->getNextNode();
@@ -412,8 +414,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
   for (Operation *op : behind)
     for (OpOperand &operand : op->getOpOperands()) {
       Operation *def = operand.get().getDefiningOp();
-      // Statistics stay kept; both results of a table are what it is for. What
-      // the function returns is what forward made.
+      // Statistics stay kept, but a table's second result is not a statistic.
+      // The function returns the values that forward made.
       if (def && ops.contains(def) && !op->hasTrait<OpTrait::IsTerminator>() &&
           (cast<OpResult>(operand.get()).getResultNumber() == 0 ||
            isa<RopeTableOp>(def)))

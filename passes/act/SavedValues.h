@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values that differentiation saves, and how to recompute some instead.
+// The values that differentiation saves, and rewrites that recompute some or
+// move them to the host instead.
 //
 // In a differentiated module a layer's saved values are the stacked results of
 // the forward repeat, and operands of the backward repeat:
@@ -19,8 +20,9 @@ struct SavedPair {
 };
 
 /// The forward repeats of `grad` with the backward repeats that take their
-/// stacks. An error where stacks are used in another way, as differentiation
-/// does not write it but a person may: what is saved cannot be changed there.
+/// stacks. Stacks used in any other way are an error, because then what is
+/// saved cannot be changed. Differentiation never writes that, but a person
+/// may.
 mlir::FailureOr<llvm::SmallVector<SavedPair>>
 findSavedPairs(mlir::func::FuncOp grad);
 
@@ -32,19 +34,18 @@ public:
   LayerRewriter(SavedPair &pair, mlir::func::FuncOp forward,
                 mlir::func::FuncOp backward, bool rewriteCalls = true);
 
-  /// The values of the forward function that are saved now, in stack order.
+  /// The values that the forward function currently saves, in stack order.
   llvm::SmallVector<mlir::Value> savedValues();
 
-  /// Stops saving what `ops` of the forward function produce and runs copies
-  /// of them in the backward function, each just before its first use. Values
-  /// that the copies read and that are no result of `ops` are saved instead.
-  /// With `keepStatistics`, results after an op's first stay saved.
+  /// Stops saving the results of `ops` of the forward function and runs copies
+  /// of them in the backward function, each just before its first use. Saves
+  /// instead what the copies read from other ops. With `keepStatistics`,
+  /// results after an op's first stay saved.
   void recompute(const llvm::DenseSet<mlir::Operation *> &ops,
                  bool keepStatistics);
 
-  /// Moves those of the saved values that are in `values` to the host when
-  /// forward is done with them, and back before backward first reads them.
-  /// After recompute(), if that is called.
+  /// Moves the saved values in `values` to the host after forward's last use,
+  /// and back before backward first reads them. Call after recompute().
   void offload(const llvm::DenseSet<mlir::Value> &values);
 
 private:
@@ -60,12 +61,12 @@ private:
   bool keepStatistics = false;
 };
 
-/// Recomputes `ops`, which stand before `boundary`, for their users behind it.
+/// Recomputes `ops`, which are before `boundary`, for their users after it.
 ///
-/// Those that are in `apart`, too, run for each of them alone: for every other
-/// op of `ops` that runs again, and once for what stands behind the boundary.
-/// So what lies between two others is needed for no longer than it takes to
-/// have the later one, and is made once more when its turn comes:
+/// Those also in `apart` run separately for each reader: for every other op of
+/// `ops` that runs again, and once for the ops after the boundary. So a value
+/// between two others lives only while the later one is recomputed, and is made
+/// once more when it is itself needed:
 ///
 ///     apart: f, g      ... x -> f -> g -> y -> f -> g -> z    x is kept
 ///     behind:          x f g y, f g for z's users, f g for y's
@@ -73,16 +74,16 @@ void recomputeAcross(mlir::Operation *boundary,
                      const llvm::DenseSet<mlir::Operation *> &ops,
                      const llvm::DenseSet<mlir::Operation *> &apart = {});
 
-/// Moves `values`, made before `boundary`, to the host when what stands before
-/// it is done with them, and back before they are first read behind it.
+/// Moves `values`, made before `boundary`, to the host after their last use
+/// before it, and back before their first use after it.
 void offloadAcross(mlir::Operation *boundary,
                    llvm::ArrayRef<mlir::Value> values);
 
-/// The arguments of a block and the results of its ops, in order: a value's
-/// number is its index.
+/// The arguments of a block and the results of its ops, in order. A value's
+/// number is its index here.
 llvm::SmallVector<mlir::Value> numberedValues(mlir::Block &block);
 
-/// Erases ops without effects whose results nobody uses.
+/// Erases ops without effects whose results are unused.
 void eraseDead(mlir::Block &block);
 
 } // namespace act

@@ -5,10 +5,10 @@ using namespace mlir;
 
 namespace act {
 
-// -1e4 as bf16 rounds it.
+// -1e4 rounded to bf16.
 static constexpr double forbidding = -9984;
 
-// The constant behind `value`, if there is nothing but views and casts between.
+// The constant behind `value`, through views and casts only, or null.
 static ElementsAttr constantBehind(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto constant = dyn_cast<ConstantOp>(op))
@@ -99,7 +99,7 @@ Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
     return addProduct(product, dims);
   if (!isa<AddOp, SubOp>(op))
     return {};
-  // Either operand may be the bias; a failed attempt leaves no masks.
+  // Either operand may be the bias. A failed attempt removes its masks.
   auto attempt = [&](Value scores, Value bias, double factor) -> Value {
     size_t before = masks.size();
     if (sameShapeAs(scores, op) && addBias(space.broadcast(bias, dims), factor))
@@ -115,8 +115,8 @@ Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
   return attempt(rhs, lhs, post);
 }
 
-// Records the mask of a choice between something, which is returned, and a very
-// negative constant.
+// Records the mask of a select between the scores, which are returned, and a
+// very negative constant.
 Value ScoreMask::addChoice(SelectOp op, ArrayRef<Axes> dims, double factor) {
   auto forbids = [&](Value fill) {
     auto number = splatValue(fill);
@@ -133,7 +133,7 @@ Value ScoreMask::addChoice(SelectOp op, ArrayRef<Axes> dims, double factor) {
 bool ScoreMask::addMask(AxisView view, bool hides) {
   while (true) {
     if (ElementsAttr elements = constantBehind(view.value);
-        elements && elements.isSplat()) // one that hides nothing is none
+        elements && elements.isSplat()) // only one that hides nothing
       return elements.getSplatValue<APInt>().isOne() != hides;
     if (auto both = view.value.getDefiningOp<AndOp>(); both && !hides)
       return addMask(space.broadcast(both.getLhs(), view.dims), hides) &&
@@ -149,7 +149,7 @@ bool ScoreMask::addMask(AxisView view, bool hides) {
   return true;
 }
 
-// x of 1 - x or x - 1; `factor` becomes that of 1 - x.
+// x of 1 - x or x - 1; `factor` becomes the factor of 1 - x.
 static Value otherThanOne(SubOp op, double &factor) {
   auto isOne = [](Value value) {
     auto number = splatValue(value);
@@ -162,7 +162,7 @@ static Value otherThanOne(SubOp op, double &factor) {
 }
 
 // Records the masks of a number that is 1 where they allow and 0 elsewhere: a
-// mask's, or a product of such.
+// cast mask, or a product of such numbers.
 bool ScoreMask::addNumber(AxisView view) {
   while (true) {
     Operation *op = view.value.getDefiningOp();
@@ -179,7 +179,7 @@ bool ScoreMask::addNumber(AxisView view) {
   }
 }
 
-// Whether both are the same mask, perhaps made twice.
+// Whether both are the same mask, possibly computed twice.
 bool ScoreMask::same(const ElementaryMask &a, const ElementaryMask &b) const {
   auto left = a.view.value.getDefiningOp<CausalMaskOp>(),
        right = b.view.value.getDefiningOp<CausalMaskOp>();
@@ -190,8 +190,8 @@ bool ScoreMask::same(const ElementaryMask &a, const ElementaryMask &b) const {
          space.sameDims(a.view.dims, b.view.dims);
 }
 
-// scores * number, where every mask of the number is applied to the product,
-// too: what is not hidden is multiplied by 1.
+// scores * number, where each mask of the number also masks the product: scores
+// that are not hidden are multiplied by 1.
 Value ScoreMask::addProduct(MulOp op, ArrayRef<Axes> dims) {
   auto attempt = [&](Value scores, Value number) -> Value {
     size_t before = masks.size();

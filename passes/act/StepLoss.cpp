@@ -7,8 +7,8 @@ using namespace mlir;
 namespace act {
 namespace {
 
-/// Whether the loss is made of sums over tokens alone, so that the losses of
-/// micro-batches add up to that of one batch once means are taken over the
+/// Whether the loss consists only of sums and means over tokens. Then the
+/// micro-batches' losses add up to that of one batch, once means divide by the
 /// step's labels.
 bool addsUp(Value loss) {
   if (!loss.getDefiningOp())
@@ -47,7 +47,7 @@ private:
   func::FuncOp grad;
   OpBuilder b;
   StepLoss out;
-  SmallVector<Value> numbers; // as out.counts
+  SmallVector<Value> numbers; // the arguments of out.counts, in order
   llvm::SmallPtrSet<Operation *, 8> checked;
 };
 
@@ -60,7 +60,7 @@ LogicalResult refuse(Operation *op) {
             "losses";
 }
 
-// A function that @grad calls knows no labels but its own.
+// A callee of @grad cannot see the step's label count, so it must not use one.
 LogicalResult StepLossWriter::checkCallees(func::FuncOp caller) {
   LogicalResult done = success();
   auto mean = [&](auto op) {
@@ -86,7 +86,7 @@ LogicalResult StepLossWriter::checkCallees(func::FuncOp caller) {
   return done;
 }
 
-// The labels of the step as an argument of @grad.
+// The step's label count as an argument of @grad, added if it is new.
 FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
                                             int64_t ignore, Type type) {
   while (Operation *view = labels.getDefiningOp()) {
@@ -108,8 +108,8 @@ FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
   return numbers.back();
 }
 
-// What `op` would make of the step's tokens, from their sum, or the gradient of
-// that sum from the step's: one factor in both directions.
+// Turns the sum over tokens into `op`'s loss for the step, or the step's
+// gradient into that of the sum. The factor is the same in both directions.
 template <typename Op>
 FailureOr<Value> StepLossWriter::ofStep(Op op, Value sum) {
   if (op.getReduction() == Reduction::Mean) {

@@ -30,7 +30,7 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
   };
   for (auto [argument, place] : llvm::zip(body.getArguments(), launch.inputs))
     ids[argument] = place.kind == Place::Buffer ? at(place) : -1;
-  // What leaves the kernel is what others read of its buffers.
+  // The values that leave the kernel, by the buffer that holds them.
   DenseMap<Value, int32_t> leaves;
   for (auto [v, place] :
        llvm::zip(body.getTerminator()->getOperands(), launch.results))
@@ -54,7 +54,7 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
     touchedBytes.back() += program.buffers[r].bytes;
   for (Operation &op : body.without_terminator()) {
     if (isReplayed(&op)) {
-      // A view that leaves the kernel is a copy.
+      // A view that leaves the kernel is copied into its buffer.
       for (Value r : op.getResults())
         if (auto it = leaves.find(r); it != leaves.end()) {
           StepOp copy;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step as a list of ops and values, for asking what recomputation would do
-// without writing it into the IR. Made from launches, so the values that
-// kernels hand to each other are the buffers of the memory report; values
-// inside of kernels are there, too, for an op that runs again alone puts them
-// in memory.
+// A step as a list of ops and values, to predict the effect of recomputation
+// without writing it into the IR. It is built from launches, so values passed
+// between kernels are the buffers of the memory report. It also has the values
+// inside kernels, because an op that runs again alone puts them in memory.
 #ifndef ACT_PASSES_ACT_STEPOPS_H
 #define ACT_PASSES_ACT_STEPOPS_H
 #include "passes/act/RematCost.h"
@@ -12,15 +11,14 @@
 
 namespace act {
 
-/// On ops of a copy that is measured: where they stand in the body they come
-/// from.
+/// On ops of a measured copy: their place in the original body.
 inline constexpr llvm::StringLiteral placeAttr = "act.place";
 
-/// An op of the step, written out: what it reads and makes, by values' numbers.
+/// An op of the written-out step; `reads` and `makes` are value numbers.
 struct StepOp {
   int64_t cost = 0;
   bool again = true;               // may run again
-  bool isTable = false;            // all its results are what it is for
+  bool isTable = false;            // no result is a statistic
   int32_t launch = -1, place = -1; // the kernel it is in; placeAttr
   std::vector<int32_t> reads, makes;
 };
@@ -33,10 +31,10 @@ public:
   std::vector<StepOp> ops;
   std::vector<int64_t> bytes; // by value
   std::vector<size_t> begin;  // by launch: its first op
-  std::vector<char> inside;   // by value: it never leaves its kernel
+  std::vector<char> inside;   // by value: never leaves its kernel
 
-  /// What each launch reads and makes of the arena, by value; and the memory of
-  /// it, once where a result takes over an operand's.
+  /// The arena values that each launch touches and reads, and the bytes that it
+  /// touches, counted once where a result takes over an operand's memory.
   std::vector<std::vector<int32_t>> touched, read;
   std::vector<int64_t> touchedBytes;
 
@@ -46,7 +44,7 @@ private:
     inside.push_back(within);
     return int32_t(bytes.size()) - 1;
   }
-  /// The value that lies in a buffer; parts of a larger one are values, too.
+  /// The value at `place`; a part of a larger buffer is a value of its own.
   int32_t at(const Place &place) {
     auto [it, isNew] =
         known.try_emplace({place.index, place.offset, place.bytes}, 0);

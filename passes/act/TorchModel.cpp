@@ -20,7 +20,7 @@ func::FuncOp forwardOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>(forwardName);
 }
 
-/// @forward and the layers it repeats, in the order in which it does.
+/// @forward and the layer functions it repeats, in order.
 SmallVector<func::FuncOp> functionsOf(ModuleOp module) {
   SmallVector<func::FuncOp> all;
   func::FuncOp forward = forwardOf(module);
@@ -33,8 +33,8 @@ SmallVector<func::FuncOp> functionsOf(ModuleOp module) {
   return all;
 }
 
-/// Only what forward needs, attention and the loss fused, so that it does not
-/// matter whether they were.
+/// A copy with only the functions that @forward needs, and with attention and
+/// the loss fused, so that it does not matter whether they already were.
 FailureOr<OwningOpRef<ModuleOp>> forwardAlone(ModuleOp module) {
   OwningOpRef<ModuleOp> copy(module.clone());
   SmallVector<func::FuncOp> keep = functionsOf(*copy);
@@ -76,7 +76,7 @@ private:
 
   ModuleOp module;
   llvm::StringMap<int64_t> sizes;
-  SmallVector<std::string> names; // of parameters, as files have them
+  SmallVector<std::string> names; // parameter names, as in files
   Type element;
   eager::Model model;
   ImportOptions options;
@@ -205,8 +205,7 @@ FailureOr<eager::Model> Reader::run() {
     c.qkvBias = has("q_proj.bias");
     c.attentionBias = has("o_proj.bias");
     c.mlpBias = has("gate_proj.bias");
-    if (c.slidingWindow) // the masks of these two differ, and so do their
-                         // biases
+    if (c.slidingWindow) // these two differ in masks and biases
       c.family = c.qkvBias ? hf::Family::Qwen2 : hf::Family::Mistral;
   } else {
     c.qkvBias = c.attentionBias = c.mlpBias = true;
@@ -214,8 +213,8 @@ FailureOr<eager::Model> Reader::run() {
   return model;
 }
 
-/// One line per op: what it is, what it reads, what it gives, and its
-/// attributes but for real numbers, which change no memory.
+/// One line per op: name, operands, result types and attributes. Real numbers
+/// are left out, because they do not affect memory.
 std::vector<std::pair<std::string, Operation *>> signature(ModuleOp module) {
   std::vector<std::pair<std::string, Operation *>> lines;
   for (func::FuncOp f : functionsOf(module)) {
@@ -317,7 +316,7 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
   return model;
 }
 
-/// What the module's policy (`act.remat`) asks to be checkpointed.
+/// Sets the checkpoints that the module's policy (`act.remat`) implies.
 static LogicalResult placeCheckpoints(ModuleOp module,
                                       eager::Options &options) {
   auto attr = module->getAttrOfType<StringAttr>("act.remat");

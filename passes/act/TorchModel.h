@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which Hugging Face model a module's forward function is.
+// Finds which Hugging Face model a module's forward function is.
 //
-// What PyTorch eager does is a matter of the Python that it runs, so view torch
-// and --decompose=torch hold for the forward functions of known models only.
-// The model's configuration is read off the IR: letters of dimensions, which
-// parameters there are, dropouts and windows. That it is this model is then
-// checked, op by op: the importer builds the model of that configuration, and
-// both have to be the same but for numbers that change no memory (epsilons,
-// angles, scales). A forward function that somebody changed is an error, not a
-// figure for another program.
+// What PyTorch eager does depends on the Python code that it runs, so view
+// torch and --decompose=torch apply only to known models. The model's
+// configuration comes from the IR: dimension letters, parameters, dropouts and
+// windows. It is then checked op by op: the importer builds the model of that
+// configuration, and both must be equal except for numbers that do not affect
+// memory (epsilons, angles, scales). A modified forward function is an error,
+// instead of a report for a different program.
 #ifndef ACT_PASSES_ACT_TORCHMODEL_H
 #define ACT_PASSES_ACT_TORCHMODEL_H
 #include "act/Eager/Eager.h"
@@ -19,19 +18,19 @@
 
 namespace act {
 
-/// Letters have to have sizes (bindLetters). Fails with a message that names
-/// what view torch does not know.
+/// Letters must have sizes (bindLetters). Fails with a message that names what
+/// view torch does not support.
 mlir::FailureOr<eager::Model> torchModel(mlir::ModuleOp module);
 
-/// What `attention=`, `checkpoint=` and the module's policy (`act.remat`) say
-/// of `model`, which is the module's.
+/// The eager options for `model`, the module's model, from `attention=`,
+/// `checkpoint=` and the module's policy (`act.remat`).
 mlir::FailureOr<eager::Options> torchOptions(mlir::ModuleOp module,
                                              const eager::Model &model,
                                              llvm::StringRef attention,
                                              llvm::StringRef checkpoint);
 
-/// The report of view torch, replayed through an allocator if one is given,
-/// with formulas if they are asked for.
+/// The report of view torch, replayed through `allocator` if one is given, and
+/// with formulas if `formulas` is set.
 mlir::FailureOr<report::MemoryReport>
 describeTorch(mlir::ModuleOp module, llvm::StringRef attention,
               llvm::StringRef checkpoint,

@@ -18,7 +18,7 @@ public:
       : module(module), model(model), options(options), run(run) {}
 
   void describe();
-  // after describe()
+  // Call after describe().
   void add(const eager::Formulas &formulas);
   PlacedTrace trace() const;
   report::MemoryReport take() { return std::move(out); }
@@ -73,8 +73,8 @@ void Describer::saved() {
     out.layers.push_back(layer);
 }
 
-// A point for each operator that allocates: between two of them nothing is
-// born.
+// One point per operator that allocates; between two of them nothing is
+// allocated.
 void Describer::timeline() {
   for (const eager::Allocation &a : run.allocations)
     if (!a.apart && a.bytes)
@@ -111,8 +111,8 @@ void Describer::timeline() {
   out.peakBytes = run.peakBytes;
 }
 
-// Moments are operators; those that allocate nothing belong to the point before
-// them.
+// A moment is an operator. One that allocates nothing belongs to the previous
+// point.
 PlacedTrace Describer::trace() const {
   PlacedTrace out;
   out.trace = eager::allocatorTrace(run);

@@ -25,8 +25,8 @@ public:
 
   bool has(const std::string &letter) const { return letters.count(letter); }
   LargestFit largest(const std::string &letter) const;
-  /// A curve's value: the total peak by the formula, nothing where it does not
-  /// fit in 64 bits; or what is reserved.
+  /// A curve's value: the total peak by the formula, or with an allocator the
+  /// reserved bytes. Empty on overflow of 64 bits.
   std::optional<int64_t> held(const std::string &letter, int64_t size) const;
   int64_t positions(const std::string &letter) const;
 
@@ -39,11 +39,11 @@ private:
   symbolic::Letters letters;
   symbolic::Expr peak;
   symbolic::Polynomial ports; // inputs and outputs
-  int64_t fixed = 0;          // parameters and what stays beside them
+  int64_t fixed = 0;          // parameters and other persistent bytes
 };
 
-/// So many tokens that a fused loss is of several chunks: with one, the formula
-/// is that of one chunk of any size.
+/// Enlarges the copy so that a fused loss has several chunks. With one chunk
+/// the formula would describe a single chunk of any size.
 LogicalResult Sized::enlarge(ModuleOp copy) const {
   constexpr int64_t enough = 4096;
   auto sizes = givenSizes(copy);
@@ -80,7 +80,7 @@ FailureOr<Sized> Sized::make(ModuleOp module, const WhatIfQuestion &question) {
   if (failed(report))
     return failure();
   out.letters = report->letters;
-  for (const char *letter : {"b", "s", "t"}) // of the module, not of the copy
+  for (const char *letter : {"b", "s", "t"}) // not of the enlarged copy
     if (auto it = sizes.find(letter); it != sizes.end())
       out.letters[letter] = it->second;
   out.peak = report->peak.bytes;
@@ -102,7 +102,7 @@ std::optional<int64_t> Sized::formula(const std::string &letter,
   return *moving + fixed;
 }
 
-/// A copy in which the letter has that size, or none.
+/// A copy in which the letter has that size; null if it does not fit.
 OwningOpRef<ModuleOp> resized(ModuleOp module, const std::string &letter,
                               int64_t size) {
   ScopedDiagnosticHandler quiet(module.getContext(),
@@ -112,7 +112,7 @@ OwningOpRef<ModuleOp> resized(ModuleOp module, const std::string &letter,
                                                       : OwningOpRef<ModuleOp>();
 }
 
-/// Of the program written out; nothing if there is no such program.
+/// Measures the written-out program; empty if there is none of that size.
 std::optional<StepBytes> measured(ModuleOp module, const std::string &letter,
                                   int64_t size,
                                   const WhatIfQuestion &question) {
@@ -149,8 +149,8 @@ void describe(LargestFit &fit, int64_t size,
     fit.nextBytes = next->total;
 }
 
-/// The largest i in [low, high) for which `fits`, which it is not beyond; low
-/// itself is taken for granted.
+/// The largest i in [low, high) for which `fits` holds, assuming that it holds
+/// for low and is monotonic.
 int64_t lastThat(int64_t low, int64_t high,
                  llvm::function_ref<bool(int64_t)> fits) {
   while (high - low > 1) {
@@ -160,8 +160,7 @@ int64_t lastThat(int64_t low, int64_t high,
   return low;
 }
 
-/// The rows of a table that is read at every position: as many can be asked
-/// for.
+/// The largest size that learned position tables allow: their number of rows.
 int64_t Sized::positions(const std::string &letter) const {
   int64_t rows = std::numeric_limits<int32_t>::max();
   module.get()->walk([&](EmbeddingOp op) {
@@ -176,7 +175,7 @@ LargestFit Sized::largest(const std::string &letter) const {
   LargestFit out;
   out.letter = letter;
   out.step = letter == "b" ? 1 : 128;
-  // Tokens are numbered in 31 bits.
+  // Token indices have 31 bits.
   int64_t tokens = 1;
   for (const char *other : {"b", "s"})
     if (auto it = letters.find(other); it != letters.end() && letter != other)
@@ -194,10 +193,11 @@ LargestFit Sized::largest(const std::string &letter) const {
                : measured(module.get(), letter, n * out.step, *question);
   };
   auto bytes = at(steps);
-  // What is reserved is more, and does not grow evenly.
+  // Reserved bytes exceed the formula and do not grow monotonically.
   while (question->allocator && steps && !fits(bytes, *question))
     bytes = at(--steps);
-  // A formula is that of one way to cut the loss into chunks.
+  // The formula holds for one way to split the loss into chunks, so it may be
+  // off at this size.
   if (steps && !fits(bytes, *question)) {
     steps =
         lastThat(0, steps, [&](int64_t n) { return fits(at(n), *question); });
@@ -213,7 +213,7 @@ LargestFit Sized::largest(const std::string &letter) const {
   return out;
 }
 
-/// A copy under `policy`.
+/// A copy rematerialised under `policy`.
 FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module,
                                        const std::string &policy) {
   OwningOpRef<ModuleOp> copy(module.clone());
@@ -226,8 +226,9 @@ FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module,
   return std::move(copy);
 }
 
-/// The largest size under a budget of the card's bytes. The choice that needs
-/// least at one size shows how far it goes; beyond, another one may go further.
+/// The largest size under a budget of the card's bytes. The lowest-memory
+/// choice at one size is followed as far as it fits; beyond that, another
+/// choice may fit.
 FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
                                          const WhatIfQuestion &question,
                                          LargestFit fit, int64_t most) {
@@ -253,7 +254,8 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
              fits(measured(*larger, fit.letter, there, question), question);
     };
     if (!fits(next = least->bytes, question)) {
-      // What is reserved is uneven: more may fit where less does not.
+      // Reserved bytes are not monotonic: a larger size may fit where a smaller
+      // one does not.
       int64_t stride = std::max<int64_t>(1, size / 32 / fit.step), far = 8;
       while (far > 0 && !(question.allocator && further(far * stride)))
         --far;
@@ -270,8 +272,8 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
       steps *= 2;
     size += lastThat(0, steps, further) * fit.step;
   }
-  // What is said to fit is what the policy comes to there, with the choice that
-  // went this far among those that are tried.
+  // Report what the policy itself finds at this size. The choice that got this
+  // far is among those it tries.
   while (size) {
     OwningOpRef<ModuleOp> found = resized(module, fit.letter, size);
     ScopedDiagnosticHandler quiet(module.getContext(),
@@ -292,8 +294,8 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
   return fit;
 }
 
-/// The row of budgets, beside those of fixed policies, of which the first keeps
-/// all.
+/// The row for the budget policy, after those of the fixed policies; the first
+/// of these keeps everything.
 FailureOr<report::PolicyFit> budgetRow(ModuleOp module,
                                        const WhatIfQuestion &question,
                                        const report::WhatIf &others,
@@ -396,14 +398,14 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
     end = std::max(end, p.largest[0].size + p.largest[0].size / 8);
   end = std::min(end, programs[0].positions(out.along));
   const int64_t points =
-      question.allocator ? 16 : 64; // written out, or put into a formula
+      question.allocator ? 16 : 64; // replays cost more than formulas
   for (auto [p, program] : llvm::zip(out.policies, programs))
     for (int64_t i = 1; i <= points; ++i) {
       int64_t size = std::max<int64_t>(1, end * i / points);
       if (auto bytes = program.held(out.along, size))
         p.curve.push_back({size, *bytes});
     }
-  // A budget keeps all while the card holds it; then the card is full.
+  // A budget keeps everything until the card is full, then uses the whole card.
   if (question.budget) {
     report::PolicyFit &p = out.policies.back();
     const LargestFit &last = p.largest[0];

@@ -7,21 +7,21 @@
 
 namespace act {
 
-/// 24GB; or 24GB,budget: with a row for --remat=budget=fit of that card.
+/// "24GB", or "24GB,budget" to add a row for --remat=budget=fit on that card.
 struct WhatIfQuestion {
   int64_t deviceBytes = 0;
   bool budget = false;
-  /// With one, what it reserves on a card of any size is to fit, in place of
+  /// If set, what it reserves on a card of unlimited size must fit, instead of
   /// the total peak.
   std::optional<AllocatorChoice> allocator;
 };
 Result<WhatIfQuestion> parseWhatIf(const std::string &text);
 
 /// The longest sequence and the largest batch of `module` whose total peak (the
-/// report's total_peak_bytes) fits, by policy; only the module's own policy if
-/// it has one. Formulas say where to look, and the program of the size that is
-/// named has been written out, as has the next. Letters have sizes; the module
-/// stays as it is.
+/// report's total_peak_bytes) fits, by policy; only for the module's own policy
+/// if it has one. Formulas narrow the search; the reported size and the next
+/// larger one are measured on the written-out program. Letters must have sizes;
+/// the module is not changed.
 mlir::FailureOr<report::WhatIf> whatFits(mlir::ModuleOp module,
                                          const WhatIfQuestion &question);
 

@@ -25,8 +25,9 @@ public:
   LogicalResult run();
 
 private:
-  /// Runs `one` for every trained parameter, those of layers in a repeat of a
-  /// function `name`. `carry` goes through all of them; `shared` reaches each.
+  /// Emits `one` for every trained parameter; per-layer parameters are in a
+  /// repeat of a function `name`. `carry` is threaded through all of them;
+  /// `shared` is passed to each.
   void forEachParameter(
       OpBuilder &at, StringRef name, SmallVectorImpl<Value> &carry,
       ValueRange shared,
@@ -131,7 +132,7 @@ void StepWriter::forEachParameter(
     func::ReturnOp::create(inner, loc, c);
     f.setType(FunctionType::get(module.getContext(), arguments,
                                 ValueRange(c).getTypes()));
-    // A repeat calls a function that comes before it in the file.
+    // A repeat's callee must come before it in the file.
     if (auto user = at.getInsertionBlock()->getParentOp())
       f->moveBefore(user);
     auto run =
@@ -141,8 +142,8 @@ void StepWriter::forEachParameter(
   }
 }
 
-// Products and sums whose only use is a gradient make it in its own type, so
-// that a wider gradient is not rounded on its way.
+// Products and sums used only for a gradient are computed in its type, so that
+// a wider gradient is not rounded on the way.
 LogicalResult StepWriter::setGradientTypes() {
   if (options.gradDtype.empty())
     return success();
@@ -221,15 +222,15 @@ func::FuncOp StepWriter::writeUpdate() {
   return f;
 }
 
-// @grad once for each micro-batch; the sum of what the losses count.
+// Runs @grad once per micro-batch and returns the weighted sum of the losses.
 Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
                                   func::FuncOp grad, const StepLoss &loss) {
   Location loc = module.getLoc();
   Block *body = &step.getBody().front();
   unsigned inputs = grad.getNumArguments() - loss.counts.size();
   SmallVector<Value> shared, stacked;
-  // Where @grad's arguments stand among those of @grad.micro(loss, shared..,
-  // a slice of each tensor..).
+  // Argument numbers of @grad, in the order of @grad.micro(loss, shared.., a
+  // slice of each tensor..).
   SmallVector<unsigned> sharedAt, slicedAt;
   for (unsigned i = 0; i < inputs; ++i) {
     bool tensor = isa<RankedTensorType>(grad.getArgumentTypes()[i]);
@@ -278,8 +279,8 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   Location loc = module.getLoc();
   auto grad = symbols.lookup<func::FuncOp>(gradName);
   int64_t n = options.microBatches;
-  // Arguments: @grad's, tensors with a leading dimension when there are several
-  // micro-batches; then lr and step unless @grad has them already.
+  // Arguments: @grad's (with several micro-batches, tensors get a leading
+  // dimension), then lr and step unless @grad already has them.
   SmallVector<Type> arguments;
   SmallVector<StringRef> names;
   unsigned inputs = grad.getNumArguments();
@@ -299,14 +300,14 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
     arguments.push_back(b.getI64Type());
     names.push_back("step");
   }
-  StepLoss stepLoss{1.0 / n, {}}; // the mean of the micro-batches'
+  StepLoss stepLoss{1.0 / n, {}}; // the mean over micro-batches
   if (n > 1 && options.lossAverage == "labels") {
     auto written = writeStepLoss(grad, n);
     if (failed(written))
       return failure();
     stepLoss = *written;
   }
-  // The loss's gradient: what a micro-batch's loss counts.
+  // The gradient of the loss is the weight of a micro-batch's loss.
   grad.walk([&](ConstantOp c) {
     if (c->hasAttr("act.loss_scale"))
       c.setValueAttr(DenseElementsAttr::get(

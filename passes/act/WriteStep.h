@@ -5,8 +5,7 @@
 #include <string>
 
 namespace act {
-/// On a module with a @step: the option `loss-average` that it was written
-/// with.
+/// On a module with a @step: the option `loss-average` it was written with.
 inline constexpr llvm::StringLiteral lossAverageAttr = "act.loss_average";
 
 /// The options of --write-step; see Passes.td.

@@ -39,7 +39,7 @@ llvm::json::Object act::aboutKernel(GroupOp group,
     if (auto cost = dyn_cast<CostOpInterface>(op); cost && kernel.isMain)
       flops = flopsSum({flops, cost.getFlops()});
   }
-  // The function's types: its arguments, and the results that are not in place.
+  // The function's types: arguments, then results that are not in place.
   func::FuncOp function = kernel.function;
   FunctionType type = function.getFunctionType();
   llvm::SmallDenseSet<int64_t> inPlace;

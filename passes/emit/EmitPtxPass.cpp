@@ -23,7 +23,7 @@ bool hasGpuKernels(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// A model, at whatever stage.
+/// Whether the module holds a model, at any stage.
 bool hasModel(ModuleOp module) {
   return !module.getOps<ParameterOp>().empty() ||
          module.lookupSymbol("forward");

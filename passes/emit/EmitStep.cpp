@@ -57,7 +57,7 @@ artifact::TensorType tensorOf(RankedTensorType type) {
   return t;
 }
 
-/// The name in files of layer `l`.
+/// The checkpoint name of layer `l`.
 std::string layerName(StringRef name, ParameterOp op, int64_t l) {
   std::string out = name.str();
   if (size_t at = out.find("{l}"); op.getLayers() && at != std::string::npos)
@@ -82,24 +82,24 @@ private:
   LogicalResult compileForGpu();
   LogicalResult gpuCode();
   void parameters();
-  /// A function of the module, laid flat, and what it is called in the step.
+  /// A function of the module, flattened, and its name in the step.
   struct Flat {
     std::string as;
     Program program;
   };
-  /// The same with its places in memory.
+  /// The same with memory assigned.
   struct Placed {
     const Program *program;
     ArenaPlan plan;
-    artifact::Function function; // kernels are numbers of `groupKernels`
-    std::vector<int> layers;     // of its launches
-    std::vector<std::vector<uint32_t>> launches; // that are one
+    artifact::Function function; // kernels are indices into `groupKernels`
+    std::vector<int> layers;     // layer of each launch
+    std::vector<std::vector<uint32_t>> launches; // launches merged into one
   };
   /// A group under one choice of in-place operands, as functions in `kernels`.
   struct Lowered {
     GroupOp group;
     SmallVector<LoweredKernel> parts;
-    std::vector<uint32_t> kernel; // of each part, in the step
+    std::vector<uint32_t> kernel; // the step's kernel for each part
   };
   using Choice = std::pair<Operation *, std::vector<int64_t>>;
   static Choice choiceOf(const FlatLaunch &launch, const Program &program);
@@ -128,13 +128,13 @@ private:
   OwningOpRef<ModuleOp> kernels;
   artifact::Step step;
   std::vector<GroupKernel> groupKernels;
-  std::vector<Placed> placed; // as step.functions
-  // Of a GPU: what launches do, by their parts and by number; the same number
-  // in step.kernels.
+  std::vector<Placed> placed; // in the order of step.functions
+  // For a GPU: launch kernels by their parts and by number; the numbers are
+  // those of step.kernels.
   std::map<Parts, uint32_t> launchKernelAt;
   std::vector<LaunchKernel> launchKernels;
   std::vector<tile::CompiledKernel> gpuKernels;
-  std::set<Parts> apart; // that cannot be one kernel
+  std::set<Parts> apart; // those that cannot be one kernel
   std::map<uint32_t, int64_t> kinds;
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
@@ -240,7 +240,7 @@ LogicalResult Emitter::lower(const Program &program) {
   return success();
 }
 
-/// Functions of the same text are one kernel. Only now have they names.
+/// Functions with equal text become one kernel. They are named only now.
 void Emitter::share() {
   std::map<std::string, uint32_t> known;
   for (Lowered &l : lowered)
@@ -348,12 +348,12 @@ LogicalResult Emitter::placeFunction(const std::string &as,
     f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
   f.arenaBytes = at.arenaBytes;
   f.hostArenaBytes = at.hostArenaBytes;
-  std::optional<ScratchRing> scratch; // of a GPU
+  std::optional<ScratchRing> scratch; // on a GPU
   if (!options.target.empty()) {
     scratch.emplace(program, at.arenaBytes);
     f.arenaBytes = scratch->arenaBytes();
   }
-  // A group may be several launches: where its own begin and end.
+  // A group may take several launches: its first and its last.
   std::vector<uint32_t> begin, end;
   for (const FlatLaunch &launch : program.launches) {
     begin.push_back(f.launches.size());
@@ -419,7 +419,7 @@ LogicalResult Emitter::describe(const Placed &f, report::MemoryReport &report) {
   report = std::move(*made);
   if (!options.target.empty())
     countLaunches(f, report);
-  report.timeline.clear(); // the launch list says it
+  report.timeline.clear(); // the launch list replaces it
   report.buffers.clear();
   report.peakAt.alive.clear();
   for (const artifact::Launch &launch : f.function.launches)
@@ -428,9 +428,10 @@ LogicalResult Emitter::describe(const Placed &f, report::MemoryReport &report) {
   return success();
 }
 
-/// Launches of one kind may be one: of kernels with as many warps in a program,
-/// which have a sum of products or none, for one layer; -1: of no kind. What
-/// waits for its turn has programs that count themselves.
+/// The kind of a launch; only equal kinds merge. Kernels of one kind have
+/// equally many warps, agree on having a sum of products, and belong to one
+/// layer. -1: no kind. Kernels that wait for turns number their programs
+/// themselves.
 int64_t Emitter::kindOf(const Placed &f, uint32_t launch) {
   uint32_t kernel = f.function.launches[launch].kernel;
   if (!options.joinLaunches || kernel == artifact::copyKernel)
@@ -450,7 +451,7 @@ int64_t Emitter::kindOf(const Placed &f, uint32_t launch) {
   return it->second + (int64_t(f.layers[launch]) + 1) * 64;
 }
 
-/// The kernels of `launches`, each with how often it follows itself.
+/// The kernels of `launches`, each with its number of consecutive repetitions.
 Emitter::Parts Emitter::partsOf(const Placed &f,
                                 const std::vector<uint32_t> &launches) {
   Parts parts;
@@ -463,8 +464,8 @@ Emitter::Parts Emitter::partsOf(const Placed &f,
   return parts;
 }
 
-/// The number of the kernel that does all of `launches`, which are in the order
-/// of its arguments.
+/// The number of the kernel that does all of `launches`, given in the order of
+/// its arguments.
 uint32_t Emitter::launchKernel(const Placed &f,
                                const std::vector<uint32_t> &launches) {
   Parts parts = partsOf(f, launches);
@@ -491,7 +492,7 @@ uint32_t Emitter::launchKernel(const Placed &f,
   return it->second;
 }
 
-/// Says which launches of the functions are one, and by which kernels.
+/// Decides which launches to merge, and their kernels.
 void Emitter::join() {
   launchKernelAt.clear();
   launchKernels.clear();
@@ -500,7 +501,7 @@ void Emitter::join() {
     f.launches.clear();
     for (std::vector<uint32_t> &one : joinLaunches(
              f.function, [&](uint32_t launch) { return kindOf(f, launch); })) {
-      // Arguments of one kernel stand beside each other.
+      // Arguments of one kernel must be adjacent.
       std::vector<uint32_t> kernels;
       auto rank = [&](uint32_t launch) {
         return llvm::find(kernels, f.function.launches[launch].kernel);
@@ -618,7 +619,7 @@ LogicalResult Emitter::compileForGpu() {
              << "': expected ieee, bf16x3 or tf32";
     gpu.f32Products = *precision;
   }
-  // What turns out to be no one kernel stays apart.
+  // Launches that cannot be one kernel stay apart.
   for (bool all = false; !all;) {
     join();
     auto compiled =
@@ -638,8 +639,8 @@ LogicalResult Emitter::compileForGpu() {
   return success();
 }
 
-/// On the GPU a launch may be several groups of a layer, and a group several
-/// launches.
+/// On the GPU one launch may do several groups of a layer, and a group may take
+/// several launches.
 void Emitter::countLaunches(const Placed &f,
                             report::MemoryReport &report) const {
   report.target = options.target;

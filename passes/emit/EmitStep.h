@@ -12,27 +12,25 @@ namespace act {
 struct EmitOptions {
   std::string mode;     ///< train, infer, or empty: train if there is a loss
   std::string target;   ///< one of ptxChips(); empty: the host
-  std::string cpu;      ///< of the host: an LLVM CPU name; empty: this machine
-  std::string cacheDir; ///< of compiled kernels, as KernelCache takes it
-  std::string f32Products; ///< of a GPU: ieee, tf32 or bf16x3; empty: ieee
-  /// Of a GPU: launches that need nothing of each other are one.
+  std::string cpu;      ///< the host's, an LLVM CPU name; empty: this machine
+  std::string cacheDir; ///< for compiled kernels, as KernelCache takes it
+  std::string f32Products; ///< on a GPU: ieee, tf32 or bf16x3; empty: ieee
+  /// On a GPU: merge independent launches.
   bool joinLaunches = true;
   std::string kernelsFile; ///< also write the kernels' linalg here
 };
 
-/// Compiles `module`, of any stage. Works on the module it is given: hand it a
-/// clone.
+/// Compiles `module`, of any stage, and modifies it: pass a clone.
 mlir::FailureOr<artifact::Step> emitStep(mlir::ModuleOp module,
                                          const EmitOptions &options);
 
-/// The kernels alone, which take no report; for a GPU. Leaves `module` as it
-/// is.
+/// Only the kernels, without a report; for a GPU. Does not modify `module`.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileKernelsOf(mlir::ModuleOp module, const EmitOptions &options);
 
-/// Says in `report`, which is of `program`, how many launches it takes on
-/// options.target, a GPU, and what the blocks of its kernels move
-/// (passes/tile/BlockBytes.h). `program` is of `module`.
+/// Adds to `report`, made for `program`, the number of launches on
+/// options.target (a GPU) and the bytes that its kernels' blocks move
+/// (passes/tile/BlockBytes.h). `program` was built from `module`.
 mlir::LogicalResult addTarget(report::MemoryReport &report,
                               const Program &program, mlir::ModuleOp module,
                               const EmitOptions &options);

@@ -14,12 +14,12 @@
 using namespace mlir;
 using namespace act;
 
-/// What the entry is called in the cache, where kernels have no name.
+/// The entry's name in the cache, where kernels have no name.
 static constexpr llvm::StringLiteral nameless = "act_kernel";
 
 namespace {
 
-/// Keeps errors back while it lives.
+/// Collects errors instead of printing them.
 class HeldErrors {
 public:
   explicit HeldErrors(MLIRContext *context)
@@ -35,7 +35,7 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-/// The op of a group that stands at `loc`.
+/// The op of a group with location `loc`.
 Operation *opAt(ArrayRef<const GroupKernel *> kernels, Location loc) {
   Operation *found = nullptr;
   for (const GroupKernel *k : kernels) {
@@ -48,7 +48,7 @@ Operation *opAt(ArrayRef<const GroupKernel *> kernels, Location loc) {
   return found;
 }
 
-/// Says the first of `errors` again, as one about an act operation.
+/// Reports the first of `errors` as an error of an act operation.
 LogicalResult explain(std::vector<Diagnostic> errors,
                       ArrayRef<const GroupKernel *> kernels,
                       const GpuOptions &options) {
@@ -68,8 +68,8 @@ LogicalResult explain(std::vector<Diagnostic> errors,
   return error;
 }
 
-/// Numbers that a launch decides, the learning rate for one, lie in memory like
-/// everything else: a launch that is recorded and done again reads them anew.
+/// Values chosen at launch, such as the learning rate, are read from memory: a
+/// recorded launch that is replayed reads them anew.
 void passByPointer(gpu::GPUFuncOp kernel) {
   Block &entry = kernel.getBody().front();
   auto b = OpBuilder::atBlockBegin(&entry);
@@ -89,13 +89,13 @@ void passByPointer(gpu::GPUFuncOp kernel) {
       FunctionType::get(b.getContext(), entry.getArgumentTypes(), {}));
 }
 
-/// Appends the kernel that `function` becomes to `into`.
+/// Converts `function` to a kernel at the end of `into`.
 LogicalResult convert(func::FuncOp function, int64_t tightness,
                       tile::DotPrecision f32Products, gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
   alone->push_back(function.clone());
   PassManager pm(function.getContext());
-  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  (void)applyPassManagerCLOptions(pm); // fails if not registered
   tile::ConvertLinalgToTilePassOptions blocks;
   blocks.tightness = tightness;
   blocks.f32Products = tile::stringifyDotPrecision(f32Products).str();
@@ -112,12 +112,12 @@ LogicalResult convert(func::FuncOp function, int64_t tightness,
   return success();
 }
 
-/// All of `kernels`, with blocks of one `tightness`. Some may need more shared
-/// memory than there is: only at the last tightness is that an error.
+/// Compiles all `kernels` with one `tightness`. Exceeding shared memory is an
+/// error only at the last tightness.
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
         const GpuOptions &options) {
-  // Each function once, whatever it is a part of.
+  // Each function once, whatever parts it occurs in.
   llvm::SetVector<const GroupKernel *> functions;
   std::vector<tile::LaunchedKernel> launched;
   for (const LaunchKernel *k : kernels) {
@@ -152,7 +152,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
         (tightness < tile::tightest ||
          succeeded(tile::checkSharedMemory(*compiled, options.ptx.chip)))) {
       for (tile::CompiledKernel &k : *compiled)
-        k.source = nullptr; // of `module`, which ends here
+        k.source = nullptr; // it points into `module`, which is destroyed here
       return compiled;
     }
     errors = std::move(held.errors);
@@ -160,7 +160,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
   return explain(std::move(errors), functions.getArrayRef(), options);
 }
 
-/// Each with the largest blocks that shared memory has room for.
+/// Compiles each with the largest blocks that fit in shared memory.
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
   std::vector<tile::CompiledKernel> done(kernels.size());
@@ -183,7 +183,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
   return done;
 }
 
-/// What the index says of all that a launch does.
+/// The index entry of a launch with all its parts.
 llvm::json::Object aboutAll(const LaunchKernel &k) {
   if (k.parts.size() == 1 && k.parts[0].second == 1)
     return k.parts[0].first->about;
@@ -204,7 +204,7 @@ llvm::json::Object aboutAll(const LaunchKernel &k) {
                             {"least_bytes", bytes}};
 }
 
-/// Fills `k`, which has a name, from the entry of `key`.
+/// Fills the named `k` from the cache entry of `key`.
 bool find(const tile::PtxCache &cache, const std::string &key,
           tile::CompiledKernel &k) {
   if (!cache.find(key, k))
@@ -213,7 +213,7 @@ bool find(const tile::PtxCache &cache, const std::string &key,
   return true;
 }
 
-/// What a launch does, whatever it is called.
+/// A launch's text without names.
 std::string textOf(const LaunchKernel &k) {
   if (k.parts.size() == 1 && k.parts[0].second == 1)
     return k.parts[0].first->text;
@@ -238,7 +238,7 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
   std::vector<tile::CompiledKernel> compiled(kernels.size());
   SmallVector<const LaunchKernel *> missing;
   std::vector<std::string> keys;
-  SmallVector<size_t> places; // of `missing`
+  SmallVector<size_t> places; // indices of `missing`
   std::string precision =
       tile::stringifyDotPrecision(options.f32Products).str() + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions that groups lower to, as PTX.
+// Compiles the functions of lowered groups to PTX.
 //
 //   linalg function ──convert-linalg-to-tile──► kernel on blocks ──► PTX
 //
-// A kernel is kept in the cache by the text of its function, so one that was
-// compiled before, under whatever name and in whatever model, costs no pass.
-// The kernels of a whole model are a list there, by the model's text.
+// The cache is keyed by the function's text without names, so a kernel compiled
+// before, in any model, needs no pass. A whole model's kernels are listed there
+// under the model's text.
 #ifndef ACT_PASSES_EMIT_GPUKERNELS_H
 #define ACT_PASSES_EMIT_GPUKERNELS_H
 #include "dialects/act/Dialect.h"
@@ -17,46 +17,45 @@
 
 namespace act {
 
-/// What a group lowers to, once for all groups that lower to the same.
+/// A lowered group, shared by all groups with the same lowering.
 struct GroupKernel {
   mlir::func::FuncOp function;
-  std::string text;         ///< the function, whatever its name is
-  GroupOp group;            ///< that it is of, for messages
+  std::string text;         ///< the function, with its name left out
+  GroupOp group;            ///< one of its groups, for messages
   llvm::json::Object about; ///< for the index of kernels
 };
 
-/// A kernel to compile: what one launch does. That is one function, or several
-/// that need nothing of each other, with as many sets of arguments each.
+/// A kernel for one launch: one function, or several independent ones, each
+/// with a number of argument sets.
 struct LaunchKernel {
   std::string name; ///< of the entry
   using Part = std::pair<const GroupKernel *, int64_t>;
   llvm::SmallVector<Part, 1> parts;
 };
 
-/// What the index of kernels says of one of `group`: ops, shapes, useful_flops,
+/// A kernel's entries in the index of kernels: ops, shapes, useful_flops,
 /// least_bytes.
 llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel);
 
-/// Dialects of what is made on the way from act to PTX and no more: every
-/// loaded one costs a start and every text that is printed.
+/// Dialects needed only between act and PTX. Each loaded dialect slows startup
+/// and printing.
 void registerGpuKernelDialects(mlir::DialectRegistry &registry);
 
 struct GpuOptions {
   tile::PtxOptions ptx;
-  /// How products of f32 are made.
+  /// The precision of f32 products.
   tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
 };
 
-/// Compiles them all, in their order. What has no form for the GPU is an error
-/// that names the act operation and its place. Where parts cannot be one
-/// kernel, for instance because they need unlike numbers of threads, it has no
-/// PTX.
+/// Compiles all kernels, in order. If one has no GPU form, the error names the
+/// act operation and its location. Parts that cannot be one kernel, for
+/// instance because their thread counts differ, yield no PTX.
 mlir::FailureOr<std::vector<tile::CompiledKernel>>
 compileGpuKernels(llvm::ArrayRef<LaunchKernel> kernels,
                   const GpuOptions &options, const tile::PtxCache &cache);
 
-/// All the kernels of a model that were stored under `key`, which says what the
-/// model is; nothing if one of them is not in the cache any more.
+/// All kernels of the model stored under `key`, which identifies the model;
+/// nothing if one has left the cache.
 std::optional<std::vector<tile::CompiledKernel>>
 findGpuKernels(const tile::PtxCache &cache, const std::string &key);
 void storeGpuKernels(const tile::PtxCache &cache, const std::string &key,

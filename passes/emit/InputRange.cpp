@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace act {
 
-// What `v` is outside of groups and reshapes.
+// `v`, traced through groups and reshapes.
 static Value origin(Value v) {
   while (true) {
     if (auto argument = dyn_cast<BlockArgument>(v)) {

@@ -10,10 +10,10 @@ using artifact::Space;
 
 namespace {
 
-/// How far back a launch looks for others to join: over so many launches.
+/// How many launches back to look for one to join.
 constexpr size_t farthest = 24;
-/// Launches that are one, and operands of one: a kernel's parameters are 8
-/// bytes each, of 4 KB at most (PTX ISA, .param space of kernels).
+/// Limits on launches and operands merged into one: kernel parameters are 8
+/// bytes each and at most 4 KB in total (PTX ISA, .param space of kernels).
 constexpr size_t mostLaunches = 16, mostOperands = 256;
 
 bool overlap(const Operand &a, const Operand &b) {
@@ -35,7 +35,7 @@ bool conflict(const Launch &a, const Launch &b) {
   });
 }
 
-/// The names of launches of one layer, which says its number once.
+/// The joined names of launches of one layer, with its number once.
 std::string nameOf(const artifact::Function &f,
                    const std::vector<uint32_t> &launches) {
   constexpr size_t shown = 4;
@@ -101,7 +101,7 @@ artifact::Function act::withLaunches(
     }
     out.launches.push_back(std::move(launch));
   }
-  // Those that are before one that was before them.
+  // Launches that overtook an earlier one.
   uint32_t most = 0;
   for (uint32_t i = 0; i < now.size(); ++i) {
     moved[i] = now[i] < most;
@@ -117,8 +117,8 @@ artifact::Function act::withLaunches(
       return llvm::any_of(f.launches[i].args,
                           [&](const Operand &o) { return overlap(o, all); });
     };
-    // Nothing passes the launch that writes it first. Its last reader may have
-    // moved to before others.
+    // No launch overtakes the first writer, but the last reader may have moved
+    // ahead of others.
     uint32_t i = b.first;
     while (i <= b.last && !touches(i))
       ++i;

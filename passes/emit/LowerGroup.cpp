@@ -13,8 +13,8 @@ using namespace act;
 
 namespace {
 
-/// The product of which a GPU makes parts, and adds them up in a second kernel;
-/// what is several kernels anyhow has none.
+/// The product that a GPU splits into parts, summed by a second kernel. Groups
+/// that take several kernels anyway are not split.
 Operation *productInParts(GroupOp group) {
   Operation *product = nullptr;
   for (Operation &op : group.getBody().front()) {
@@ -38,12 +38,12 @@ public:
   FailureOr<SmallVector<LoweredKernel>> run();
 
 private:
-  /// The gradient of attention is as many kernels as there are orders to sum
-  /// in. On blocks keys come first, between what begins and what ends their
-  /// sums. On the host the rotary embedding of a product is a kernel of its
-  /// own, and so is each sum over a norm's rows; on blocks such sums are made
-  /// in parts beside the rows, and added up at last. A small product is made in
-  /// parts on blocks, which another kernel adds up for what follows.
+  /// The gradient of attention takes one kernel per summation order. On blocks,
+  /// the kernel over keys runs between those that begin and finish its sums. On
+  /// the host, a product's rotary embedding and each sum over a norm's rows are
+  /// kernels of their own. On blocks, such sums are made in parts alongside the
+  /// rows and added up last. A small product on blocks is also made in parts,
+  /// which another kernel sums.
   enum class Part {
     Whole,
     Begin,
@@ -58,7 +58,7 @@ private:
     PartsOfProduct,
     ProductOfParts
   };
-  /// `sum`: the one of the sums over rows that is made; null: all.
+  /// `sum`: the only sum over rows to compute; null: all.
   FailureOr<LoweredKernel> lower(Part part, Operation *sum = nullptr);
   LogicalResult body(Part part);
   bool leaves(Part part, Operation &op);
@@ -80,7 +80,7 @@ private:
   Value state(Type type, KernelOperand::Kind kind, unsigned number) {
     return argument(type, {kind, number, true});
   }
-  /// Workspace `number`, and where another part has written it.
+  /// Workspace `number`; `written` if this kernel writes it.
   Value workspace(unsigned number, bool written) {
     return argument(workspaceType(number),
                     {KernelOperand::Workspace, number, written});
@@ -102,7 +102,7 @@ private:
   Operation *const inParts =
       form == LinalgForm::Sums ? productInParts(group) : nullptr;
   DenseSet<Operation *>
-      ofSums; // those that this part makes or leaves, and what needs them
+      ofSums; // sums that this part makes or leaves, and their users
   func::FuncOp function;
   LoweredKernel made;
   SmallVector<Value> results;
@@ -211,7 +211,7 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op,
 
 LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op,
                                                ValueRange operands, Part part) {
-  enum { sum, delta, turns, ticket }; // as the op's workspaces are
+  enum { sum, delta, turns, ticket }; // in the order of the op's workspaces
   bool ofKeys = !op.getDk().use_empty() || !op.getDv().use_empty();
   bool inTurns = takesTurns(op);
   auto summed = [&](unsigned number, StringRef mark, unsigned result) {
@@ -219,7 +219,7 @@ LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op,
     marks.push_back({cast<BlockArgument>(v).getArgNumber(), mark, result});
     return v;
   };
-  // Where there are whole tiles of it, the sum lies in tiles.
+  // The sum is stored in tiles if it divides into whole tiles.
   auto inTiles = [&](Value v) {
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(v.getType()).getShape(); // [.., s, a, d]
@@ -302,7 +302,7 @@ LogicalResult GroupLowering::lowerOp(Operation &op) {
   return success();
 }
 
-/// Whether another part does `op`.
+/// Whether `op` belongs to another part.
 bool GroupLowering::leaves(Part part, Operation &op) {
   switch (part) {
   case Part::Product:
@@ -444,7 +444,7 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
     }
   }
   func::ReturnOp::create(b, group.getLoc(), results);
-  // What only other parts need.
+  // Drop ops that only other parts need.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*entry)))
     if (isOpTriviallyDead(&op))
       op.erase();
@@ -462,7 +462,7 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
       llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
   SmallVector<LoweredKernel> list;
   SmallVector<Part> parts{Part::Whole};
-  // dq may lie where q does, which nobody reads once it is written.
+  // dq may overlap q: q is not read after dq is written.
   if (attentionGrad)
     parts = {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries};
   else if (form == LinalgForm::Tiles && ropeOfProduct(group))
@@ -483,7 +483,7 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
     auto made = lower(part, sum);
     if (failed(made))
       return failure();
-    // Rows of queries are what there is where no keys are asked for.
+    // Without gradients of keys, the rows of queries are the main kernel.
     made->isMain =
         part == Part::Whole || part == Part::Keys || part == Part::Product ||
         part == Part::Rows || part == Part::PartsOfProduct ||

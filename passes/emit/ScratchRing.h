@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that a step needs on one kind of device only (KernelOperand::Scratch),
-// behind the arena that is planned for all: so a plan, its report and its
-// formulas are the same for every device. What a launch leaves there is read by
-// the next launch of its group at the latest, so a few regions serve in turn:
-// the three largest have room beside each other, that queries, keys and values
-// may be one launch.
+// Memory that a step needs on one kind of device only (KernelOperand::Scratch).
+// It follows the arena planned for all devices, so plan, report and formulas
+// are the same everywhere. A launch's scratch is dead after the next launch of
+// its group, so a few regions are reused in turn. The three largest fit side by
+// side: queries, keys and values may be one launch.
 #ifndef ACT_PASSES_EMIT_SCRATCHRING_H
 #define ACT_PASSES_EMIT_SCRATCHRING_H
 #include "act/Artifact/Step.h"
@@ -15,12 +14,12 @@ namespace act {
 
 class ScratchRing {
 public:
-  /// Of an arena of `arenaBytes`.
+  /// For an arena of `arenaBytes`.
   ScratchRing(const Program &program, int64_t arenaBytes);
 
-  /// The arena with the scratch behind it.
+  /// The arena including scratch.
   uint64_t arenaBytes() const { return begin + size; }
-  /// Where the scratch of the next launch lies; without bytes, if it has none.
+  /// The next launch's scratch; no bytes if it needs none.
   artifact::Operand next(const FlatLaunch &launch);
 
 private:

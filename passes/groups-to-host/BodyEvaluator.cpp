@@ -221,7 +221,7 @@ Lanes BodyEvaluator::evaluate(Operation *def, unsigned result) {
       known[old] = {Lanes::Uniform, now};
     return {Lanes::Uniform, clone->getResult(result)};
   }
-  // Counting survives the addition of something uniform, and casts.
+  // Adding a uniform value, or a cast, keeps Counting.
   bool counting =
       operands[0].kind == Lanes::Counting
           ? isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp,

@@ -167,8 +167,8 @@ void copiesToLinalg(func::FuncOp func) {
   }
 }
 
-/// A loop that carries a tensor which is made anew in every iteration would
-/// need a buffer per iteration; the value moves into the initial one instead.
+/// A loop-carried tensor that is new in every iteration would need a buffer per
+/// iteration; its value is copied into the initial one instead.
 LogicalResult carryInOneBuffer(scf::ForOp loop, IRRewriter &rewriter) {
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
     BlockArgument carried = loop.getRegionIterArg(i);

@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace {
 
-/// The dimensions that `value` of the body depends on; nullopt when it depends
-/// on the accumulator or reads memory in its own way.
+/// The dimensions that `value` of the body depends on; nullopt if it depends on
+/// the accumulator or has memory reads of its own.
 bool collectDims(Value value, linalg::GenericOp op,
                  llvm::SmallBitVector &dims) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a matrix product is: an operation with one result, whose body is
+// A matrix product is an operation with one result, whose body is
 //
 //   acc + f(a...) * g(b...)        or  acc + g(b...) * f(a...)
 //
@@ -23,8 +23,8 @@ struct Contraction {
   mlir::Operation *multiply, *add;
 };
 
-/// Decided by the operation's own maps and body, never by its surroundings, so
-/// that an order of additions does not depend on what is fused.
+/// Depends only on the operation's own maps and body, so that the order of
+/// additions does not change with fusion.
 std::optional<Contraction> matchContraction(mlir::linalg::LinalgOp op);
 
 } // namespace act

@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace {
 
-/// Sees through what only names the same data differently.
+/// Sees through ops that only rename the same data.
 Value underlying(Value value) {
   while (Operation *def = value.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
@@ -131,8 +131,8 @@ private:
            value.getDefiningOp<linalg::FillOp>();
   }
 
-  /// Reshapes of results go to the end: a loop may then stand right before
-  /// them, after everything that is computed.
+  /// Moves reshapes of results to the end: a loop may then be placed right
+  /// before them, after all computation.
   void sinkReshapes() {
     SmallVector<Operation *> reshapes;
     for (Operation &op : func.getBody().front())
@@ -164,8 +164,8 @@ private:
         found, [](Operation *op) { return cast<linalg::LinalgOp>(op); });
   }
 
-  /// Of the roots from which no other is computed, the largest. Roots that are
-  /// on the way to another come out of that one's loop.
+  /// The largest of the roots from which no other is computed. Roots on the way
+  /// to another one are produced by that one's loop.
   linalg::LinalgOp nextRoot() {
     SmallVector<linalg::LinalgOp> roots = undoneRoots();
     llvm::SmallPtrSet<Operation *, 16> inner;
@@ -202,7 +202,7 @@ private:
     return terminator();
   }
 
-  /// Whether something before `end` is computed from `op`: a result without a
+  /// Whether a value computed before `end` depends on `op`: a result without a
   /// loop of its own.
   bool isUsedBefore(Operation *op, Operation *end) {
     Block &body = func.getBody().front();
@@ -216,7 +216,7 @@ private:
     done.insert(root);
     SmallVector<int64_t> sizes = act::chooseTileSizes(root);
     if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
-      return success(); // nothing to share out
+      return success(); // nothing to distribute
     SmallVector<Companion> companions;
     if (!isUsedBefore(root, anchor())) {
       companions = findCompanions(root, sizes);
@@ -237,7 +237,8 @@ private:
     rewriter.replaceOp(root, tiled->replacements);
     if (loops.empty())
       return success();
-    // From the last: one that another is computed from is found as a producer.
+    // From the last: a companion that another is computed from is found as a
+    // producer.
     llvm::sort(companions, [](const Companion &a, const Companion &b) {
       return b.op->isBeforeInBlock(a.op);
     });
@@ -246,15 +247,15 @@ private:
     return fuseProducers();
   }
 
-  /// Another root whose tiles go along with the loop's: dims[d] is its own
-  /// iteration dimension for the loop root's d.
+  /// Another root tiled along with the loop: dims[d] is its own iteration
+  /// dimension for the loop root's d.
   struct Companion {
     linalg::LinalgOp op;
     act::DimMap dims;
   };
 
-  /// Roots that share values with `root` and iterate over all that is tiled,
-  /// as log(sum) + max goes along with exp(x - max) / sum.
+  /// Roots that share values with `root` and iterate over all that is tiled, as
+  /// log(sum) + max does with exp(x - max) / sum.
   SmallVector<Companion> findCompanions(linalg::LinalgOp root,
                                         ArrayRef<int64_t> sizes) {
     SmallVector<Companion> found;
@@ -323,8 +324,8 @@ private:
     return places;
   }
 
-  /// Asks for the companion's tile in the loop; fusing it as a producer then
-  /// computes it there and hands the whole out.
+  /// Extracts the companion's tile in the loop; fusing it as a producer then
+  /// computes it there and returns the whole value.
   void sliceCompanion(Companion &companion, ArrayRef<int64_t> sizes) {
     bool sliced = llvm::any_of(companion.op->getUsers(), [&](Operation *user) {
       return loop()->isAncestor(user);
@@ -405,8 +406,8 @@ private:
     }
   }
 
-  /// What defines a slice's source, or the initial value of the result that
-  /// the source is.
+  /// The op that defines a slice's source, or the initial value if the source
+  /// is a result.
   Operation *producerOf(Value source) {
     if (Operation *def = source.getDefiningOp())
       return def;
@@ -439,8 +440,8 @@ private:
       }
       return true;
     }
-    // Only what becomes a result leaves the loop; other uses outside belong to
-    // other loops, which compute the value again rather than wait for it.
+    // Only results leave the loop. Other uses outside belong to other loops,
+    // which recompute the value.
     bool escapes = llvm::any_of(producer->getUsers(), [&](Operation *user) {
       return isForResults(user);
     });

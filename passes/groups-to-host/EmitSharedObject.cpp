@@ -54,7 +54,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  // Vectors are made above; what is left scalar is a remainder or irregular.
+  // Vectorisation is done earlier; remaining scalars are remainders or
+  // irregular.
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   tuning.LoopInterleaving = false;
@@ -77,9 +78,9 @@ bool usesBFloat(const llvm::Module &module) {
   return false;
 }
 
-/// Without AVX512-BF16, code generation calls __truncsfbf2 to round a single
-/// float to bf16, which only newer compilers' libraries have. To nearest, ties
-/// to even; a NaN becomes quiet.
+/// Without AVX512-BF16, code generation calls __truncsfbf2 to round a float to
+/// bf16, which only newer compilers' libraries have. Rounds to nearest, ties to
+/// even; a NaN becomes quiet.
 void defineRoundingToBFloat(llvm::Module &module,
                             const act::HostTarget &target) {
   llvm::LLVMContext &context = module.getContext();
@@ -227,8 +228,8 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
   return std::vector<char>(bytes.begin(), bytes.end());
 }
 
-/// A linker of this LLVM's, of another one, or the system's. LLD as a library
-/// would reset every command-line option of the process.
+/// Finds a linker: this LLVM's, another one's, or the system's. LLD as a
+/// library would reset every command-line option of the process.
 static FailureOr<std::string> findLinker(Location loc) {
   for (StringRef name : {"ld.lld", "ld.lld-22", "ld"}) {
     auto path = llvm::sys::findProgramByName(name, {ACT_LLVM_TOOLS_DIR});
@@ -241,8 +242,8 @@ static FailureOr<std::string> findLinker(Location loc) {
                         << ACT_LLVM_TOOLS_DIR << " or PATH";
 }
 
-/// The linker reads and writes files: they live in a directory of their own,
-/// removed whatever happens.
+/// The linker reads and writes files: they are in a temporary directory that is
+/// always removed.
 FailureOr<std::vector<uint8_t>>
 act::linkObjects(ArrayRef<std::vector<char>> objects, Location loc,
                  ArrayRef<StringRef> also, ArrayRef<SymbolAlias> aliases) {

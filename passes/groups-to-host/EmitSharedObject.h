@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From modules in the LLVM dialect to one ELF shared object in memory.
+// Compiles modules in the LLVM dialect to one ELF shared object in memory.
 #ifndef ACT_PASSES_GROUPSTOHOST_EMITSHAREDOBJECT_H
 #define ACT_PASSES_GROUPSTOHOST_EMITSHAREDOBJECT_H
 #include "mlir/IR/BuiltinOps.h"
@@ -9,7 +9,7 @@
 
 namespace act {
 
-/// `name` is what `symbol` is called, too.
+/// `name` is another name for `symbol`.
 struct SymbolAlias {
   std::string name, symbol;
 };
@@ -29,10 +29,9 @@ mlir::FailureOr<HostTarget> describeTarget(llvm::StringRef cpu,
 mlir::FailureOr<std::vector<char>> emitObject(mlir::ModuleOp module,
                                               const HostTarget &target);
 
-/// Links objects; symbols that remain undefined must be of the C library or
-/// libm, others are an error at `loc`. Of the C library that is what neither
-/// allocates nor prints, and `also`. `aliases` are further names of what the
-/// objects define.
+/// Links objects. Undefined symbols must be in the C library (those that
+/// neither allocate nor print, and `also`) or libm; others are an error at
+/// `loc`. `aliases` are additional names of symbols defined in the objects.
 mlir::FailureOr<std::vector<uint8_t>>
 linkObjects(llvm::ArrayRef<std::vector<char>> objects, mlir::Location loc,
             llvm::ArrayRef<llvm::StringRef> also = {},

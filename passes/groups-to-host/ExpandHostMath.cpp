@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace {
 
-/// 1 / sqrt(x): both are rounded correctly, so every target agrees.
+/// 1 / sqrt(x): both operations round correctly, so all targets agree.
 struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::RsqrtOp op,
@@ -30,8 +30,7 @@ struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
   }
 };
 
-/// Upstream's expansion of MLIR 22.1 takes the least and the most the other way
-/// round.
+/// Upstream's expansion in MLIR 22.1 swaps minimum and maximum.
 struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ClampFOp op,
@@ -91,7 +90,7 @@ struct WidenArithmetic : RewritePattern {
   }
 };
 
-/// f64 to 16 bits by way of f32: no call of the compiler's runtime library.
+/// f64 to 16 bits through f32: avoids a call of the compiler's runtime library.
 struct TruncateInTwoSteps : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::TruncFOp op,
@@ -124,8 +123,8 @@ struct ExtendInTwoSteps : OpRewritePattern<arith::ExtFOp> {
 struct ExpandHostMath : act::impl::ExpandHostMathPassBase<ExpandHostMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    // The polynomials of sine and cosine lose everything for large angles,
-    // which is what a rotary table asks for: those stay calls of libm.
+    // The polynomials of sine and cosine are useless for the large angles of a
+    // rotary table, so those stay libm calls.
     auto polynomial = [](StringRef name) {
       return name != math::SinOp::getOperationName() &&
              name != math::CosOp::getOperationName() &&

@@ -25,12 +25,12 @@ void addCleanup(OpPassManager &pm) {
 /// For a module that holds one kernel.
 void buildPipeline(OpPassManager &pm) {
   pm.addPass(act::createPrepareHostKernelPass());
-  // Whole tensors still: the last moment at which roots and producers show.
+  // Roots and producers are still visible on whole tensors.
   pm.addPass(act::createDistributeHostBlocksPass());
   addCleanup(pm);
   pm.addPass(act::createBufferizeHostKernelPass());
   addCleanup(pm);
-  // Memory decides what is shared between iterations, so blocks come after.
+  // Blocks come after bufferization, which decides what iterations share.
   pm.addPass(act::createLowerHostBlockLoopsPass());
   addCleanup(pm);
   pm.addPass(act::createVectorizeHostKernelPass());
@@ -76,8 +76,8 @@ LogicalResult checkSignature(func::FuncOp func) {
   return success();
 }
 
-/// A kernel under way. Equal kernels are compiled once, whatever they are
-/// called, under a name that is made of their text; the linker adds the names.
+/// A kernel in progress. Equal kernels are compiled once, under a symbol made
+/// from their text; the linker adds their names.
 struct Entry {
   std::string symbol; ///< in `object`: kernel_ and a digest
   std::string key;    ///< in the cache; empty without one
@@ -88,7 +88,7 @@ struct Entry {
 
 constexpr StringLiteral ending = ".host";
 
-/// What stands in the cache: "GRID SCRATCH\n" and the object.
+/// The cache entry: "GRID SCRATCH\n" and the object.
 bool find(const act::KernelCache &cache, Entry &entry) {
   auto content = cache.find(entry.key, ending);
   if (!content)
@@ -109,7 +109,7 @@ void store(const act::KernelCache &cache, const Entry &entry) {
   cache.store(entry.key, content, ending);
 }
 
-/// The kernels of a module, each once, and what they are called there.
+/// The distinct kernels of a module, and their names there.
 struct Entries {
   std::vector<Entry> list;
   std::vector<std::pair<std::string, size_t>> names; ///< and which of `list`
@@ -157,14 +157,14 @@ FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
   return entries;
 }
 
-/// Whether anything was warned of while this lives: what was compiled with a
-/// warning is not kept, so that the next one is warned, too.
+/// Records whether a warning was emitted: kernels compiled with warnings are
+/// not cached, so that the next run warns again.
 class Warned {
 public:
   explicit Warned(MLIRContext *context)
       : handler(context, [this](Diagnostic &) {
           any = true;
-          return failure(); // others are to see it
+          return failure(); // let other handlers see it
         }) {}
   std::atomic<bool> any = false;
 
@@ -223,7 +223,7 @@ FailureOr<act::HostCode> act::compileHostKernels(ModuleOp kernels,
     return failure();
   Warned warned(context);
   PassManager pm(context);
-  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  (void)applyPassManagerCLOptions(pm); // fails if not registered
   buildPipeline(pm.nest<ModuleOp>());
   if (failed(pm.run(*entries->modules)))
     return failure();

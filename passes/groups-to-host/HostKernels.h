@@ -18,7 +18,7 @@
 // An argument with the attribute `act.inplace = N : i64` receives result N in
 // its own memory; every other result must not overlap any operand.
 //
-// What holds for the code:
+// Guarantees:
 //   - it allocates nothing: temporaries are in the scratch or, up to 4 KiB, on
 //     the stack;
 //   - the grid, the scratch and every order of additions depend on shapes only,
@@ -26,7 +26,7 @@
 //     and the same operation in a larger kernel give the same bits;
 //   - a product and a sum are contracted only inside matrix products.
 //
-// README.md lists the forms that are understood and those that are fast.
+// README.md lists the supported forms and the fast ones.
 #ifndef ACT_PASSES_GROUPSTOHOST_HOSTKERNELS_H
 #define ACT_PASSES_GROUPSTOHOST_HOSTKERNELS_H
 #include "mlir/IR/BuiltinOps.h"
@@ -40,7 +40,7 @@ namespace act {
 struct HostOptions {
   std::string cpu;      ///< an LLVM CPU name; empty: the machine compiling
   std::string features; ///< LLVM features, "+avx2,-fma"; with a named cpu only
-  /// Of compiled kernels, as KernelCache takes it.
+  /// For compiled kernels, as KernelCache takes it.
   std::string cacheDir = "none";
 };
 
@@ -56,13 +56,13 @@ struct HostCode {
   std::string cpu;
 };
 
-/// Compiles every function of `kernels`, which is left unchanged. Says what is
-/// wrong through the module's diagnostics.
+/// Compiles every function of `kernels`, which is left unchanged. Errors are
+/// reported through the module's diagnostics.
 mlir::FailureOr<HostCode> compileHostKernels(mlir::ModuleOp kernels,
                                              const HostOptions &options = {});
 
 /// Upstream's conversions from loops and arithmetic on static memory to the
-/// LLVM dialect. A pointer stands for each memref of a signature.
+/// LLVM dialect. Memrefs in signatures become plain pointers.
 void buildHostToLLVMPipeline(mlir::OpPassManager &pm);
 
 /// The dialects, interfaces and translations that compileHostKernels needs; to

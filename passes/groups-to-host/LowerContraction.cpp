@@ -192,8 +192,8 @@ private:
     body(enter(whole, size, 1), 1);
   }
 
-  /// Rows of A keep the direction in which they are contiguous; the kernel
-  /// reads scalars, so either will do.
+  /// Rows of A keep their contiguous direction; the kernel reads scalars, so
+  /// either works.
   void packA(Value mc, Value mSize, Value kc, Value kSize) {
     OpBuilder::InsertionGuard guard(b);
     alongK = isContiguous(c.lhs, k) || !isContiguous(c.lhs, m);

@@ -18,8 +18,8 @@ struct Loop {
   int64_t total = 1, perBlock = 1, blocks = 1;
 };
 
-/// Runs of iterations such that there are at least 8 blocks where the work
-/// allows and at most 256, whatever the number of threads.
+/// Groups iterations into at least 8 blocks if there is enough work and at most
+/// 256, whatever the number of threads.
 void shareOut(Loop &loop, int64_t work) {
   constexpr int64_t maxBlocks = 256, minBlocks = 8, minWork = 16384;
   loop.perBlock = llvm::divideCeil(loop.total, maxBlocks);
@@ -140,7 +140,7 @@ public:
                     !sharesTemporaries(func) && areIndependent(loops);
     int64_t grid = 0;
     for (Loop &loop : loops) {
-      // The loop before is gone, and the place before it with it.
+      // The previous loop, and the insertion point before it, are gone.
       builder.setInsertionPoint(loop.op);
       if (parallel)
         lowerToBlocks(loop, grid, loops.size() > 1);

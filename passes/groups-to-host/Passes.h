@@ -23,7 +23,7 @@ namespace act {
 #define GEN_PASS_REGISTRATION
 #include "passes/groups-to-host/Passes.h.inc"
 
-/// The function attributes by which the passes speak to each other.
+/// The function attributes through which the passes communicate.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "act.inplace";
 inline constexpr llvm::StringLiteral kWorkAttr = "act.work";
 inline constexpr llvm::StringLiteral kGridAttr = "act.grid";

@@ -176,7 +176,7 @@ LogicalResult fuseElementwise(func::FuncOp func) {
 }
 
 /// How many leading iteration dimensions of `op` every operand either starts
-/// with, in order, or does not have at all, and that the body does not ask for.
+/// with, in order, or lacks, and the body does not use.
 unsigned commonLeadingDims(linalg::LinalgOp op) {
   unsigned count = 0, loops = op.getNumLoops();
   auto iterators = op.getIteratorTypesArray();

@@ -112,7 +112,7 @@ public:
 
 private:
   /// Tiling dimension d must not repeat a reduction: each reducing producer
-  /// has to be tiled along with it.
+  /// must be tiled along with it.
   bool keepsWork(unsigned d) {
     for (auto &[op, dims] : cone.members)
       if (dims[d] < 0 && cast<linalg::LinalgOp>(op).getNumReductionLoops() &&

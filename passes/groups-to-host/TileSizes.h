@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a kernel's result is cut into tiles, from shapes only.
+// Chooses a kernel's tile sizes, from shapes only.
 //
 //   rows          leading dimensions one by one, a long innermost one in runs
 //   products      up to 256 x 256, at least 16 tiles where the shape has them

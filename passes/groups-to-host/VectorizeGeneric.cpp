@@ -9,9 +9,9 @@ using act::Lanes;
 
 namespace {
 
-/// Partial results of a reduction along its contiguous dimension. One number
-/// for every target, element type and body: the order of additions must not
-/// depend on what else the loop computes.
+/// Number of partial results of a reduction along its contiguous dimension. It
+/// is the same for every target, element type and body: the order of additions
+/// must not depend on what else the loop computes.
 constexpr int64_t kReductionLanes = 32;
 constexpr int64_t kLanes = 16;
 
@@ -19,7 +19,7 @@ bool isParallel(linalg::GenericOp op, unsigned d) {
   return op.getIteratorTypesArray()[d] == utils::IteratorType::parallel;
 }
 
-/// What the lanes of dimension `d` cost in accesses that are not contiguous.
+/// The cost of non-contiguous accesses with lanes along dimension `d`.
 int64_t accessCost(linalg::GenericOp op, unsigned d) {
   int64_t cost = 0;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -54,8 +54,8 @@ int64_t accessCost(linalg::GenericOp op, unsigned d) {
   return cost;
 }
 
-/// The operation that folds a new value into each accumulator, when all
-/// accumulators have one whose order may be rearranged into partial results.
+/// The operations that fold a new value into each accumulator, if all of them
+/// may be reordered into partial results.
 bool findCombiners(linalg::GenericOp op, SmallVectorImpl<Operation *> &found) {
   Block *body = op.getBody();
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
@@ -91,7 +91,7 @@ bool canVectorize(linalg::GenericOp op) {
       continue;
     if (inner.getNumRegions() || !OpTrait::hasElementwiseMappableTraits(&inner))
       return false;
-    // What is a call of libm is one call per element either way.
+    // A libm call is one call per element either way.
     if (isa<math::MathDialect>(inner.getDialect()) && isLibraryCall(inner))
       return false;
   }

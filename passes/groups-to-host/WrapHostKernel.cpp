@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace {
 
-/// Pointers that no other argument reaches; read-only arguments of one kernel
-/// may overlap each other, which LLVM's noalias allows.
+/// Marks pointers that no other argument aliases. Read-only arguments of one
+/// kernel may overlap each other, which LLVM's noalias allows.
 void markPointers(LLVM::LLVMFuncOp body) {
   auto unit = UnitAttr::get(body.getContext());
   for (unsigned i = 0; i < body.getNumArguments(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bert: three embeddings, layer norm after each block, attention to all that
-// the mask lets through.
+// bert: three embeddings, layer norm after each block, attention to every token
+// that the mask allows.
 #include "passes/import/ModelBuilder.h"
 
 using namespace mlir;
@@ -37,7 +37,7 @@ static void buildLayer(ModelBuilder &m) {
 
 static Value embed(ModelBuilder &m, const std::string &path, Value table) {
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
-  // Every token is of type 0, as when a caller names no types.
+  // Every token has type 0, the default when a caller gives no types.
   Value types = m.parameter("token_type_embeddings",
                             path + "token_type_embeddings.weight", {"T", "h"});
   auto one = RankedTensorType::get({1}, m.b.getI32Type());
@@ -51,7 +51,8 @@ static Value embed(ModelBuilder &m, const std::string &path, Value table) {
   return m.dropout("embedded", x, m.config.embeddingDropout, embeddingSite);
 }
 
-// dense, activation, norm, then the vocabulary with a bias of its own.
+// dense, activation, norm, then the product with the vocabulary table plus a
+// bias.
 static Value predict(ModelBuilder &m, Value x, Value table) {
   const std::string path = "cls.predictions.";
   Value dense =

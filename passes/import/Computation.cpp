@@ -43,8 +43,9 @@ Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {
       .getResult();
 }
 
-// gelu_new is several operators in the framework, gelu_pytorch_tanh, the same
-// function, is one: that changes what the framework keeps in memory.
+// gelu_new and gelu_pytorch_tanh are the same function. The framework runs the
+// first as several operators and the second as one, which changes what it keeps
+// in memory.
 Value ModelBuilder::inOneOperator(Operation *op) {
   if (!config.geluInSteps)
     op->setAttr("act.one_operator", b.getUnitAttr());
@@ -98,8 +99,8 @@ Value ModelBuilder::splitHeads(StringRef name, Value x, StringRef heads) {
   return ReshapeOp::create(b, at(name), perToken({heads, "d"}), x);
 }
 
-// True where a query may see a key; broadcasts to the scores. Nothing when all
-// may be seen.
+// True where a query may see a key; broadcasts to the scores. Null if every key
+// is visible.
 Value ModelBuilder::visibleMask(Visible visible) {
   Type i1 = b.getI1Type();
   Value tokens;
@@ -167,7 +168,7 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
 void ModelBuilder::endWithLogits(Value logits) {
   if (!options.train)
     return endForward("logits", logits);
-  // A masked model sees the tokens that it predicts.
+  // A masked model predicts tokens at their own position, not the next one.
   if (config.head == hf::Head::MaskedLM)
     (*module)->setAttr("act.predicts_next", b.getBoolAttr(false));
   auto scalar = RankedTensorType::get({}, computeType(element));

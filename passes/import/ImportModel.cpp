@@ -36,7 +36,7 @@ Result<OwningOpRef<ModuleOp>> importModel(const hf::ModelConfig &config,
       message = d.str();
     return success();
   });
-  // Sizes that each are fine may be too large together.
+  // Sizes that are each valid may be too large together.
   if (failed(verify(*m.module)))
     return Error{message, ""};
   return std::move(m.module);

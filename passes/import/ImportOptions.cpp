@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What options mean for a given config, and what they cannot ask of it.
+// Interprets options for a given config and rejects those it cannot support.
 #include "passes/import/ModelBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -136,7 +136,7 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
       return fail("seq", more);
     warnings.push_back("--seq: " + more);
   }
-  // Row numbers are i32.
+  // Token indices are i32.
   if (o.packed && o.batch > (INT32_MAX - 1) / seq)
     return fail("packed", "expected less than 2^31 - 1 tokens, found batch " +
                               llvm::Twine(o.batch) + " times seq " +

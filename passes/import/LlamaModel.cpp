@@ -69,7 +69,7 @@ void buildLlama(ModelBuilder &m) {
   Value x = m.embedding("embedded", table, m.tokens, /*padded=*/true);
   shareRope(m);
 
-  // Layers differ only in their window, and those without one come first.
+  // Layers differ only in their window; those without a window come first.
   int64_t full = c.slidingWindow ? c.firstWindowLayer : c.layers;
   bool both = full > 0 && full < c.layers;
   if (full > 0) {

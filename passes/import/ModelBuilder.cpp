@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types, parameters and functions; what is computed is in Computation.cpp.
+// Types, parameters and functions. Computation.cpp has the computation.
 #include "passes/import/ModelBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -19,7 +19,7 @@ static Type elementType(MLIRContext *context, artifact::DType dtype) {
   }
 }
 
-// Of a step whose batch is left open.
+// The minimum number of tokens in a step whose batch is open.
 static constexpr int64_t openTokens = 4096;
 
 ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
@@ -37,10 +37,10 @@ ModelBuilder::ModelBuilder(const hf::ModelConfig &config,
   NamedAttrList open;
   std::vector<std::string> letters = options.symbolic;
   if (config.rope && llvm::is_contained(letters, "d"))
-    letters.push_back("p"); // half of it
+    letters.push_back("p"); // p = d / 2
   for (const std::string &letter : letters) {
     if (!sizes.contains(letter))
-      continue; // "k" where heads are not grouped
+      continue; // "k" if heads are not grouped
     symbolic.insert(letter);
     int64_t size = sizes[letter];
     if (letter == "b") // enough for a fused loss of several chunks
@@ -226,7 +226,7 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
 Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
                             RankedTensorType type, const Declaration &how) {
   if (declared.insert(symbol).second) {
-    // Parameters come first, whatever function asks for them.
+    // Parameters come first in the module, whichever function declares them.
     OpBuilder top(module->getContext());
     Block *body = module->getBody();
     auto other = llvm::find_if(
@@ -241,7 +241,7 @@ Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
       SmallVector<StringRef> names(how.tied.begin(), how.tied.end());
       tied = b.getStrArrayAttr(names);
     }
-    // Zeros and ones print no deviation that they do not have.
+    // Zeros and ones have no deviation, so none is printed.
     double deviation = how.init == InitKind::Normal ? how.deviation : 0;
     ParameterOp::create(top, top.getUnknownLoc(), b.getStringAttr(symbol),
                         b.getStringAttr(name), TypeAttr::get(type), layers,

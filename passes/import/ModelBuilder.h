@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the model families build with: types from letters, parameters that
-// declare themselves where they are first used, and the few compound steps that
-// all families share. Every value carries a name, which the printer uses.
+// Building blocks of the model families: types from letters, parameters that
+// are declared on first use, and the compound steps that families share. Every
+// value carries a name, which the printer uses.
 #ifndef ACT_PASSES_IMPORT_MODELBUILDER_H
 #define ACT_PASSES_IMPORT_MODELBUILDER_H
 #include "dialects/act/Types.h"
@@ -13,13 +13,13 @@
 
 namespace act {
 
-/// A value with the name it has as an argument.
+/// A value with its argument name.
 struct Named {
   std::string name;
   mlir::Value value;
 };
 
-/// What a query may see.
+/// Which keys a query may see.
 struct Visible {
   bool causal = false;
   std::optional<int64_t> window;
@@ -28,7 +28,7 @@ struct Visible {
 /// How the weights of the layers' linear ops are quantised.
 struct LinearQuantization {
   bool nested = false;
-  /// Paths of layerLinears() that the config leaves out.
+  /// Paths of layerLinears() that the config excludes.
   std::vector<std::string> skipped;
 };
 
@@ -46,10 +46,10 @@ public:
   // Types. A dimension is a monomial of letters: "h", "3*a*d".
   RankedTensorType type(llvm::ArrayRef<llvm::StringRef> dims,
                         mlir::Type element = {});
-  /// The dimensions that count tokens, [b, s] or packed [t], then `dims`.
+  /// The token dimensions, [b, s] or packed [t], followed by `dims`.
   RankedTensorType perToken(llvm::ArrayRef<llvm::StringRef> dims,
                             mlir::Type element = {});
-  /// The letter along which positions run.
+  /// The letter of the dimension that positions index.
   llvm::StringRef sequence() const { return options.packed ? "t" : "s"; }
   /// The letter that counts key and value heads.
   llvm::StringRef kvHeads() const {
@@ -60,19 +60,19 @@ public:
   // Functions.
   /// Starts @forward; its arguments are named inputs.
   void beginForward();
-  /// Ends it with its result, and what its layers have kept.
+  /// Ends @forward with its result and the stacks that its layers return.
   void endForward(llvm::StringRef name, mlir::Value result);
-  /// Starts a layer's function after those that exist, with x and the shared
-  /// values as arguments; `shared` then holds the arguments.
+  /// Starts a layer's function after the existing ones. Its arguments are x and
+  /// the shared values; shared() then returns these arguments.
   mlir::Value beginLayer(llvm::StringRef name);
-  /// With a cache of keys and values the layer also returns these.
+  /// With `kvCache` the layer also returns its key and value.
   void endLayer(mlir::Value result, mlir::Value key = {},
                 mlir::Value value = {});
-  /// Runs layers `from` to `from + count - 1`. What they return beside x is a
-  /// result of @forward, stacked.
+  /// Runs layers `from` to `from + count - 1`. Their results other than x
+  /// become stacked results of @forward.
   mlir::Value repeat(llvm::StringRef callee, llvm::StringRef letter,
                      int64_t from, int64_t count, mlir::Value x);
-  /// A value of @forward that layers see; inside a layer, the argument.
+  /// Makes a value of @forward visible to layers, as an argument.
   void share(llvm::StringRef name, mlir::Value value);
   mlir::Value shared(llvm::StringRef name) const;
   mlir::Value tokens, labels; // of @forward; no labels in mode infer
@@ -84,12 +84,12 @@ public:
                         llvm::ArrayRef<std::string> tied = {});
 
   // Computation.
-  /// Rows of `table`; where `padded`, that of the config's padding token gets
+  /// Rows of `table`. If `padded`, the row of the config's padding token gets
   /// no gradient.
   mlir::Value embedding(llvm::StringRef name, mlir::Value table,
                         mlir::Value ids, bool padded = false);
-  /// A linear op of a layer: the one place where LoRA and nf4 apply. `path` is
-  /// one of layerLinears(), `symbol` names its weight and `name` the result.
+  /// A linear op of a layer; only here do LoRA and nf4 apply. `path` is one of
+  /// layerLinears(), `symbol` names its weight and `name` the result.
   mlir::Value linear(llvm::StringRef name, llvm::StringRef symbol,
                      llvm::StringRef path, mlir::Value x, bool bias);
   /// `x` W^T + bias with a plain weight.
@@ -103,7 +103,8 @@ public:
   mlir::Value activation(mlir::Value x);
   mlir::Value gated(mlir::Value gate, mlir::Value up);
   mlir::Value add(llvm::StringRef name, mlir::Value x, mlir::Value y);
-  /// Nothing when not training or p is 0. `site` is different for every call.
+  /// Returns x when not training or if p is 0. `site` must differ for every
+  /// call.
   mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p,
                       int64_t site);
   mlir::Value positions();
@@ -114,13 +115,13 @@ public:
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v,
                         Visible visible, int64_t dropoutSite);
 
-  /// What ends a model with a vocabulary: logits, or the loss.
+  /// Ends a model with a vocabulary: with the logits, or the loss.
   void endWithLogits(mlir::Value logits);
-  /// The table of tokens of a model whose causal head may be tied to it, and
-  /// the end of such a model: hidden states, or the head's product with them.
+  /// The token table of a model whose causal head may be tied to it, and the
+  /// end of such a model: hidden states, or the head applied to them.
   mlir::Value causalTable(llvm::StringRef symbol, const llvm::Twine &hfName);
   void endCausal(mlir::Value hidden, mlir::Value table);
-  /// The prefix of names in files under which a head stores the bare model.
+  /// The prefix of the bare model's names in a file of a model with a head.
   std::string prefix(llvm::StringRef headed) const;
   const std::string layerPath; // layerPathOf(config)
 
@@ -147,7 +148,7 @@ private:
   llvm::StringSet<> symbolic, declared;
   mlir::func::FuncOp forward, layer;
   mlir::OpBuilder::InsertPoint resume; // in @forward, while a layer is built
-  std::vector<Named> outer, inner;     // shared values there and here
+  std::vector<Named> outer, inner;     // shared values there and in the layer
   std::vector<Named> kept;             // stacks that @forward returns
   llvm::StringMap<std::vector<mlir::Type>> cached; // by layer: its key, value
   mlir::Value seed, step;                          // of @forward
@@ -158,45 +159,45 @@ private:
 std::vector<std::pair<std::string, int64_t>>
 dimensionLetters(const hf::ModelConfig &config, const ImportOptions &options);
 
-/// The linear ops of a layer: paths of their modules, with the letters of their
-/// inputs and outputs.
+/// A linear op of a layer: its module path, and the letters of its input and
+/// output.
 struct LayerLinear {
   llvm::StringRef path, in, out;
 };
 std::vector<LayerLinear> layerLinears(const hf::ModelConfig &config);
 
-/// Where names in files of a layer begin, "model.layers.{l}.".
+/// The prefix of a layer's names in files: "model.layers.{l}.".
 std::string layerPathOf(const hf::ModelConfig &config);
 
-/// Whether a LoRA target names the module at `path`: its whole path, the end of
-/// it, or the short form of either (q for q_proj and query).
+/// Whether a LoRA target names the module at `path`: by its whole path, the end
+/// of it, or the short form of either (q for q_proj and query).
 bool namesModule(llvm::StringRef target, llvm::StringRef path);
 
 /// The targets in force.
 std::vector<std::string> loraTargets(const hf::ModelConfig &config,
                                      const ImportOptions &options);
 
-/// By the option or by the config; nothing if nothing is.
+/// From the option or the config; empty if nothing is quantised.
 std::optional<LinearQuantization>
 linearQuantization(const hf::ModelConfig &config, const ImportOptions &options);
 
-/// What the option and the config ask for and cannot be done.
+/// Rejects quantisation that the option or config requests but act cannot do.
 Status checkQuantization(const hf::ModelConfig &config,
                          const ImportOptions &options,
                          std::vector<std::string> &warnings);
 
-/// What a config and options contradict each other in.
+/// Rejects options that contradict each other or the config.
 Status checkOptions(const hf::ModelConfig &config, const ImportOptions &options,
                     std::vector<std::string> &warnings);
 
-/// Whether training draws random numbers, anywhere or inside layers.
+/// Whether training uses dropout, anywhere or inside layers.
 bool dropsAnywhere(const hf::ModelConfig &config, const ImportOptions &options);
 bool dropsInLayers(const hf::ModelConfig &config, const ImportOptions &options);
 
 int64_t sequenceLength(const hf::ModelConfig &config,
                        const ImportOptions &options);
 
-// The families. Each builds the whole of @forward and its layers.
+// The families. Each builds @forward and its layers.
 void buildLlama(ModelBuilder &m); // and mistral, qwen2
 void buildGpt2(ModelBuilder &m);
 void buildBert(ModelBuilder &m);

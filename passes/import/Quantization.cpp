@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which weights are in nf4: those of the layers' linear ops, but for what the
-// config leaves out.
+// Decides which weights are in nf4: those of the layers' linear ops, except the
+// ones that the config excludes.
 #include "passes/import/ModelBuilder.h"
 #include <set>
 
@@ -15,15 +15,15 @@ llvm::SmallVector<llvm::StringRef> split(llvm::StringRef name) {
   return parts;
 }
 
-/// What an entry of the list says of a module.
+/// Whether an entry of the list names a module, and in which layers.
 struct Match {
-  bool all = false;              // it is named, in every layer
-  std::optional<uint64_t> layer; // it is named in one
+  bool all = false;              // named in every layer
+  std::optional<uint64_t> layer; // named in this layer only
 };
 
-/// An entry names a module by some parts of its path, next to each other, as
-/// transformers 4 has it: `mlp`, `self_attn.q_proj`, `model.layers.3.mlp`; or
-/// by its end, as 5 has it too: `proj`. In `path`, {l} is a number.
+/// An entry names a module by adjacent parts of its path, as in transformers 4:
+/// `mlp`, `self_attn.q_proj`, `model.layers.3.mlp`. In transformers 5 it may
+/// also be the end of the path: `proj`. In `path`, {l} stands for a number.
 Match names(llvm::StringRef entry, llvm::StringRef path) {
   if (path.ends_with(entry))
     return {true, {}};
@@ -45,7 +45,7 @@ Match names(llvm::StringRef entry, llvm::StringRef path) {
   return {};
 }
 
-/// Linear modules outside of the layers, which are never quantised here.
+/// The linear modules outside the layers, which act never quantises.
 std::vector<llvm::StringRef> headLinears(const hf::ModelConfig &c) {
   switch (c.head) {
   case hf::Head::CausalLM:
@@ -58,8 +58,8 @@ std::vector<llvm::StringRef> headLinears(const hf::ModelConfig &c) {
   return {};
 }
 
-/// Layers in which an entry of the list names the linear op at `path`: none,
-/// or all (`whole`), or some.
+/// The layers in which an entry of the list names the linear op at `path`. If
+/// one names it in all layers, `whole` is set.
 std::set<uint64_t> layersNamed(const std::vector<std::string> &list,
                                const std::string &path, bool &whole) {
   std::set<uint64_t> layers;

@@ -37,8 +37,8 @@ std::string act::textForKey(Operation *op) {
   return text;
 }
 
-/// Which build this is: the file that this function lies in, a plugin or the
-/// program itself, whose name may be just what the shell was given.
+/// Identifies this build by the file that contains this function: a plugin, or
+/// the program itself, whose name on the command line may lack a path.
 static std::string buildIdentity() {
   auto *here = reinterpret_cast<void *>(&buildIdentity);
   Dl_info info;
@@ -100,7 +100,7 @@ void KernelCache::store(const std::string &key, StringRef content,
                         StringRef ending) const {
   if (key.empty() || llvm::sys::fs::create_directories(folder))
     return;
-  // The digest tells what a power cut left.
+  // No fsync needed: the digest detects files damaged by a power cut.
   (void)file::writeFile(file(key, ending),
                         (magic + digestOf(content) + "\n" + content).str(),
                         file::Survives::ProcessEnd);

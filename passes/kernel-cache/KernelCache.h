@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled kernels on disk, found again by what they were made of: PTX and
-// cubins (passes/tile-to-nvvm/PtxCache.h) and the host's objects
+// A disk cache of compiled kernels, keyed by their source: PTX and cubins
+// (passes/tile-to-nvvm/PtxCache.h) and the host's objects
 // (passes/groups-to-host).
 //
-// A key is BLAKE3 of the kernel's text before any pass (or of whatever else
-// says what it computes), act's version and which build of it this is (path,
-// size and time of the binary, so that a compiler under work never finds its
-// predecessor's code). An entry is one file, KEY.ENDING, in the folder:
+// A key is the BLAKE3 hash of the kernel's text before any pass (or of another
+// full description), act's version and the identity of this build (path, size
+// and time of the binary, so that a compiler in development never finds code of
+// an older build). An entry is one file, KEY.ENDING, in the folder:
 //
 //     act-kernel 1 <BLAKE3 of the rest>
 //     <what was stored>
 //
-// Files appear whole or not at all. A damaged file counts as missing. A cache
-// never fails: what it cannot write it does not keep.
+// Files are written atomically. A damaged file counts as missing. The cache
+// never fails: entries that it cannot write are dropped.
 #ifndef ACT_PASSES_KERNELCACHE_KERNELCACHE_H
 #define ACT_PASSES_KERNELCACHE_KERNELCACHE_H
 #include "mlir/IR/Operation.h"
@@ -25,8 +25,8 @@ namespace act {
 /// BLAKE3 of `text` in 64 hexadecimal digits.
 std::string digestOf(llvm::StringRef text);
 
-/// All that `op`, which was verified, says but for its locations: equal texts
-/// are equal ops, however the tool was told to print what it prints.
+/// The full text of the verified `op` without locations: equal texts mean equal
+/// ops, whatever printing options the tool has.
 std::string textForKey(mlir::Operation *op);
 
 class KernelCache {
@@ -34,10 +34,10 @@ public:
   /// A folder; "": $XDG_CACHE_HOME/act or ~/.cache/act; "none": no cache.
   explicit KernelCache(llvm::StringRef folder);
 
-  /// The key of what `source` says in full; empty without a cache.
+  /// The key for `source`, a full description; empty without a cache.
   std::string key(llvm::StringRef source) const;
 
-  /// What was stored under `key`. `ending` is of the file's name, ".ptx".
+  /// The entry stored under `key`. `ending` is the file's, such as ".ptx".
   std::optional<std::string> find(const std::string &key,
                                   llvm::StringRef ending) const;
   /// Does nothing for an empty key.

@@ -109,7 +109,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     write(*report);
   }
 
-  // PyTorch lays a batch of one out in its own way: an open one is of more.
+  // PyTorch treats a batch of 1 specially in its memory layout, so a formula
+  // with an open batch uses 2.
   std::string sizes() {
     bool open = view == "torch" && format == "formula" &&
                 !givenSizes(getOperation()).count("b") &&
@@ -120,7 +121,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
 
   bool isGpu() const { return !target.empty() && target != "host"; }
 
-  // What another view alone asks would be left unsaid.
+  // An option of another view is an error, because it would have no effect.
   LogicalResult checkOptionsOfViews() {
     struct {
       bool said;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks from blocks: element by element, in other shapes, and products.
+// Blocks computed from blocks: elementwise ops, shape changes and products.
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile-to-host/HostBuilder.h"
@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// A quotient that no processor stops at: by 0 all ones, and the dividend is
-/// the remainder, as PTX has it; by -1 never beyond the largest number.
+/// Division that never traps. By 0 the quotient is all ones and the remainder
+/// the dividend, as in PTX; by -1 the quotient wraps.
 static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
   OpBuilder &b = h.b;
   Location loc = h.loc;
@@ -24,7 +24,7 @@ static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
   };
   Value byZero = is(d, constant(0)), unsafe = byZero;
   bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
-  if (isSigned) // x / -1 is -x, which wraps; and leaves no remainder
+  if (isSigned) // x / -1 is -x, which wraps; the remainder is 0
     unsafe = arith::OrIOp::create(b, loc, unsafe, is(d, constant(-1)));
   Value divisor = arith::SelectOp::create(b, loc, unsafe, constant(1), d);
   OperationState state(loc, op->getName(), {a, divisor}, type);
@@ -38,7 +38,7 @@ static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
                                  result);
 }
 
-/// The op on single elements; null where there is no such thing.
+/// The op on single elements; null if that is impossible.
 static SmallVector<Value> onScalars(Operation *op, ValueRange operands,
                                     HostBuilder &h) {
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
@@ -62,7 +62,7 @@ static SmallVector<Value> onScalars(Operation *op, ValueRange operands,
   return llvm::to_vector_of<Value>(h.b.create(state)->getResults());
 }
 
-/// Arithmetic on numbers of 8 bits is that of integers once lowered.
+/// Arithmetic on 8-bit floats would become integer arithmetic, so reject it.
 static LogicalResult checkFloat8(Operation *op) {
   auto narrow = [](Type t) { return isFloat8(getElementTypeOrSelf(t)); };
   if (llvm::none_of(op->getOperandTypes(), narrow) &&
@@ -93,7 +93,7 @@ static LogicalResult lowerConstant(arith::ConstantOp op, HostBuilder &h) {
   return success();
 }
 
-/// What the host has a lowering for, of ops on numbers.
+/// Whether the host can lower the op, which works on numbers.
 static bool isOnNumbers(Operation *op) {
   if (op->getNumRegions() || !isMemoryEffectFree(op))
     return false;
@@ -145,7 +145,7 @@ LogicalResult act::tile::lowerBlockOp(Operation *op, HostBuilder &h) {
   return success();
 }
 
-/// The same bytes as one row.
+/// The same memory as one row.
 static Value flat(Value memory, HostBuilder &h) {
   auto type = cast<MemRefType>(memory.getType());
   if (type.getRank() == 1)
@@ -208,7 +208,7 @@ LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
   return success();
 }
 
-/// The ten bits of mantissa that tensor cores keep of an f32, to nearest.
+/// Rounds to nearest with the ten mantissa bits that tensor cores keep of f32.
 static Value roundToTf32(Value v, HostBuilder &h) {
   OpBuilder &b = h.b;
   Type i32 = b.getI32Type();
@@ -224,9 +224,9 @@ static Value roundToTf32(Value v, HostBuilder &h) {
       arith::BitcastOp::create(b, h.loc, b.getF32Type(), bits));
 }
 
-/// Products are added in the order of k, one fused multiply-add each; those of
-/// numbers of 16 and 8 bits are exact. What is summed up in f16 is so in f32,
-/// and rounded at the end.
+/// Products are added in the order of k by fused multiply-adds; those of 16-
+/// and 8-bit numbers are exact. f16 sums are computed in f32 and rounded at the
+/// end.
 LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
   Value memory = h.make(op.getResult());
   Type result = getElementTypeOrSelf(op.getType());

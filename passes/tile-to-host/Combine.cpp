@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions and scans: one element after the other, in the order of the axis.
+// Reductions and scans, one element at a time along the axis.
 #include "dialects/tile/Combine.h"
 #include "passes/tile-to-host/HostBuilder.h"
 
@@ -30,7 +30,7 @@ FailureOr<Tuple> combine(Op op, const Tuple &a, const Tuple &c,
   return out;
 }
 
-/// Where the elements are whose other coordinates are `at`.
+/// The position `at` with the axis added.
 SmallVector<Value> withAxis(ValueRange at, int64_t axis, Value along) {
   SmallVector<Value> all(at);
   all.insert(all.begin() + axis, along);

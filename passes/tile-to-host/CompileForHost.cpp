@@ -15,15 +15,14 @@ using namespace act;
 static LogicalResult run(ModuleOp module,
                          llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext());
-  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  (void)applyPassManagerCLOptions(pm); // fails if not registered
   build(pm);
   return pm.run(module);
 }
 
 FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   Location loc = kernel.getLoc();
-  // A machine that rounds to bf16 in an instruction makes zeros of what is
-  // small there, and of what is only copied, too.
+  // bf16 rounding instructions flush denormals to zero, even in plain copies.
   auto target = describeTarget("", "-avx512bf16,-avxneconvert", loc);
   if (failed(target))
     return failure();
@@ -35,7 +34,7 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
 
   HostKernel made;
   if (failed(run(*module, [](OpPassManager &pm) {
-        // As for a GPU: a kernel is the same on both.
+        // As for a GPU: both accept the same kernels.
         tile::buildCheckedKernelPipeline(pm.nest<gpu::GPUModuleOp>());
         pm.addPass(createConvertTileToHostPass());
       })))
@@ -48,13 +47,13 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
         pm.addPass(createCSEPass());
         // Before sizes become arithmetic.
         pm.addPass(createPlaceHostBuffersPass());
-        // Functions of 16 bits are those of 32, rounded.
+        // 16-bit functions are computed in f32 and rounded.
         pm.addPass(math::createMathExtendToSupportedTypes(
             {/*extraTypeStrs=*/{}, /*targetTypeStr=*/"f32"}));
         pm.addPass(createExpandHostMathPass());
         pm.addPass(createCanonicalizerPass());
         buildHostToLLVMPipeline(pm);
-        // Two parameters may be one array.
+        // Two parameters may be the same array.
         WrapHostKernelPassOptions options;
         options.mayAlias = true;
         pm.addPass(createWrapHostKernelPass(options));
@@ -66,7 +65,7 @@ FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   auto object = emitObject(*module, *target);
   if (failed(object))
     return failure();
-  // What LLVM makes of fprintf, too.
+  // LLVM also turns fprintf into the others.
   auto linked = linkObjects({std::move(*object)}, loc,
                             {"fprintf", "fwrite", "fputc", "fputs"});
   if (failed(linked))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel on blocks as native code for this machine, to be debugged: slow, and
-// simple enough to be believed.
+// Compiles a kernel on blocks to native code for this machine, for debugging:
+// slow, but simple enough to trust.
 #ifndef ACT_PASSES_TILETOHOST_COMPILEFORHOST_H
 #define ACT_PASSES_TILETOHOST_COMPILEFORHOST_H
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,11 +21,11 @@ struct HostKernel {
   /// grid, one after the other.
   std::vector<uint8_t> sharedObject;
   uint64_t scratchBytes = 0;
-  /// Check number i of the context: where and what it is, one line.
+  /// Check number i of the context: its location and message, one line.
   std::vector<std::string> checks;
 };
 
-/// Compiles a kernel, which is left unchanged. What is wrong is said at the op.
+/// Compiles a kernel, which is left unchanged. Errors are reported at the op.
 mlir::FailureOr<HostKernel> compileForHost(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace act::tile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops and branches. A block that a loop carries has one buffer for all
-// iterations; the end of an iteration copies the next value there.
+// Loops and branches. A loop-carried block has one buffer for all iterations;
+// the end of an iteration copies the next value there.
 #include "passes/tile-to-host/HostBuilder.h"
 
 using namespace mlir;
@@ -43,7 +43,7 @@ static void bind(ValueRange olds, ValueRange scalars, ArrayRef<Value> memory,
   }
 }
 
-/// All at once: what is copied may be in one of the buffers that are written.
+/// All at once: a source may be one of the buffers written.
 static void copyBlocks(ValueRange values, ArrayRef<Value> to, HostBuilder &h) {
   SmallVector<Value> from;
   for (Value v : values)
@@ -68,8 +68,8 @@ static LogicalResult lowerBody(Block &from, HostBuilder &h) {
   return success();
 }
 
-/// The counter and whether to go on: a loop ends where the steps do, so it is a
-/// scf.while.
+/// Carries the counter and whether to continue: a loop also ends when steps run
+/// out, so it is a scf.while.
 static LogicalResult lowerFor(scf::ForOp op, HostBuilder &h) {
   SmallVector<Value> memory = buffersFor(op.getInitArgs(), h);
   copyBlocks(op.getInitArgs(), memory, h);
@@ -139,7 +139,7 @@ static LogicalResult lowerIf(scf::IfOp op, HostBuilder &h) {
 }
 
 static LogicalResult lowerWhile(scf::WhileOp op, HostBuilder &h) {
-  // What comes in, and what the condition hands on.
+  // The initial values, and those that the condition forwards.
   SmallVector<Value> carried = buffersFor(op.getInits(), h),
                      passed = buffersFor(op.getResults(), h);
   copyBlocks(op.getInits(), carried, h);

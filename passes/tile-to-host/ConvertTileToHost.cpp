@@ -47,7 +47,7 @@ LogicalResult act::tile::lowerOp(Operation *op, HostBuilder &h) {
     return lowerDot(dot, h);
   if (isa<PhiloxOp, AssertOp, PrintOp>(op))
     return lowerDebug(op, h);
-  // What reads a view asks for its parts; one thread has nobody to wait for.
+  // Readers of a view ask for its parts; a single thread needs no barriers.
   if (isa<ViewOp, TransposedViewOp, BarrierOp>(op))
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {
@@ -65,8 +65,8 @@ namespace {
 struct ConvertTileToHost
     : act::tile::impl::ConvertTileToHostPassBase<ConvertTileToHost> {
   void runOnOperation() override {
-    // Divisions that round up or down become those that are guarded. Nothing is
-    // folded: what the code says is what is run.
+    // Expand divisions that round up or down into guarded ones. No folding: run
+    // exactly what the code says.
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
@@ -120,7 +120,7 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   h.context = entry->getArgument(types.size() - 2);
   h.programNumber = entry->getArgument(types.size() - 1);
   b.setInsertionPointToEnd(entry);
-  // What has failed is not made worse.
+  // After a failure, later programs do nothing.
   Value sound = arith::CmpIOp::create(b, h.loc, arith::CmpIPredicate::eq,
                                       h.word(hostcontext::failure), h.i64(0));
   auto guard = scf::IfOp::create(b, h.loc, TypeRange(), sound, false);

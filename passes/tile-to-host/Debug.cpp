@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random bits, and what kernels say: assert and print.
+// Random bits, assert and print.
 #include "dialects/act/Philox.h"
 #include "dialects/tile/Float8.h"
 #include "passes/tile-to-host/HostBuilder.h"
@@ -40,7 +40,7 @@ static void lowerAssert(AssertOp op, HostBuilder &h) {
   });
 }
 
-/// What fprintf takes, and its word for it.
+/// An fprintf argument and its conversion specifier.
 static std::pair<Value, StringRef> printed(Value v, HostBuilder &h) {
   OpBuilder &b = h.b;
   Type type = v.getType();
@@ -60,7 +60,7 @@ static std::pair<Value, StringRef> printed(Value v, HostBuilder &h) {
   return {arith::ExtSIOp::create(b, h.loc, b.getI64Type(), v), "%lld"};
 }
 
-/// The address of a text of the module, with a zero at its end.
+/// The address of a zero-terminated string in the module.
 static Value textOf(StringRef text, HostBuilder &h) {
   auto function = h.b.getInsertionBlock()->getParentOp();
   while (!isa<func::FuncOp>(function))
@@ -97,7 +97,7 @@ static void declarePrint(HostBuilder &h) {
   LLVM::LLVMFuncOp::create(b, h.loc, "fprintf", fprintfType(b));
 }
 
-/// A line per element.
+/// Prints a line per element.
 static void lowerPrint(PrintOp op, HostBuilder &h) {
   ArrayRef<int64_t> shape;
   for (Value v : op.getValues())

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel on blocks as code for one CPU thread, while it is written.
+// Builds a kernel on blocks as code for one CPU thread.
 //
-// Every block value has a buffer of its own, which is written once where the
-// value is defined, and at the end of each iteration where a loop carries it.
-// As blocks have static shapes, so have buffers: nothing is allocated at run
-// time. Scalars are themselves.
+// Every block value has its own buffer, written once where the value is
+// defined, or at the end of each iteration for loop-carried blocks. Blocks and
+// buffers have static shapes, so nothing is allocated at run time. Scalars stay
+// scalars.
 #ifndef ACT_PASSES_TILETOHOST_HOSTBUILDER_H
 #define ACT_PASSES_TILETOHOST_HOSTBUILDER_H
 #include "mlir/IR/IRMapping.h"
@@ -37,7 +37,7 @@ public:
   /// The element of a block at `at`, or the scalar.
   mlir::Value element(mlir::Value value, mlir::ValueRange at);
   void copy(mlir::Value from, mlir::Value to);
-  /// Calls `body` once, inside of loops over a shape.
+  /// Calls `body` once, inside loops over the shape.
   void forEach(llvm::ArrayRef<int64_t> shape,
                llvm::function_ref<void(mlir::ValueRange)> body);
   /// A loop over [from, to) that carries scalars.
@@ -52,16 +52,16 @@ public:
   mlir::Value asIndex(mlir::Value v); // signed
   mlir::Value word(int number);       // of the context
   void setWord(int number, mlir::Value v);
-  /// Where `fails`, the message and the current place are what failed.
+  /// If `fails`, records the message and the current location as the failure.
   void check(mlir::Value fails, const llvm::Twine &message) {
     check(fails, message, 1);
   }
-  /// Takes the steps of `bodies`, but for loops in them; false where the launch
-  /// is out of steps.
+  /// Charges the steps of `bodies`, without those of inner loops; false if the
+  /// launch has run out of steps.
   mlir::Value takeSteps(llvm::ArrayRef<mlir::Block *> bodies);
 
   mlir::OpBuilder &b;
-  mlir::Location loc; // of the op that is lowered
+  mlir::Location loc; // of the current op
   mlir::gpu::GPUFuncOp kernel;
   mlir::IRMapping scalars;
   mlir::Value context, programNumber; // !llvm.ptr, i64
@@ -73,7 +73,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
 };
 
-/// Each says what it cannot do at the op.
+/// Unsupported cases are reported at the op.
 mlir::LogicalResult lowerOp(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerBlockOp(mlir::Operation *op, HostBuilder &h);
 mlir::LogicalResult lowerShape(mlir::Operation *op, HostBuilder &h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel on the host is told beside its arguments, and tells: an array
-// of 64-bit words behind one pointer.
+// Data passed between host and kernel in addition to the arguments: an array of
+// 64-bit words behind one pointer.
 //
 //   word 0..2   the grid
 //        3      0, or 1 + the number of the check that failed first; negative
@@ -11,13 +11,13 @@
 //        6      how many steps are left; less than 0 is out of them
 //        7 + i  bytes of the array behind parameter i (0: it is none)
 //
-// A step is what a warp does in an instruction, or would if blocks were spread
-// evenly: an operation on 32 elements, or 2048 products. They are counted for a
-// program and for each iteration of a loop when it begins; ops in branches as
-// if all were taken. Out of them, loops end.
+// A step is what a warp does in one instruction, or would if blocks were spread
+// evenly: an operation on 32 elements, or 2048 products. Steps are charged when
+// a program or a loop iteration begins, as if all branches were taken. When
+// they run out, loops end.
 //
-// Once a check has failed, programs that begin do nothing. The one in which it
-// did runs to its end: what it reads and writes is checked, too.
+// After a failed check, no further program does anything. The failing one runs
+// to its end; its accesses are still checked.
 #ifndef ACT_PASSES_TILETOHOST_HOSTCONTEXT_H
 #define ACT_PASSES_TILETOHOST_HOSTCONTEXT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads, stores and additions: one element at a time, each asked whether it is
-// inside of the view.
+// Loads, stores and additions, one element at a time, each checked against the
+// view's bounds.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/tile-to-host/HostBuilder.h"
 #include "passes/tile-to-host/HostContext.h"
@@ -15,7 +15,7 @@ namespace {
 struct View {
   Value pointer;                     // !llvm.ptr
   SmallVector<Value> sizes, strides; // index
-  int unchecked = -1; // the parameter whose array may be smaller, or -1
+  int unchecked = -1; // parameter whose array may be too small, or -1
 };
 
 FailureOr<View> viewOf(Value view, Operation *user, HostBuilder &h) {
@@ -59,7 +59,7 @@ FailureOr<View> viewOf(Value view, Operation *user, HostBuilder &h) {
     v.sizes.push_back(asValue(s));
   for (OpFoldResult s : strides)
     v.strides.push_back(asValue(s));
-  if (strides.empty()) { // the product of the sizes behind it
+  if (strides.empty()) { // each is the product of the later sizes
     v.strides.resize(sizes.size());
     Value product = h.index(1);
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -78,7 +78,7 @@ struct Place {
   Value inside, address;
 };
 
-/// Where the element `at` of an access lies; without extents it has one.
+/// The address of element `at` of an access; without extents there is only one.
 Place placeOf(Operation *op, ValueRange indices, ArrayRef<int64_t> extents,
               const View &view, Type element, ValueRange at, HostBuilder &h) {
   OpBuilder &b = h.b;
@@ -110,7 +110,7 @@ Place placeOf(Operation *op, ValueRange indices, ArrayRef<int64_t> extents,
       b, h.loc, b.getI64Type(),
       arith::MulIOp::create(b, h.loc, offset, h.index(bytesOf(element))));
   if (view.unchecked >= 0) {
-    // Of an array too small for one element nothing is inside.
+    // If the array is too small for one element, nothing is inside.
     Value last = arith::SubIOp::create(
         b, h.loc, h.word(hostcontext::bytes + view.unchecked),
         h.i64(bytesOf(element)));
@@ -197,8 +197,8 @@ LogicalResult lowerLoad(LoadOp op, HostBuilder &h) {
   return success();
 }
 
-/// What an addition makes of the old value. 16-bit numbers are added in f32 and
-/// rounded once.
+/// The sum stored by an addition. 16-bit numbers are added in f32 and rounded
+/// once.
 Value added(Value old, Value v, HostBuilder &h) {
   if (isa<FloatType>(v.getType()))
     return arith::AddFOp::create(h.b, h.loc, old, v);

@@ -18,7 +18,7 @@ namespace act::tile {
 #define GEN_PASS_REGISTRATION
 #include "passes/tile-to-host/Passes.h.inc"
 
-/// On the functions that convert-tile-to-host makes: texts of what may fail.
+/// On functions made by convert-tile-to-host: the messages of its checks.
 inline constexpr llvm::StringLiteral kChecksAttr = "tile.checks";
 } // namespace act::tile
 #endif

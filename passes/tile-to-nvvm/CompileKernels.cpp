@@ -18,7 +18,7 @@ using namespace act::tile;
 
 namespace {
 
-/// PTX's identifiers, which are names of files as well.
+/// Kernel names are PTX identifiers and also file names.
 LogicalResult checkName(gpu::GPUFuncOp kernel) {
   StringRef name = kernel.getName();
   bool fine = !name.empty() && name.size() <= 200 && !llvm::isDigit(name[0]) &&
@@ -55,7 +55,7 @@ LogicalResult collect(ModuleOp module, StringRef only,
   return failure(walked.wasInterrupted());
 }
 
-/// What `kernel` uses of its gpu.module, itself included.
+/// The ops of the gpu.module that `kernel` uses, including itself.
 llvm::SetVector<Operation *> reachable(gpu::GPUFuncOp kernel) {
   llvm::SetVector<Operation *> ops;
   ops.insert(kernel);
@@ -68,7 +68,7 @@ llvm::SetVector<Operation *> reachable(gpu::GPUFuncOp kernel) {
   return ops;
 }
 
-/// Whether there is something for the tile pipeline to do.
+/// Whether the kernel needs the tile pipeline.
 bool worksOnBlocks(gpu::GPUFuncOp kernel) {
   auto isBlock = [](Type type) {
     return isa<RankedTensorType, ViewType, PtrType>(type);
@@ -84,7 +84,7 @@ bool worksOnBlocks(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// A gpu.module with that one kernel, at the end of `into`.
+/// A gpu.module with only this kernel, at the end of `into`.
 gpu::GPUModuleOp isolate(gpu::GPUFuncOp kernel, ModuleOp into) {
   auto from = kernel->getParentOfType<gpu::GPUModuleOp>();
   auto b = OpBuilder::atBlockEnd(into.getBody());
@@ -104,7 +104,7 @@ gpu::GPUFuncOp kernelOf(gpu::GPUModuleOp module) {
   return nullptr;
 }
 
-/// The launch's numbers are known when tile ops have become threads' code.
+/// Launch sizes are known once tile ops are lowered to threads.
 LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   gpu::GPUFuncOp kernel = kernelOf(module);
   if (!kernel)
@@ -125,20 +125,20 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
 LogicalResult runPasses(ModuleOp modules,
                         llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(modules.getContext());
-  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
-  // Not after each pass: threads' code is long.
+  (void)applyPassManagerCLOptions(pm); // fails if not registered
+  // Verifying after each pass would be slow: thread code is long.
   pm.enableVerifier(false);
   build(pm.nest<gpu::GPUModuleOp>());
   return pm.run(modules);
 }
 
-/// A kernel and the module that has nothing else.
+/// A kernel and a module with nothing else.
 using Isolated = std::pair<CompiledKernel *, gpu::GPUModuleOp>;
 
-/// Blocks become threads' code, and launches are known.
+/// Lowers blocks to threads and reads the launch sizes.
 LogicalResult compileBlocks(ModuleOp modules, MutableArrayRef<Isolated> kernels,
                             const PtxOptions &options) {
-  // Kernels of threads stand aside.
+  // Kernels that are thread code already are set aside.
   OwningOpRef<ModuleOp> aside = ModuleOp::create(modules.getLoc());
   for (auto &[kernel, module] : kernels)
     if (!worksOnBlocks(kernelOf(module)))
@@ -157,14 +157,14 @@ LogicalResult compileBlocks(ModuleOp modules, MutableArrayRef<Isolated> kernels,
   return success();
 }
 
-/// Whether loops of `k` may keep addresses: what has no room for a second stage
-/// has no registers to spare.
+/// Whether loops of `k` may keep addresses in registers: a kernel without room
+/// for a second stage has no registers to spare.
 bool stepsAddresses(gpu::GPUFuncOp kernel) {
   auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
   return !schedule || schedule.getStages() > 1;
 }
 
-/// Threads' code becomes PTX; LLVM verifies what it gets.
+/// Compiles thread code to PTX; LLVM verifies its input.
 LogicalResult compileThreads(ModuleOp modules,
                              MutableArrayRef<Isolated> kernels,
                              const PtxOptions &options) {
@@ -184,8 +184,8 @@ LogicalResult compileThreads(ModuleOp modules,
       });
 }
 
-/// `parts` as one kernel `k`, in a module at the end of `into`; null where that
-/// cannot be.
+/// Joins `parts` into one kernel `k`, in a module at the end of `into`; null if
+/// impossible.
 gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
                            ArrayRef<KernelPart> parts,
                            ArrayRef<const CompiledKernel *> alone,
@@ -237,7 +237,7 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
   ScopedDiagnosticHandler listener(
       module.getContext(), [&](Diagnostic &diagnostic) {
         warned |= diagnostic.getSeverity() == DiagnosticSeverity::Warning;
-        return failure(); // for whoever prints it
+        return failure(); // let other handlers print it
       });
   if (failed(compileBlocks(*copies, missing, options)) ||
       failed(compileThreads(*copies, missing, options)))

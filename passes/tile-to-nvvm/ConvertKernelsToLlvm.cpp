@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upstream's patterns for each dialect, in one conversion: as passes of their
-// own each of them goes over thousands of operations to convert a few.
+// Upstream's patterns for all dialects in one conversion: as separate passes,
+// each would visit thousands of operations to convert a few.
 #include "dialects/tile/Dialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -35,8 +35,8 @@ namespace {
 
 struct ConvertKernelsToLlvm
     : act::tile::impl::ConvertKernelsToLlvmPassBase<ConvertKernelsToLlvm> {
-  /// Operations of gpu that become others of gpu, which a conversion does not
-  /// do.
+  /// Rewrites gpu operations to other gpu operations, which a dialect
+  /// conversion does not do.
   LogicalResult takeApart() {
     WalkResult walked = getOperation()->walk([](Operation *op) {
       return isa<gpu::AllReduceOp, gpu::GlobalIdOp, gpu::ShuffleOp>(op)
@@ -50,7 +50,7 @@ struct ConvertKernelsToLlvm
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
-  /// What all functions that are converted say.
+  /// The largest index width among the converted functions.
   unsigned mostIndexBits() {
     unsigned most = 32;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
@@ -59,8 +59,8 @@ struct ConvertKernelsToLlvm
     return most;
   }
 
-  /// Indices of 32 bits are those that need no more. LLVM, told so, sees which
-  /// checks of a bound always hold, as it does of 64 bits by itself.
+  /// Marks 32-bit index arithmetic as non-overflowing, so that LLVM finds
+  /// bounds checks that always hold, as it does for 64 bits by itself.
   void setNoOverflow() {
     auto flags = arith::IntegerOverflowFlagsAttr::get(
         &getContext(), arith::IntegerOverflowFlags::nsw);
@@ -87,7 +87,7 @@ struct ConvertKernelsToLlvm
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
-    // Before those of gpu, which for functions know libdevice only.
+    // Before the gpu patterns, which only know libdevice for functions.
     populateMathToLLVMConversionPatterns(converter, patterns,
                                          /*approximateLog1p=*/true,
                                          /*benefit=*/2);
@@ -98,14 +98,14 @@ struct ConvertKernelsToLlvm
     populateNVVMToLLVMConversionPatterns(patterns);
 
     LLVMConversionTarget target(*context);
-    // Whatever else somebody's kernel is of: vector, ub, complex.
+    // User-written kernels may use others: vector, ub, complex.
     for (Dialect *dialect : context->getLoadedDialects())
       if (auto *known = dyn_cast<ConvertToLLVMPatternInterface>(dialect))
         known->populateConvertToLLVMConversionPatterns(target, converter,
                                                        patterns);
     target.addIllegalDialect<gpu::GPUDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
-    // Where there is no intrinsic, it is inline PTX.
+    // NVVM ops without an intrinsic become inline PTX.
     target.addDynamicallyLegalDialect<NVVM::NVVMDialect>([](Operation *op) {
       auto ptx = dyn_cast<NVVM::BasicPtxBuilderInterface>(op);
       return !ptx || ptx.hasIntrinsic();

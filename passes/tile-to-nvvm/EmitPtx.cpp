@@ -42,7 +42,8 @@ void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   PrepareGpuKernelsPassOptions prepare;
   prepare.registers = o.registers;
   pm.addPass(createPrepareGpuKernelsPass(prepare));
-  // While loops are loops: an invariant that the expansion makes leaves them.
+  // Before loops become branches, so that invariants made by the expansion can
+  // be hoisted.
   pm.addPass(createExpandGpuMathPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertKernelsToLlvmPass());
@@ -83,7 +84,7 @@ FailureOr<std::string> tile::emitPtx(gpu::GPUModuleOp module,
     return failure();
   OwningOpRef<gpu::GPUModuleOp> copy(module.clone());
   PassManager pm(module.getContext(), gpu::GPUModuleOp::getOperationName());
-  (void)applyPassManagerCLOptions(pm); // fails where a tool has none
+  (void)applyPassManagerCLOptions(pm); // fails if not registered
   buildGpuToLLVMPipeline(pm, options);
   if (failed(pm.run(*copy)))
     return failure();
@@ -106,7 +107,7 @@ Operation *tile::dynamicSharedMemory(gpu::GPUModuleOp module) {
     return known;
   auto b = OpBuilder::atBlockBegin(module.getBody());
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
-  // 1024: what a swizzle of 128 bytes repeats after.
+  // 1024: the period of a 128-byte swizzle.
   return LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/false,
                                 LLVM::Linkage::External, dynamicSharedName,
                                 Attribute(), /*alignment=*/1024,

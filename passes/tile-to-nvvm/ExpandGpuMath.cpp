@@ -37,9 +37,9 @@ bool isArithmetic(Operation *op) {
              arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(op);
 }
 
-/// Arithmetic on 16-bit floats: in f32, each value rounded to its type. Exact
-/// for +, -, *, / since f32 has more than twice the digits; where one rounding
-/// does, LLVM undoes it again.
+/// Does 16-bit float arithmetic in f32 and rounds each result. Exact for +, -,
+/// *, / since f32 has more than twice the digits. Where one rounding suffices,
+/// LLVM undoes the widening.
 struct WidenArithmetic : RewritePattern {
   WidenArithmetic(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -69,7 +69,7 @@ struct WidenArithmetic : RewritePattern {
   }
 };
 
-/// f64 to 16 bits and back by way of f32, as on the host.
+/// f64 to 16 bits and back through f32, as on the host.
 template <typename Cast> struct CastInTwoSteps : OpRewritePattern<Cast> {
   using OpRewritePattern<Cast>::OpRewritePattern;
   LogicalResult matchAndRewrite(Cast op,
@@ -84,7 +84,7 @@ template <typename Cast> struct CastInTwoSteps : OpRewritePattern<Cast> {
   }
 };
 
-/// LLVM knows no floats of 8 bits, and before sm_89 there is no instruction.
+/// LLVM has no 8-bit floats, and targets before sm_89 no instruction.
 struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::ExtFOp op,
@@ -115,7 +115,7 @@ struct TruncateToFloat8 : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// The functions of Functions.h work on single values: vectors in elements.
+/// The functions of Functions.h take scalars, so vectors are unrolled.
 struct UnrollFunction : RewritePattern {
   UnrollFunction(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -158,7 +158,7 @@ struct ExpandFunction : RewritePattern {
   }
 };
 
-/// Two functions in one are two.
+/// Splits sincos into sin and cos.
 struct SplitSincos : OpRewritePattern<math::SincosOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::SincosOp op,
@@ -170,8 +170,7 @@ struct SplitSincos : OpRewritePattern<math::SincosOp> {
   }
 };
 
-/// Both halves of a product of 64-bit numbers. Upstream would multiply numbers
-/// of 128.
+/// Both halves of a 64-bit product. Upstream would use 128-bit multiplication.
 template <typename Op> struct ExpandLongProduct : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -193,8 +192,8 @@ template <typename Op> struct ExpandLongProduct : OpRewritePattern<Op> {
   }
 };
 
-/// Those that upstream's polynomials compute as well as f32 can say it: the
-/// same ones that the host uses.
+/// Functions for which upstream's polynomials are accurate to f32: the ones
+/// that the host uses.
 bool isPolynomial(StringRef name) {
   static const llvm::StringSet<> names = {
       "math.acos", "math.asin",  "math.atan", "math.atan2", "math.cbrt",
@@ -203,7 +202,7 @@ bool isPolynomial(StringRef name) {
   return names.contains(name);
 }
 
-/// What upstream's conversions turn into instructions.
+/// Ops that upstream's conversions turn into instructions.
 bool isInstruction(Operation *op) {
   if (isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp,
           math::CeilOp, math::FloorOp, math::TruncOp, math::RoundOp,
@@ -213,7 +212,7 @@ bool isInstruction(Operation *op) {
              math::CountTrailingZerosOp, math::CtPopOp>(op);
 }
 
-/// Whether it needs more of a float of 8 bits than its bits.
+/// Whether the op uses an 8-bit float other than by its bits.
 bool computesFloat8(Operation *op) {
   if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
       isa<arith::BitcastOp, arith::SelectOp, arith::ConstantOp>(op))
@@ -222,9 +221,9 @@ bool computesFloat8(Operation *op) {
          llvm::any_of(op->getResultTypes(), tile::isFloat8);
 }
 
-/// The intrinsic that is one instruction of PTX. As operations of math,
-/// upstream's conversion of gpu would make calls of libdevice of them; minima
-/// and maxima it would compare and select.
+/// The intrinsic that is one PTX instruction. Left as math ops, upstream's gpu
+/// conversion would make them libdevice calls, and minima and maxima compare
+/// and select.
 StringRef intrinsicOf(Operation *op) {
   return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
       .Case("math.sqrt", "llvm.sqrt")
@@ -249,7 +248,7 @@ void callIntrinsics(Operation *root) {
     if (name.empty())
       return;
     Type type = op->getResult(0).getType();
-    // PTX compares and selects doubles itself.
+    // PTX compares and selects for doubles by itself.
     if (!type.isF32() &&
         !(type.isF64() && isa<math::MathDialect>(op->getDialect())))
       return;
@@ -261,8 +260,8 @@ void callIntrinsics(Operation *root) {
   });
 }
 
-/// Threads' code is long, and little of it is a pattern's affair: functions,
-/// and arithmetic on other than integers and single numbers of f32.
+/// A cheap filter, since thread code is long and few ops match: functions, and
+/// arithmetic on types other than integers and scalar f32.
 bool mayExpand(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()))
     return true;
@@ -275,8 +274,8 @@ bool mayExpand(Operation *op) {
          !llvm::all_of(op->getResultTypes(), isPlain);
 }
 
-/// Divisions that round to one side, and extremes. Upstream's pass would go
-/// over all of the code for the few that are there.
+/// Expands divisions with directed rounding, minima and maxima. Upstream's pass
+/// would visit all of the code for these few.
 LogicalResult expandArithmetic(gpu::GPUModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {

@@ -24,8 +24,8 @@ struct FinishGpuKernels
         continue;
       kernel->removeAttr(most);
       kernel->setAttr(required, block);
-      // All registers to a block that needs them: without a word ptxas may take
-      // half as many and spill.
+      // Give a block that needs them all registers: without a hint ptxas may
+      // use half as many and spill.
       kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       Builder(kernel).getI32IntegerAttr(1));
     }

@@ -30,7 +30,7 @@ public:
                                          operands)
         .getResults();
   }
-  /// One that LLVM has no intrinsic for, of one operand.
+  /// A unary instruction without an LLVM intrinsic.
   Value instruction(StringRef text, Value x) {
     return LLVM::InlineAsmOp::create(b, loc, f32, x, text, "=f,f",
                                      /*has_side_effects=*/false,
@@ -73,7 +73,7 @@ private:
   Value wide(Value x) {
     return x.getType() == f64 ? x : arith::ExtFOp::create(b, loc, f64, x);
   }
-  /// An f64 in the type that was asked for.
+  /// An f64 rounded to the requested type.
   Value rounded(Value x, Type type) {
     return type == f64 ? x : arith::TruncFOp::create(b, loc, type, x);
   }
@@ -88,18 +88,19 @@ private:
   Value exp2(Value x);
   Value root(Value x) { return math::SqrtOp::create(b, loc, x); }
   Value log(Value x) { return scaled(log2(x), M_LN2); }
-  /// e^|x| / 2 of an f32, in f64; beyond 90, where f32 ends, that of 90.
+  /// e^|x| / 2 of an f32, in f64; |x| is clamped to 90, beyond f32's range.
   Value halfExp(Value x) {
     Value size = wide(positive(x));
     size = select(is(P::OLT, size, 90), size, d(90));
     return scaled(exp2(scaled(size, M_LOG2E)), 0.5);
   }
-  /// x (1 + c[1] x² + c[2] x⁴ ...) below 2^-8, else `value`: f64s.
+  /// x (1 + c[1] x² + c[2] x⁴ ...) below 2^-8, else `value`; all f64.
   Value unlessSmall(Value x, Value value, ArrayRef<double> c) {
     Value series = mul(polynomial(mul(x, x), c), x);
     return select(is(P::OLT, x, 0x1p-8), series, value);
   }
-  /// An f64 of |x| as that of the f32 x, where the function is odd; NaN is x.
+  /// An odd function's f64 value at |x|, with the sign of the f32 x; NaN gives
+  /// x.
   Value odd(Value value, Value x) {
     value = math::CopySignOp::create(b, loc, rounded(value, f32), x);
     return select(is(P::UNO, x, x), x, value);
@@ -112,12 +113,12 @@ private:
 
 } // namespace
 
-/// In f64: x less a multiple k of π/2, which stands in two numbers; an fma
-/// knows all digits of the product, so what is left is good to 1e-16 up to |x|
-/// = 2^53, though k may be off by one from 2^50 on. Beyond, where nothing of
-/// the angle is left, x is taken for k π/2 (and an infinite one gives NaN).
-/// Then Taylor's polynomials: on [-π/4, π/4] with an error of 7e-12 where f32
-/// is wanted, of 1e-16 for f64; on [-1.7, 1.7] of 2e-7 and 2e-13.
+/// In f64: x minus a multiple k of π/2. π/2 is split in two numbers, and an fma
+/// keeps all digits of the product, so the remainder is good to 1e-16 up to |x|
+/// = 2^53, though k may be off by one from 2^50 on. Beyond that no digit of the
+/// angle is left, and x is taken as k π/2 (an infinite x gives NaN). Then
+/// Taylor polynomials: on [-π/4, π/4] the error is 7e-12 where f32 is wanted,
+/// 1e-16 for f64; on [-1.7, 1.7] it is 2e-7 and 2e-13.
 Value FunctionBuilder::sine(Value x, bool cosine) {
   Value angle = wide(x);
   Value k = whole(mul(angle, d(2 / M_PI)));
@@ -133,7 +134,7 @@ Value FunctionBuilder::sine(Value x, bool cosine) {
   }
   Value s = mul(polynomial(r2, odds), r);
   Value c = polynomial(r2, evens);
-  // The quadrant as a fraction: 0, 1/4, 1/2 or 3/4.
+  // The quadrant as a fraction of a turn: 0, 1/4, 1/2 or 3/4.
   Value turns = mul(k, d(0.25));
   turns = sub(turns, low(turns));
   Value first = is(P::OEQ, turns, 0.25), second = is(P::OEQ, turns, 0.5),
@@ -145,20 +146,20 @@ Value FunctionBuilder::sine(Value x, bool cosine) {
   value = rounded(value, x.getType());
   if (cosine)
     return value;
-  // Small angles, and the sign of zero.
+  // Small angles return x, which keeps the sign of zero.
   double small = x.getType() == f64 ? 0x1p-27 : 0x1p-12;
   return select(is(P::OLT, positive(x), small), x, value);
 }
 
-/// Of a positive f64 that is normal: exponent and log of the mantissa m in
-/// [√½, √2) as the series of atanh in (m - 1) / (m + 1); error 1e-15.
+/// log2 of a positive normal f64: the exponent plus the log of the mantissa m
+/// in [√½, √2), by the series of atanh in (m - 1) / (m + 1); error 1e-15.
 Value FunctionBuilder::log2(Value x) {
   Type i64 = b.getI64Type();
   auto integer = [&](int64_t n) -> Value {
     return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(n));
   };
   Value bits = arith::BitcastOp::create(b, loc, i64, x);
-  // So that a mantissa from √2 on counts to the next exponent.
+  // Mantissas from √2 on count to the next exponent.
   constexpr int64_t half = 0x3fe6a09e667f3bcd; // √½
   Value above = arith::SubIOp::create(b, loc, bits, integer(half));
   Value exponent = arith::ShRSIOp::create(b, loc, above, integer(52));
@@ -173,7 +174,7 @@ Value FunctionBuilder::log2(Value x) {
   return add(arith::SIToFPOp::create(b, loc, f64, exponent), fraction);
 }
 
-/// Of an f64 within ±1000: Taylor's polynomial of degree 11, error 1e-14.
+/// 2^x for an f64 within ±1000: Taylor polynomial of degree 11, error 1e-14.
 Value FunctionBuilder::exp2(Value x) {
   Value k = whole(x), f = sub(x, k);
   SmallVector<double> series = {1};
@@ -188,8 +189,8 @@ Value FunctionBuilder::exp2(Value x) {
   return arith::BitcastOp::create(b, loc, f64, bits);
 }
 
-/// |x|^y as 2^(y log2 |x|) in f64, then the cases of C's pow. For f64 that is
-/// an error of 1e-15 |y log2 |x|| of the value, and what is denormal is 0.
+/// |x|^y as 2^(y log2 |x|) in f64, then the special cases of C's pow. For f64
+/// the relative error is 1e-15 |y log2 |x||, and denormal results are 0.
 Value FunctionBuilder::power(Value x, Value y) {
   Type type = x.getType();
   Value size = wide(positive(x)), exponent = wide(y);
@@ -199,12 +200,12 @@ Value FunctionBuilder::power(Value x, Value y) {
   Value end = select(is(P::OEQ, size, 0.0), number(f64, -INFINITY), infinite);
   Value atEnd = either(is(P::OEQ, size, 0.0), is(P::OEQ, size, infinite));
   t = select(atEnd, mul(exponent, end), t);
-  // Poison is kept out of fptosi; 2^1024 is infinite.
+  // fptosi must not get poison; 2^1024 is infinite.
   Value vanishes = is(P::OLE, t, -1022);
   t = select(is(P::OLT, t, 1024), t, d(1024));
   t = select(vanishes, d(-1022), t);
   Value value = rounded(select(vanishes, d(0), exp2(t)), type);
-  // A negative base: the exponent must be whole, and says the sign.
+  // A negative base needs an integer exponent, whose parity gives the sign.
   Value isWhole = is(P::OEQ, low(exponent), exponent);
   Value halved = scaled(exponent, 0.5);
   Value isOdd = both(isWhole, is(P::ONE, low(halved), halved));
@@ -222,22 +223,22 @@ Value FunctionBuilder::power(Value x, Value y) {
   value = select(noRoot, nan, value);
   value = select(is(P::UNO, x, y), nan, value);
   Value one = number(type, 1);
-  // 1 to any power, anything to the power 0, -1 to an infinite one.
+  // 1 to any power, anything to the power 0, -1 to an infinite power.
   Value unit = either(is(P::OEQ, x, 1.0), is(P::OEQ, y, 0.0));
   unit = either(unit, both(is(P::OEQ, x, -1.0),
                            is(P::OEQ, positive(y), number(type, INFINITY))));
   return select(unit, one, value);
 }
 
-/// Both are rounded correctly, as on the host.
+/// Both operations round correctly, as on the host.
 Value FunctionBuilder::reciprocalRoot(Value x, Type type) {
   return div(number(type, 1), math::SqrtOp::create(b, loc, x));
 }
 
-/// Those of hyperbolas are of f32, in f64, where exp2 and log2 lose what is
-/// lost far below f32's last digit; near 0, where the odd ones would be
-/// differences of equal numbers, they are series. For large |x| f64 has room
-/// for all squares.
+/// Hyperbolic functions take f32 and compute in f64, where the errors of exp2
+/// and log2 are far below f32's last digit. Near 0, odd functions would
+/// subtract nearly equal numbers, so they use series. For large |x| f64 has
+/// room for all squares.
 Value FunctionBuilder::sinh(Value x) {
   Value half = halfExp(x);
   Value value = sub(half, div(d(0.25), half));
@@ -282,7 +283,7 @@ bool tile::isGpuFunction(Operation *op) {
              math::ClampFOp>(op);
 }
 
-/// `fastmath<afn>`: what the hardware approximates, nothing more.
+/// `fastmath<afn>`: only the hardware's approximation.
 static Value approximated(Operation *op, FunctionBuilder b) {
   Value x = op->getOperand(0);
   if (isa<math::ExpOp>(op))

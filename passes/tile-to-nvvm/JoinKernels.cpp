@@ -13,7 +13,7 @@ using namespace act::tile;
 
 namespace {
 
-/// What a grid's first dimension may be.
+/// The limit of a grid's first dimension.
 constexpr int64_t mostPrograms = (int64_t(1) << 31) - 1;
 
 class Joiner {
@@ -62,8 +62,7 @@ bool Joiner::fits() {
   return true;
 }
 
-/// The kernel, empty, with every part's arguments and what they are known to
-/// be.
+/// Creates the joined kernel with every part's arguments and their attributes.
 void Joiner::open() {
   gpu::GPUFuncOp first = parts.front().kernel;
   b.setInsertionPointToEnd(into.getBody());
@@ -98,8 +97,8 @@ void Joiner::open() {
     }
 }
 
-/// What the parts use of their modules: shared memory. False where two mean
-/// something else by one name.
+/// Copies the symbols (shared memory) that the parts use. False if one name has
+/// two meanings.
 bool Joiner::copySymbols() {
   SymbolTable table(module);
   for (const KernelPart &part : parts) {
@@ -121,7 +120,7 @@ bool Joiner::copySymbols() {
   return true;
 }
 
-/// Argument `i` of the part in the instance `number` of it.
+/// Argument `i` of instance `number` of the part.
 Value Joiner::select(const KernelPart &part, unsigned argument, unsigned i,
                      Value number) {
   unsigned stride = gpu::GPUFuncOp(part.kernel).getNumArguments();
@@ -137,7 +136,7 @@ Value Joiner::select(const KernelPart &part, unsigned argument, unsigned i,
   return v;
 }
 
-/// The part's code, as the program `local` of all its instances.
+/// The part's code, for program `local` of all its instances.
 void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
   gpu::GPUFuncOp kernel = part.kernel;
   Location loc = kernel.getLoc();
@@ -148,7 +147,7 @@ void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
     number = arith::DivUIOp::create(b, loc, local, count);
     own = arith::RemUIOp::create(b, loc, local, count);
   }
-  // Not more than 32 bits, which is said as a block's number is.
+  // At most 32 bits, marked in the same way as a block id.
   Value id = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
   IRMapping inside;
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
@@ -169,7 +168,7 @@ void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
   });
 }
 
-/// if (program < end of this part) { it } else { what comes next }
+/// if (program < end of this part) { part } else { next parts }
 void Joiner::addPart(const KernelPart &part, int64_t begin, bool last) {
   gpu::GPUFuncOp kernel = part.kernel;
   Location loc = kernel.getLoc();

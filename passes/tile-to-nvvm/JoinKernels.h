@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that need nothing of each other, as one launch.
+// Joins independent kernels into one launch.
 //
-// The programs of the first come first, then those of the next: a program's
-// number says whose it is. A kernel may be there several times, with arguments
-// of its own each time; its code is there once. Programs compute what they
-// would have computed alone, so results are the same bit for bit. Shared memory
-// is that of the one that needs most, and so are registers.
+// The programs of the first part come first, then those of the next: a
+// program's number selects its part. A kernel may occur several times with
+// different arguments; its code is emitted once. Programs compute what they
+// would have computed alone, so results are bitwise equal. Shared memory and
+// registers are the maxima over the parts.
 #ifndef ACT_PASSES_TILETONVVM_JOINKERNELS_H
 #define ACT_PASSES_TILETONVVM_JOINKERNELS_H
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -14,16 +14,16 @@
 
 namespace act::tile {
 
-/// A kernel of a joined one, with that many sets of arguments.
+/// One kernel of a joined one, with its number of argument sets.
 struct KernelPart {
   mlir::gpu::GPUFuncOp kernel;
   int64_t times = 1;
 };
 
-/// Appends a gpu.module to `into` with one kernel, `name`: all `parts`, kernels
-/// in threads' code, which have known grids of one dimension. Its arguments are
-/// those of the parts, in their order. Null where blocks are unlike, or the
-/// parts are too many programs for one grid.
+/// Appends a gpu.module to `into` with one kernel, `name`, that does all
+/// `parts`: kernels in thread code with known one-dimensional grids. Its
+/// arguments are those of the parts, in order. Null if block sizes differ or
+/// there are too many programs for one grid.
 mlir::gpu::GPUModuleOp joinKernels(llvm::StringRef name,
                                    llvm::ArrayRef<KernelPart> parts,
                                    mlir::ModuleOp into);

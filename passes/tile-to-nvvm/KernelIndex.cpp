@@ -22,7 +22,7 @@ std::string printed(Attribute attribute) {
   return text;
 }
 
-/// Numbers, strings and lists as what they are, the rest as text.
+/// Numbers, strings and lists in JSON's own types, the rest as text.
 llvm::json::Value jsonOf(Attribute attribute) {
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
     return integer.getValue().getSExtValue();

@@ -35,7 +35,7 @@ struct PrepareGpuKernels
     return success();
   }
 
-  /// Upstream swaps the operands of read-write registers and loses the result.
+  /// Rejects rw registers: upstream swaps their operands and loses the result.
   LogicalResult checkInlinePtx(NVVM::InlinePtxOp op) {
     if (op.getReadWriteArgs().empty())
       return success();

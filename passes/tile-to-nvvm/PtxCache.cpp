@@ -10,7 +10,7 @@ using namespace act::tile;
 
 static constexpr llvm::StringLiteral magic = "ptx 5 ";
 
-/// An assertion's place is in the message that its PTX prints.
+/// An assertion's location is part of the message that its PTX prints.
 static std::string textOf(gpu::GPUModuleOp module) {
   std::string text = textForKey(module);
   if (StringRef(text).contains("assert")) {

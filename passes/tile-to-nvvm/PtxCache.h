@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels as PTX in the cache of compiled kernels (KernelCache.h), by their
-// text and the options. An entry, KEY.ptx, says
+// Caches kernels as PTX (KernelCache.h), keyed by their text and the options.
+// An entry, KEY.ptx, contains
 //
 //     block 128 1 1 grid 0 0 0 shared 49152 bytes -1
 //     {"stages":2,"warps":4}
 //     <PTX>
 //
-// What a whole model is made of has an entry of its own, KEY.txt, and a cubin
+// A whole model's list of kernels has an entry of its own, KEY.txt, and a cubin
 // KEY.cubin (Ptxas.h).
 //
-// What was compiled with a warning is not kept: the next one is to be warned,
-// too.
+// Kernels compiled with a warning are not kept, so that the next run warns
+// again.
 #ifndef ACT_PASSES_TILETONVVM_PTXCACHE_H
 #define ACT_PASSES_TILETONVVM_PTXCACHE_H
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -25,7 +25,7 @@ struct PtxOptions;
 
 class PtxCache {
 public:
-  /// As KernelCache takes it.
+  /// `folder` as in KernelCache.
   explicit PtxCache(llvm::StringRef folder) : cache(folder) {}
 
   /// Empty without a cache.
@@ -35,7 +35,7 @@ public:
   /// Fills in the PTX, the launch and the schedule.
   bool find(const std::string &key, CompiledKernel &kernel) const;
   void store(const std::string &key, const CompiledKernel &kernel) const;
-  /// The same of a text, or of any bytes.
+  /// The same for a text, or any bytes.
   std::optional<std::string> findText(const std::string &key,
                                       llvm::StringRef ending = ".txt") const {
     return cache.find(key, ending);

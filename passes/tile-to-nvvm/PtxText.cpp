@@ -10,8 +10,8 @@ using namespace act;
 
 static bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }
 
-/// Every identifier of `text` that is none of a register or a directive, as
-/// `rename` spells it. What is between quotes or behind // stays.
+/// Applies `rename` to every identifier of `text` except registers and
+/// directives. Quoted text and // comments stay.
 static std::string eachWord(StringRef text,
                             function_ref<std::string(StringRef)> rename) {
   std::string out;
@@ -70,7 +70,7 @@ static bool isHead(StringRef s) {
          s.starts_with(".address_size");
 }
 
-/// The statements at the top level, comments before them left out.
+/// The top-level statements, without comments before them.
 static std::vector<StringRef> statements(StringRef text) {
   std::vector<StringRef> out;
   size_t begin = 0;
@@ -92,7 +92,7 @@ static std::vector<StringRef> statements(StringRef text) {
     if (depth || (c != '\n' && c != ';' && c != '}'))
       continue;
     StringRef statement = text.slice(begin, i + 1).trim();
-    // An initialiser ends in a brace too; its semicolon comes behind it.
+    // An initialiser also ends in a brace, but its semicolon follows.
     bool ends = c == ';'    ? true
                 : c == '\n' ? isHead(statement)
                             : statement.contains(".entry") ||
@@ -105,7 +105,7 @@ static std::vector<StringRef> statements(StringRef text) {
   return out;
 }
 
-/// What a statement that is no entry and no declaration defines: the last word
+/// The name that a statement (no entry, no declaration) defines: the last word
 /// before the extent, the initialiser or the parameters.
 static StringRef definedName(StringRef statement) {
   StringRef head = statement.take_until(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX as text, as LLVM prints it: kernels by other names, and many of them in
-// one module.
+// Edits PTX as text, in the form LLVM prints: renames kernels and joins many
+// into one module.
 //
-// What LLVM prints for a kernel is a head (.version, .target, .address_size),
-// declarations of what is elsewhere (.extern), variables of its own, and the
-// entry. Two kernels that were compiled apart may call variables of their own
-// by the same name; joined, each has its kernel's name before it.
+// LLVM prints a kernel as a head (.version, .target, .address_size),
+// declarations of external symbols (.extern), its own variables, and the entry.
+// Kernels compiled separately may use the same name for their own variables; in
+// a joined module each gets its kernel's name as a prefix.
 #ifndef ACT_PASSES_TILETONVVM_PTXTEXT_H
 #define ACT_PASSES_TILETONVVM_PTXTEXT_H
 #include "act/Result.h"
@@ -16,14 +16,14 @@
 
 namespace act::tile {
 
-/// The entry `from` and its parameters (`from`_param_0, ...) by another name.
+/// Renames the entry `from` and its parameters (`from`_param_0, ...).
 std::string renameEntry(llvm::StringRef ptx, llvm::StringRef from,
                         llvm::StringRef to);
 
 struct PtxKernel {
   llvm::StringRef entry, text;
 };
-/// One module with all of them. Kernels for unlike targets are an error.
+/// Joins all kernels into one module. Different targets are an error.
 Result<std::string> joinPtx(llvm::ArrayRef<PtxKernel> kernels);
 
 } // namespace act::tile

@@ -46,7 +46,7 @@ std::optional<std::string> tile::findPtxas(StringRef venv) {
   return inWheel(venv.empty() ? "build/venv" : venv);
 }
 
-/// The number before `word` behind the last place where one stands, or 0.
+/// The number before the last occurrence of `word`, or 0.
 static int64_t numberBefore(StringRef text, StringRef word) {
   size_t at = text.rfind(word);
   if (at == StringRef::npos)
@@ -68,7 +68,7 @@ void tile::readPtxasReport(StringRef text, Cubin &cubin) {
   cubin.barriers = numberBefore(text, " barriers");
 }
 
-/// The first line with a warning that means wrong or slow code.
+/// The first warning line that means wrong or slow code.
 static StringRef badWarning(StringRef text) {
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
@@ -79,7 +79,7 @@ static StringRef badWarning(StringRef text) {
   return "";
 }
 
-/// Which ptxas this is, behind links; nothing where that cannot be told.
+/// Identifies the ptxas binary behind links; empty if that fails.
 static std::string identityOf(StringRef program) {
   llvm::SmallString<128> path;
   llvm::sys::fs::file_status status;
@@ -102,7 +102,7 @@ static std::string keyOf(StringRef ptx, StringRef chip, StringRef program,
   return cache.key("cubin\n" + ptxas + "\n" + ptx.str(), options);
 }
 
-// "registers 40 stack 0 stores 0 loads 0 shared 0 barriers 1", and the code.
+// "registers 40 stack 0 stores 0 loads 0 shared 0 barriers 1", then the code.
 static constexpr std::pair<llvm::StringLiteral, int64_t Cubin::*> numbers[] = {
     {"registers", &Cubin::registers},      {"stack", &Cubin::stackBytes},
     {"stores", &Cubin::spillStores},       {"loads", &Cubin::spillLoads},

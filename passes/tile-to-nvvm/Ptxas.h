@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's assembler, where there is one: PTX to a cubin, and what it says of
-// registers and spills. Nothing needs it; bench/ reports what it tells.
+// NVIDIA's assembler, if installed: assembles PTX to a cubin and reports
+// registers and spills. Optional; bench/ prints the report.
 #ifndef ACT_PASSES_TILETONVVM_PTXAS_H
 #define ACT_PASSES_TILETONVVM_PTXAS_H
 #include "mlir/IR/Location.h"
@@ -20,28 +20,28 @@ struct Cubin {
   int64_t spilled() const { return spillStores + spillLoads; }
 };
 
-/// $PATH, then $CUDA_HOME/bin, /usr/local/cuda/bin and the wheel of Triton in
-/// `venv`'s packages (empty: build/venv below the working folder).
+/// Searches $PATH, then $CUDA_HOME/bin, /usr/local/cuda/bin and Triton's wheel
+/// in `venv`'s packages (empty: build/venv in the working folder).
 std::optional<std::string> findPtxas(llvm::StringRef venv = "");
 
 /// Assembles one kernel, or finds in the cache what the same ptxas made of the
-/// same text for the same target: which ptxas it is is told by its file (path,
-/// size, time), so that it need not run to say its version. Errors, also at
-/// warnings C75xx (wgmma that is made serial, setmaxnreg that is ignored), are
-/// at `loc`, and nothing is kept of them.
+/// same text for the same target. ptxas is identified by its file (path, size,
+/// time), so it need not run to print its version. Errors are reported at
+/// `loc`, and so are warnings C75xx (serialised wgmma, ignored setmaxnreg);
+/// failed results are not cached.
 mlir::FailureOr<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef chip,
                                 mlir::Location loc, const PtxCache &cache,
                                 llvm::StringRef ptxas = "");
 
-/// Assembles one kernel. Where a few registers spill ptxas has taken more than
-/// it has, not the kernel: told of a few less than there are it plans better.
-/// The text then says so (.maxnreg), if that spills less.
+/// Assembles one kernel. If only a few registers spill, ptxas over-allocated:
+/// with a limit slightly below the maximum it plans better. If that spills
+/// less, the limit (.maxnreg) is added to the text.
 mlir::FailureOr<Cubin> assembleWithFewSpills(std::string &ptx,
                                              llvm::StringRef chip,
                                              mlir::Location loc,
                                              const PtxCache &cache);
 
-/// The numbers in what `ptxas -v` prints for one kernel.
+/// Parses the output of `ptxas -v` for one kernel.
 void readPtxasReport(llvm::StringRef text, Cubin &cubin);
 
 } // namespace act::tile

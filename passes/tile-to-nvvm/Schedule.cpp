@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace act;
 
 FailureOr<std::array<int32_t, 3>> tile::blockSize(gpu::GPUFuncOp kernel) {
-  // The default without making an attribute: a module that has none may not
-  // have loaded the dialect.
+  // Use the default without creating an attribute: without one, the dialect may
+  // not be loaded.
   auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
   int32_t scheduled = schedule ? int32_t(schedule.getThreads()) : 128;
   std::array<int32_t, 3> block = {scheduled, 1, 1};

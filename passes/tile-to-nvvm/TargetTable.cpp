@@ -10,12 +10,12 @@ using namespace act;
 namespace {
 
 struct Since {
-  const char *prefix; // of the name; the longest that fits counts
+  const char *prefix; // of the name; the longest match counts
   unsigned sm;
-  bool only; // that architecture's own: sm_90a, not sm_90
+  bool only; // architecture-specific: sm_90a, not sm_90
 };
 
-/// Operations of nvvm and LLVM's intrinsics for it (PTX ISA, each
+/// NVVM operations and LLVM intrinsics with their minimum target (PTX ISA, each
 /// instruction's "Target ISA Notes").
 constexpr Since instructions[] = {
     {"nvvm.bar.warp.sync", 80, false},
@@ -104,7 +104,7 @@ constexpr Since instructions[] = {
     {"nvvm.fmax", 80, false},
     {"nvvm.fmin", 80, false},
     {"nvvm.lg2.approx", 80, false},
-    {"nvvm.mma.m16n8k32.row.col.f32.e", 89, false}, // floats of 8 bits
+    {"nvvm.mma.m16n8k32.row.col.f32.e", 89, false}, // 8-bit floats
     {"nvvm.mulhi.ll", 80, false},
     {"nvvm.mulhi.ull", 80, false},
     {"nvvm.mul.rn", 80, false},
@@ -115,7 +115,7 @@ constexpr Since instructions[] = {
     {"nvvm.sqrt.", 80, false},
 };
 
-/// Operations of llvm that take any of the types checked below.
+/// LLVM dialect operations that accept all of the types checked below.
 bool isPlain(StringRef name) {
   static const llvm::StringSet<> names = {
       "add", "addrspacecast", "alloca", "and", "ashr", "atomicrmw", "bitcast",
@@ -151,7 +151,7 @@ std::string quoted(Type type) {
   return text;
 }
 
-/// Only what a register of PTX holds, and structures and vectors of it.
+/// Types that PTX registers hold, and structs and vectors of them.
 bool isKnown(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.getWidth() <= 64;
@@ -214,7 +214,7 @@ std::string whyNotCall(LLVM::CallOp call) {
   auto callee = call.getCallee();
   if (!callee)
     return "is a call through a pointer";
-  // What the driver provides.
+  // Provided by the driver.
   if (*callee == "vprintf" || *callee == "__assertfail")
     return "";
   auto *symbol = SymbolTable::lookupNearestSymbolFrom(
@@ -225,7 +225,7 @@ std::string whyNotCall(LLVM::CallOp call) {
   return "calls '" + callee->str() + "', which has no body";
 }
 
-/// Atomics on 16 bits are loops of LLVM's making, but not all of them.
+/// LLVM expands 16-bit atomics to loops, but not all of them.
 std::string whyNotAtomic(LLVM::AtomicRMWOp op) {
   Type type = op.getVal().getType();
   bool isFloat = isa<FloatType>(type);

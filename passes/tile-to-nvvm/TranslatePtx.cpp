@@ -31,8 +31,7 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace {
 
-/// PTX 8.0 has all that is emitted for any of the targets, but products of
-/// floats of 8 bits.
+/// PTX 8.0 suffices for all targets, except for 8-bit float products.
 StringRef ptxVersion(gpu::GPUModuleOp module) {
   WalkResult walked = module.walk([](LLVM::CallIntrinsicOp op) {
     return op.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32.row.col.f32.e")
@@ -58,22 +57,21 @@ createMachine(const tile::PtxOptions &options, StringRef version,
   if (!target)
     return nullptr;
   llvm::TargetOptions flags;
-  // The numeric contract: an fma is written as one.
+  // The numeric contract: only explicit fmas.
   flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // Pointers to shared memory keep 64 bits. With 32 (nvptx-short-ptr) ptxas
-  // makes worse of the same kernel: attention D128, 8 warps, has 967 instead of
-  // 931 SASS instructions per MFLOP, as uniform registers are used less.
+  // Shared memory pointers keep 64 bits. With 32 (nvptx-short-ptr) ptxas
+  // generates worse code: attention D128, 8 warps, has 967 instead of 931 SASS
+  // instructions per MFLOP, because it uses fewer uniform registers.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, options.chip, version, flags, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Default));
 }
 
-/// Kernels are one function without calls, whose loops are as they should be
-/// and in which nothing is computed twice: the passes of -O3 that change such
-/// code, once. ptxas optimises again, and makes the same of it: without ipsccp,
-/// which knows of what range numbers are, the gradient of attention has a
-/// twentieth more instructions. What lies beside each other becomes one access
-/// afterwards, if it is known to be aligned.
+/// Kernels are one function without calls, with final loops and no redundant
+/// computation, so each -O3 pass that still changes such code runs once. ptxas
+/// optimises again, with the same result. Without ipsccp, which tracks ranges,
+/// the gradient of attention has 5 % more instructions. Adjacent accesses are
+/// merged later, if known to be aligned.
 constexpr char kPasses[] = "always-inline,globaldce,ipsccp,"
                            "function(sroa,instcombine<no-verify-fixpoint>,"
                            "simplifycfg,loop-mssa(loop-rotate,licm),"
@@ -95,10 +93,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.run(module, modules);
 }
 
-/// Keeps loop strength reduction from holding an address per access of a loop
-/// in a register: it does not see through a copy of the counter, which ptxas
-/// drops. `stepped` allows it, but not in a function where a loop is around
-/// another: what the outer one keeps has no room in the inner one.
+/// Keeps loop strength reduction from holding one address register per access:
+/// it does not see through a copy of the counter, which ptxas removes.
+/// `stepped` allows it, except in functions with nested loops, where the outer
+/// loop's addresses would not fit in the inner one.
 void hideCounters(llvm::Module &module, bool stepped) {
   for (llvm::Function &f : module) {
     if (f.isDeclaration())
@@ -134,10 +132,10 @@ void hideCounters(llvm::Module &module, bool stepped) {
   }
 }
 
-/// LLVM's way from its IR to PTX, without most of what it does to addresses on
-/// that way: they come as a thread's own part and constants, and ptxas does the
-/// rest. Loop strength reduction stays: without, the gradient of attention has
-/// 14 instructions per MFLOP more.
+/// LLVM's codegen pipeline to PTX, without most of its address passes:
+/// addresses come as a thread's own part and constants, and ptxas does the
+/// rest. Loop strength reduction stays: without it, the gradient of attention
+/// has 14 more instructions per MFLOP.
 class CodegenPasses : public llvm::legacy::PassManagerBase {
 public:
   void add(llvm::Pass *pass) override {
@@ -155,7 +153,7 @@ private:
   llvm::legacy::PassManager passes;
 };
 
-/// The errors that LLVM reports without ending the process.
+/// Collects errors that LLVM reports without ending the process.
 struct CollectErrors : llvm::DiagnosticHandler {
   std::string &text;
   explicit CollectErrors(std::string &text) : text(text) {}
@@ -173,8 +171,8 @@ struct CollectErrors : llvm::DiagnosticHandler {
 
 thread_local std::string fatalMessage;
 
-/// While one lives, fatal errors of LLVM come back to survive(). The handler
-/// and the recovery are the process's, so all threads share them.
+/// While one exists, LLVM's fatal errors return to survive(). Handler and
+/// recovery are process-wide, so all threads share them.
 class CatchFatalErrors {
 public:
   CatchFatalErrors() {
@@ -206,9 +204,9 @@ private:
 std::mutex CatchFatalErrors::turn;
 unsigned CatchFatalErrors::users = 0;
 
-/// Runs `body`; what would have ended the process is a message instead. The
-/// table of check-ptx-target comes first; this is for what it does not know.
-/// A body that fails so leaves its memory behind.
+/// Runs `body` and turns a fatal error into a message. check-ptx-target runs
+/// first; this catches what its table does not know. A failed body leaks its
+/// memory.
 std::optional<std::string> survive(llvm::function_ref<void()> body) {
   CatchFatalErrors caught;
   fatalMessage.clear();
@@ -227,7 +225,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
       createMachine(options, ptxVersion(module), error);
   if (!machine)
     return emitError(module.getLoc(), "cannot generate PTX: ") << error;
-  // On the heap: a compilation that fails badly must not be cleaned up.
+  // On the heap: after a fatal error it must not be cleaned up.
   auto *context = new llvm::LLVMContext;
   auto *text = new llvm::SmallString<0>;
   auto *errors = new std::string;

@@ -27,8 +27,8 @@ LogicalResult tile::writeKernels(StringRef dir,
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return emitError(loc) << "cannot make the folder '" << dir
                           << "': " << code.message();
-  // Dozens of files, most of them as they were: what is there already is left
-  // alone, and what is not is flushed by whoever needs that.
+  // There are dozens of files, mostly unchanged: skip equal ones, and leave
+  // flushing to the caller.
   auto write = [&](const std::string &name, StringRef bytes) -> LogicalResult {
     std::string path = (dir + "/" + name).str();
     if (auto old = file::MappedFile::open(path);

@@ -15,8 +15,8 @@ using namespace act::tile;
 
 namespace {
 
-/// Upstream's reads the bounds of all loops with signs. Of the counter of a
-/// loop without signs nothing is known.
+/// Upstream's analysis treats all loop bounds as signed. The counter of an
+/// unsigned loop gets no range.
 class Ranges : public dataflow::IntegerRangeAnalysis {
 public:
   using IntegerRangeAnalysis::IntegerRangeAnalysis;
@@ -66,7 +66,7 @@ unsigned widthOf(Type t) {
   return t.isIndex() ? 64 : t.getIntOrFloatBitWidth();
 }
 
-/// The number that a constant is, or all its elements are.
+/// The number of a constant or of all its elements.
 std::optional<int64_t> constantOf(Value v) {
   APInt number;
   if (!matchPattern(v, m_ConstantInt(&number)) ||
@@ -350,7 +350,7 @@ std::optional<int64_t> AffineBlocks::upperBound(const AffineNumber &n,
     if (factor < 0 && isa<arith::MaxSIOp>(op))
       for (Value v : op->getOperands())
         with(v, factor, 0);
-    // Unsigned ones are signed ones of what is not negative.
+    // Unsigned ops equal signed ones on non-negative operands.
     bool natural = llvm::all_of(op->getOperands(), [&](Value v) {
       auto form = of(v);
       return form && isNonNegative(*form);

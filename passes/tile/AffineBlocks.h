@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of integers that are sums.
+// Integer blocks as affine sums.
 //
-// The positions that a mask compares are sums of numbers and of the place in
+// The positions that a mask compares are sums of numbers and of the position in
 // the block. With 64 queries from %i on along rows and 80 keys from %j on along
 // columns,
 //
-//     query = %i + row       symbols {%i: 1}   places [1, 0] of 64 x 80
-//     key   = %j + column    symbols {%j: 1}   places [0, 1]
-//     key - query - 1        symbols {%j: 1, %i: -1}  places [-1, 1]  constant
-//     -1
+//     query = %i + row     symbols {%i: 1}         places [1, 0] of 64 x 80
+//     key   = %j + column  symbols {%j: 1}         places [0, 1]
+//     key - query - 1      symbols {%j: 1, %i: -1} places [-1, 1] constant -1
 //
-// and the last is negative wherever the query may see the key. The largest
-// value over the block is at a corner, as every term has an extreme of its own:
-// %j - %i + 78; the smallest is %j - %i - 64. So causality holds in the whole
-// block as soon as it holds in one corner, and that is a question about %j.
+// and the last is negative wherever the query may see the key. Extremes over
+// the block are at corners, since each term has its own extreme: the largest is
+// %j - %i + 78, the smallest %j - %i - 64. So causality holds in the whole
+// block as soon as it holds in one corner, which is a question about %j.
 //
-// A row of numbers that is no sum, like where each query's sequence begins, is
-// a symbol, too; its extremes are reductions.
+// A row of numbers that is not affine, such as the start of each query's
+// sequence, is also a symbol; its extremes are reductions.
 //
-// Sums go through casts and through blocks' changes of shape. Arithmetic in 64
-// bits (index and i64) is assumed not to overflow, as it counts elements of
-// tensors that fit in memory; in fewer bits it must be proven, by the ranges of
-// the symbols, or promised by `nsw`.
+// Sums are traced through casts and shape changes. 64-bit arithmetic (index and
+// i64) is assumed not to overflow, since it counts elements of tensors that fit
+// in memory. In fewer bits, the symbols' ranges must prove it or `nsw` must
+// promise it.
 #ifndef ACT_PASSES_TILE_AFFINEBLOCKS_H
 #define ACT_PASSES_TILE_AFFINEBLOCKS_H
 
@@ -36,8 +35,8 @@ namespace act::tile {
 mlir::LogicalResult findRanges(mlir::DataFlowSolver &solver,
                                mlir::Operation *kernel);
 
-/// constant + sum of factor * symbol. Symbols are numbers; in a block's form
-/// also rows of numbers, which are repeated along its other dimensions.
+/// constant + sum of factor * symbol. Symbols are numbers, and in a block's
+/// form also rows of numbers, repeated along its other dimensions.
 struct AffineNumber {
   int64_t constant = 0;
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> symbols;
@@ -50,8 +49,8 @@ struct AffineNumber {
   AffineNumber without(mlir::Value symbol) const;
 };
 
-/// One more term for each dimension: places[d] * (the place along d). A number
-/// is a block without dimensions.
+/// One more term for each dimension: places[d] * (the position along d). A
+/// number is a block without dimensions.
 struct AffineBlock {
   AffineNumber number;
   llvm::SmallVector<int64_t> places, shape;
@@ -64,28 +63,29 @@ class AffineBlocks {
 public:
   explicit AffineBlocks(mlir::DataFlowSolver &ranges) : ranges(ranges) {}
 
-  /// `v` as a sum, or nothing. What is no sum itself is a symbol if it is a
-  /// number or has one dimension; another block that is no sum has no form.
+  /// `v` as a sum, or nothing. A value that is no sum is a symbol if it is a
+  /// number or has one dimension; other blocks have no form.
   std::optional<AffineBlock> of(mlir::Value v);
   /// x - y.
   std::optional<AffineBlock> difference(mlir::Value x, mlir::Value y);
-  /// `n` with the smallest or the largest element of each row among its
-  /// symbols, so that it is at most, or at least, what `n` is in any place.
+  /// `n` with each row among its symbols replaced by its smallest or largest
+  /// element: a lower or upper bound of `n` at every position.
   AffineNumber extreme(const AffineNumber &n, bool largest);
-  /// The smallest and the largest number that a scalar may be.
+  /// The range of a scalar.
   std::pair<int64_t, int64_t> rangeOf(mlir::Value symbol);
-  /// The same of all elements.
+  /// The range of all elements.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(const AffineBlock &block);
   /// Whether no element is negative when read as a signed number.
   bool isNonNegative(const AffineBlock &block);
-  /// A number that `n` surely does not exceed. Minima, maxima and quotients
-  /// among the symbols are bounded by what they are made of: x - (x / 8) * 8 is
-  /// at most 7.
+  /// A number that `n` certainly does not exceed. Minima, maxima and quotients
+  /// among the symbols are bounded by their operands: x - (x / 8) * 8 is at
+  /// most 7.
   std::optional<int64_t> upperBound(const AffineNumber &n);
 
 private:
   std::optional<AffineBlock> compute(mlir::Value v);
-  /// `block`, which an op made as its result `v`, if it did not wrap around.
+  /// `block`, the form of an op's result `v`, if the op cannot have wrapped
+  /// around.
   std::optional<AffineBlock> unwrapped(AffineBlock block, mlir::Value v);
   std::optional<int64_t> upperBound(const AffineNumber &n, int depth);
 
@@ -94,7 +94,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> extremes;
 };
 
-/// `n` as an index, from ops at the builder's place.
+/// `n` as an index, built at the builder's position.
 mlir::Value materialize(const AffineNumber &n, mlir::OpBuilder &b,
                         mlir::Location loc);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts spread from where they matter. First from dots, then from loads and
-// stores, then defaults for what is left; a value keeps the first layout that
-// reaches it. What an op then finds in another layout than it needs is
-// converted.
+// Layouts spread from where they matter: first from dots, then from loads and
+// stores, then defaults fill the rest. A value keeps the first layout that
+// reaches it. Where an op needs an operand in another layout, a conversion is
+// inserted.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Mma.h"
 #include "dialects/tile/Divisor.h"
@@ -32,19 +32,20 @@ RankedTensorType blockType(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
-/// Made from nothing: costs nothing to make again.
+/// Rematerialising it is free.
 bool isFree(Operation *op) {
   return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
 }
 
-/// All blocks that it takes and gives have one layout: element i of the results
-/// is made of elements i of the operands; in a scan, with others of their line.
+/// All operand and result blocks share one layout: element i of each result is
+/// computed from elements i of the operands (in a scan, also from other
+/// elements of its line).
 bool isElementwise(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() || isa<PhiloxOp, ScanOp>(op);
 }
 
-/// Values that have one layout with `v` because control flow hands one on as
-/// the other.
+/// Values that must have `v`'s layout because control flow passes one to the
+/// other.
 void aliases(Value v, SmallVectorImpl<Value> &out) {
   auto ofLoop = [&](LoopLikeOpInterface loop, unsigned i) {
     out.push_back(loop.getInits()[i]);
@@ -52,8 +53,9 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
     out.push_back(loop.getYieldedValues()[i]);
     out.push_back((*loop.getLoopResults())[i]);
   };
-  // What enters a scf.while or is yielded in it is the argument of its first
-  // region; what that one hands on is the argument of the second and a result.
+  // An init or yielded value of scf.while is an argument of its "before"
+  // region; what that region forwards is an argument of the "after" region and
+  // a result.
   auto entering = [&](scf::WhileOp loop, unsigned i) {
     out.push_back(loop.getInits()[i]);
     out.push_back(loop.getBeforeArguments()[i]);
@@ -108,13 +110,14 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
   }
 }
 
-/// Of an accumulator's rows a number each.
+/// Layout of one number per accumulator row.
 Distributed rowsOf(const Distributed &acc) {
   return acc.dropped(1).withoutRegisterCopies();
 }
 
-/// The result's layout where each thread keeps what it has of the operand and
-/// repeats it: a few times only, and nobody else has it.
+/// The result's layout if each thread keeps its part of the operand and repeats
+/// it. Only for a few repetitions, and only if no other thread holds the same
+/// part.
 std::optional<Distributed> repeated(const Distributed &l, BroadcastOp op) {
   constexpr int64_t few = 4;
   Distributed out = l;
@@ -158,17 +161,17 @@ private:
   int64_t warps;
   llvm::DenseMap<Value, Distributed> layouts;
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> dotWarps;
-  /// What accesses to blocks of a shape have in common.
+  /// What all accesses to blocks of one shape share.
   struct Accesses {
     int64_t bytes = 1;  // of the widest element
-    int64_t beside = 0; // how many elements all can take at once; 0: any number
+    int64_t beside = 0; // adjacent elements that all take at once; 0: any
   };
   std::map<std::vector<int64_t>, Accesses> accesses;
   std::deque<Value> work;
 };
 
-/// Whether a value that is not yet laid out may take what reaches it: a load of
-/// rank two or more waits for a layout made for memory.
+/// Whether a value without a layout may take the one that reaches it. A load of
+/// rank two or more waits for a layout chosen for memory access.
 bool Assignment::mayTake(Value v) const {
   return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) ||
          blockType(v).getRank() < 2;
@@ -177,7 +180,7 @@ bool Assignment::mayTake(Value v) const {
 void Assignment::give(Value v, const Distributed &l) {
   if (layouts.try_emplace(v, l).second)
     work.push_back(v);
-  // Several results of one elementwise op have one type.
+  // All results of an elementwise op get one layout.
   if (Operation *op = v.getDefiningOp();
       op && op->getNumResults() > 1 && isElementwise(op))
     for (Value r : op->getResults())
@@ -269,8 +272,8 @@ void Assignment::spreadFrom(Value v) {
   }
 }
 
-/// Whether a row of an accumulator is reduced, or becomes the row of another
-/// dot's operand: then a warp had better have it whole.
+/// Whether an accumulator's row is reduced or becomes a row of another dot's
+/// operand. Then one warp should hold the whole row.
 bool Assignment::rowsStayTogether(
     Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const {
   for (OpOperand &use : v.getUses()) {
@@ -300,13 +303,13 @@ bool Assignment::rowsStayTogether(
   return false;
 }
 
-/// Warps along the rows and columns of a dot: as square a part as possible, so
-/// that the fewest operands are read.
+/// Warps along the rows and columns of a dot. The parts are as square as
+/// possible, which minimises operand reads.
 std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
   ArrayRef<int64_t> shape = dot.getType().getShape();
   llvm::SmallPtrSet<Operation *, 32> seen;
   bool rows = rowsStayTogether(dot.getResult(), seen);
-  // A row operand that is another dot's accumulator stays where it is.
+  // If A comes from another accumulator, its rows stay in their warps.
   SetVector<Operation *> behind;
   auto follow = [&](Value v) {
     if (Operation *op = v.getDefiningOp(); op && isBlock(v))
@@ -356,8 +359,8 @@ LogicalResult Assignment::seedDots() {
 }
 
 LogicalResult Assignment::seedMemory() {
-  // Loads first: what is computed from them is in their layout, and stores
-  // follow. A row that all rows of a block share is in the block's.
+  // Loads first: values computed from them take their layout, and stores
+  // follow. A row shared by all rows of a block takes the block's layout.
   SmallVector<LoadOp> loads;
   kernel.walk([&](LoadOp load) {
     if (isBlock(load.getResult()))
@@ -379,9 +382,9 @@ LogicalResult Assignment::seedMemory() {
   return success();
 }
 
-/// Of how many elements a piece of a row that is read or written at once may
-/// be: what divides all steps from one row to another, and the row's end. 0:
-/// any number; where a block's last dimension has a stride, nothing is gained.
+/// How many adjacent elements of a row one access may take: a divisor of every
+/// stride between rows and of the row's end. 0: no limit; vectors do not
+/// help a block whose last dimension is strided.
 int64_t elementsBeside(BlockAccessOpInterface access) {
   ViewType view = access.getViewType();
   SmallVector<int64_t> strides = view.getFullStrides();
@@ -402,12 +405,12 @@ int64_t elementsBeside(BlockAccessOpInterface access) {
   return beside;
 }
 
-/// What is computed element by element has one layout, by the widest of its
-/// types: with 8 elements of bf16 in a row, a thread would reach for 8 of f32
-/// in two accesses, each of which takes a half of all sectors. Operands of dots
-/// go other ways. A thread whose 8 elements are read one by one, as rows begin
-/// anywhere, takes 8 times the sectors: there neighbours are in neighbouring
-/// threads.
+/// Blocks computed element by element share one layout, chosen by the widest
+/// type: with 8 bf16 elements in a row, a thread would need two accesses for 8
+/// of f32, each using half of every sector. Operands of dots are loaded
+/// differently. Where rows are unaligned and a thread reads its 8 elements one
+/// by one, it takes 8 times the sectors; there neighbouring elements go to
+/// neighbouring threads.
 void Assignment::findAccesses() {
   bool hasDots = kernel.walk([](DotOp) { return WalkResult::interrupt(); })
                      .wasInterrupted();
@@ -433,8 +436,8 @@ Distributed Assignment::defaultFor(RankedTensorType type) const {
     bytes = std::max(bytes, it->second.bytes);
     beside = it->second.beside;
   }
-  // Wide vectors may leave too few elements to spread over the threads; single
-  // ones do not (checkBlocks).
+  // Wide vectors may leave too few elements for all threads; single elements do
+  // not (checkBlocks).
   int64_t vector = std::gcd(layout::vectorFor(shape, bytes, warps), beside);
   auto wide = layout::blocked(shape, vector, warps);
   return wide ? *wide : *layout::blocked(shape, 1, warps);
@@ -458,7 +461,7 @@ LogicalResult Assignment::seedRest() {
   return success();
 }
 
-/// `v` in the layout: as it is, made again, or converted.
+/// `v` in layout `l`: unchanged, rematerialised or converted.
 Value Assignment::as(Value v, const Distributed &l, OpBuilder &b) {
   if (distributed(blockType(v)) == l)
     return v;
@@ -479,7 +482,7 @@ void Assignment::require(OpOperand &operand, const Distributed &l) {
   operand.set(as(operand.get(), l, b));
 }
 
-/// An index that is a block is held where the block's elements of its row are.
+/// An index block is laid out like the block's elements of its row.
 LogicalResult Assignment::requireIndices(Operation *op,
                                          std::optional<Distributed> block) {
   auto access = cast<BlockAccessOpInterface>(op);
@@ -528,7 +531,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return success();
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    // The operand's layout rules; its result's may be another.
+    // The operand's layout decides; the result may need another.
     Distributed in = layoutOf(reduce.getInputs()[0]);
     requireAll(in);
     OpBuilder b(op->getContext());
@@ -571,8 +574,9 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
       require(reshape.getInputMutable(), *in);
       return success();
     }
-    // No digit may cross the new shape's borders: go the other way round. Where
-    // that fails too, as with 20x16 and 10x32, elements move in the reshape.
+    // No digit may cross the new shape's borders, so try the other direction.
+    // Where that fails too, as with 20x16 and 10x32, the reshape moves
+    // elements.
     auto forward =
         layoutOf(reshape.getInput())
             .reshaped(blockType(reshape.getResult()).getShape().vec());
@@ -620,7 +624,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   if (isa<StoreOp, AtomicAddOp>(op)) {
     if (isBlock(op->getOperand(0))) {
       auto type = blockType(op->getOperand(0));
-      // A fragment stored as it is would be many small accesses.
+      // Storing a fragment directly would take many small accesses.
       if (type.getRank() >= 2 && isa<StoreOp>(op) &&
           layoutOf(op->getOperand(0)).contiguous(type.getRank() - 1) *
                   type.getElementTypeBitWidth() <
@@ -634,8 +638,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (!isBlock(load.getResult()))
       return requireIndices(op, std::nullopt);
-    // What several warps need, each has a part of and gets the rest from the
-    // others; in a loop the barriers cost more.
+    // Where several warps need the same elements, each loads a part and gets
+    // the rest from the others. In a loop the barriers cost more.
     Distributed wanted = layoutOf(load.getResult()),
                 once = defaultFor(blockType(load.getResult()));
     if (once.copies().warps < wanted.copies().warps &&
@@ -650,7 +654,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     }
     return requireIndices(op, layoutOf(load.getResult()));
   }
-  if (isa<PrintOp>(op)) { // a line has the elements of one thread
+  if (isa<PrintOp>(op)) { // a printed line has the elements of one thread
     for (Value v : op->getOperands())
       if (isBlock(v)) {
         requireAll(layoutOf(v));
@@ -666,7 +670,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   return success();
 }
 
-/// Control flow hands blocks on in one layout.
+/// Control flow passes blocks on in one layout.
 void handOn(Operation *op,
             llvm::function_ref<void(OpOperand &, Value)> require) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -708,7 +712,7 @@ LogicalResult Assignment::rewrite() {
       constant.setValueAttr(cast<TypedAttr>(elements.resizeSplat(type)));
     }
   }
-  // What a loop carries has one type, that of its result.
+  // A loop-carried value has the type of its result.
   for (Operation *op : ops) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [argument, result] :

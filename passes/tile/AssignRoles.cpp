@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warps that copy what the others compute with.
+// Warp specialisation: some warps copy while the others compute.
 //
 //   scalars, by all warps
 //   rings, mbarriers; barrier
@@ -12,8 +12,8 @@
 //   }                                       }
 //
 // Both sides go through the same iterations in the same order, so each counts
-// slots and rounds on its own. Loops that need blocks of the same types, one
-// after the other, share a ring, and go on where the one before has ended.
+// slots and rounds on its own. Consecutive loops with blocks of the same types
+// share a ring; each starts at the slot after the previous loop's last.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/Passes.h"
@@ -30,7 +30,7 @@ using namespace act::tile;
 
 namespace {
 
-/// Where in a ring one side is: its slot, and the parity of its rounds; i32.
+/// One side's position in a ring: slot and round parity; i32.
 struct Position {
   Value slot, parity;
 };
@@ -90,9 +90,9 @@ bool Roles::addSlice(ValueRange values) {
   });
 }
 
-/// Adds an op of the kernel's body and what makes its operands, scalars all of
-/// them, that all warps may do: numbers, and of what reaches memory, reading
-/// one and drawing a ticket. These keep their order behind what writes.
+/// Adds an op of the kernel's body and the ops behind its operands, all scalar,
+/// that every warp may execute: arithmetic, and of memory accesses only reading
+/// a number and drawing a ticket. These stay ordered after writes.
 bool Roles::addSlice(Operation *op) {
   if (slice.contains(op))
     return true;
@@ -115,13 +115,13 @@ bool Roles::addSlice(Operation *op) {
 bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
   LoadOp load = staged.load;
   SetVector<Operation *> inside;
-  // What this kernel writes is read behind a barrier of those who compute.
+  // Data that this kernel writes needs a barrier of the computing warps.
   if (!loop.isDefinedOutsideOfLoop(load.getView()) || isWritten(load, kernel) ||
       llvm::any_of(load.getIndices().getTypes(), llvm::IsaPred<ShapedType>) ||
       failed(sliceOf(loop, load.getIndices(), inside)) ||
       llvm::any_of(inside, touchesBlocks))
     return false;
-  // As wide as the first panel are all of them.
+  // All panels are as wide as the first.
   auto form = sharedForm(ringType(load, schedule.getStages()));
   if (!copyLayout(form, form.panels().front(), schedule.getCopyWarps()))
     return false;
@@ -157,7 +157,7 @@ void Roles::findLoops() {
   }
 }
 
-/// Puts what copies need to the start, and the builder behind it.
+/// Moves the copies' dependences to the start, and the builder after them.
 void Roles::makePrefix() {
   SmallVector<Operation *> order(slice.begin(), slice.end());
   llvm::sort(order,
@@ -225,8 +225,8 @@ void Roles::compute(const CopiedLoop &copied, Ring &ring) {
   MbarrierWaitOp::create(b, loc(), ring.full, slot, carried[1]);
   for (auto [staged, shared] : llvm::zip(copied.loads, ring.blocks))
     readStaged(staged, shared, slot, b);
-  // Not behind the last read, which the machine would wait for with all
-  // operands in registers: dots read theirs one after the other.
+  // Not right after the last read, which would wait for it with all operands in
+  // registers: dots read theirs one after the other.
   b.setInsertionPoint(loop.getBody()->getTerminator());
   MbarrierArriveOp::create(b, loc(), ring.empty, slot);
 }
@@ -280,12 +280,12 @@ void Roles::run() {
   compute->getOperations().splice(compute->end(), body.getOperations(),
                                   std::next(roles->getIterator()),
                                   body.getTerminator()->getIterator());
-  // First the copies: they are made of the loads.
+  // Copies first: they are made from the loads.
   b.setInsertionPointToEnd(copy);
   for (auto [copied, ring] : llvm::zip(loops, used))
     this->copy(copied, *ring);
   CommitCopiesOp::create(b, loc());
-  WaitCopiesOp::create(b, loc(), 0); // none is under way at the end
+  WaitCopiesOp::create(b, loc(), 0); // none may be in flight at the end
   for (auto [copied, ring] : llvm::zip(loops, used))
     this->compute(copied, *ring);
 }

@@ -19,18 +19,18 @@ using namespace act::tile;
 
 namespace {
 
-/// A number that is known once the program's is, or not at all.
+/// A number known for the current program, or nothing.
 using Number = std::optional<int64_t>;
 
-/// One access as it is made: where, and how much of it is inside of the view.
+/// One executed access: its position, and how much is inside the view.
 struct Access {
   SmallVector<int64_t, 12> where; // equal for equal blocks
   int64_t bytes = 0;
   bool whole = false; // nothing of it is outside
 };
 
-/// What a scalar op gives of numbers that are all known, or nothing. Looked up
-/// once for each op: programs are many.
+/// Evaluates a scalar op on known numbers, or gives nothing. Looked up once per
+/// op: programs are many.
 using Evaluate = Number (*)(Operation *op, ArrayRef<int64_t> in);
 
 template <typename Function>
@@ -93,8 +93,8 @@ Evaluate evaluationOf(Operation *op) {
       .Default(nullptr);
 }
 
-/// One program after the other. Fails as soon as something that matters is not
-/// known.
+/// Runs the programs one after the other. Fails as soon as a number that
+/// matters is unknown.
 class Programs {
 public:
   explicit Programs(gpu::GPUFuncOp kernel) : kernel(kernel) {}
@@ -114,7 +114,7 @@ private:
     Ticket,
     Scalar
   };
-  /// An op as it is executed: its values are numbered once.
+  /// An op to execute, with its values numbered once.
   struct Step {
     Operation *op = nullptr;
     Kind kind = Kind::Scalar;
@@ -122,7 +122,7 @@ private:
         nullptr; // of a scalar; null: what it gives is not known
     SmallVector<unsigned> in, out;
     std::vector<Step> body, otherwise; // of loops and branches
-    bool isStraight = false;           // of a loop: only places change in it
+    bool isStraight = false;           // of a loop: only positions change
     unsigned counter = 0;
     SmallVector<Dimension> dimensions; // of an access
     SmallVector<unsigned> indices;
@@ -175,7 +175,7 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
   Value view = access.getView();
   auto type = cast<ViewType>(view.getType());
   SmallVector<int64_t> strides = type.getFullStrides();
-  // The same memory has views of several shapes.
+  // The same memory may have views of several shapes.
   step.memory =
       memories.try_emplace(memoryOf(view), memories.size()).first->second;
   step.elementBytes =
@@ -193,8 +193,8 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
   return success();
 }
 
-/// Whether places in `loop` are sums of its counter and of what does not change
-/// in it.
+/// Whether positions in `loop` are affine in its counter, with loop-invariant
+/// terms.
 bool Programs::isStraight(const Step &loop) const {
   llvm::DenseSet<unsigned> changes{loop.counter};
   for (const Step &s : loop.body) {
@@ -355,8 +355,8 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
         return failure();
     return success();
   }
-  // How much of a block is inside is concave in its place: what is whole at
-  // both ends is whole between them.
+  // How much of a block is inside is concave in its position: if both ends are
+  // whole, so is everything between them.
   SmallVector<Access, 4> ends[3];
   for (auto [k, i] : llvm::enumerate(ArrayRef<int64_t>{0, n - 2, n - 1})) {
     SmallVector<Access, 4> &end = ends[k];
@@ -369,7 +369,7 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
       sink(first[i]);
       continue;
     }
-    if (!first[i].whole || !beforeLast[i].whole) { // each by itself
+    if (!first[i].whole || !beforeLast[i].whole) { // count each
       for (int64_t k = 0; k < n; ++k) {
         size_t at = 0;
         if (failed(iteration(k, [&](const Access &a) {
@@ -403,7 +403,7 @@ std::optional<int64_t> Programs::count() {
       for (program[0] = 0; program[0] < grid[0]; ++program[0]) {
         seen.clear();
         auto add = [&](const Access &a) {
-          // Two of the values are DenseSet's own.
+          // DenseSet reserves two keys.
           size_t key = llvm::hash_combine_range(a.where.begin(), a.where.end());
           if (seen.insert(key >> 2).second)
             sum += a.bytes;

@@ -24,8 +24,7 @@ bool isElement(Type type) {
 
 using WhyNot = llvm::function_ref<std::string(Type)>;
 
-/// What is wrong with a type that is to be a block's in a program of so many
-/// warps, or nothing.
+/// Why a type cannot be a block's in a program of so many warps, or nothing.
 std::string isNoBlock(Type type, int64_t warps) {
   if (!isa<TensorType>(type))
     return "";
@@ -42,8 +41,8 @@ std::string isNoBlock(Type type, int64_t warps) {
     if (extent > mostElements || (count *= extent) > mostElements)
       return "expected at most " + std::to_string(mostElements) + " elements";
   }
-  // Lanes and warps share extents by common factors; a layout that leaves more
-  // than a register file to a thread is none.
+  // Lanes and warps share extents by common factors; a layout that leaves a
+  // thread more than a register file is rejected.
   if (count > act::layout::Distributed::mostRegisters &&
       !act::layout::blocked(block.getShape().vec(), 1, warps))
     return "expected at most " + std::to_string(mostElementsOfThread) +
@@ -84,8 +83,8 @@ LogicalResult checkAll(gpu::GPUFuncOp kernel, WhyNot whyNot) {
   return failure(walked.wasInterrupted());
 }
 
-/// Loops count upwards: of constants that is known here, of others a GPU and
-/// the host find out.
+/// Loops must count upwards. Constant steps are checked here, others at run
+/// time.
 LogicalResult checkSteps(gpu::GPUFuncOp kernel) {
   WalkResult walked = kernel.walk([](scf::ForOp loop) {
     APInt step;

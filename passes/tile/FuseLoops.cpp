@@ -31,7 +31,7 @@ bool runTogether(scf::ForOp a, scf::ForOp b) {
          a.getUnsignedCmp() == b.getUnsignedCmp();
 }
 
-/// Memory is only read, and nothing is printed.
+/// Whether the op only reads memory, and prints nothing.
 bool onlyReads(Operation *op) {
   auto effects = getEffectsRecursively(op);
   return effects && llvm::all_of(*effects, [](auto &e) {
@@ -39,7 +39,7 @@ bool onlyReads(Operation *op) {
          });
 }
 
-/// The argument behind a view, if its memory has no other name.
+/// The argument behind a view, if it does not alias others.
 Value ownMemory(Value view) {
   view = memoryOf(view);
   auto argument = dyn_cast<BlockArgument>(view);
@@ -52,8 +52,8 @@ Value ownMemory(Value view) {
   return own ? view : Value();
 }
 
-/// No iteration of `b` changes what the ops from `a` to `b` read: what it
-/// writes has arguments of its own.
+/// Whether no iteration of `b` writes memory that the ops from `a` to `b` read:
+/// its writes go to non-aliasing arguments.
 bool canBeMixed(scf::ForOp a, scf::ForOp b) {
   for (Operation *op = a; op != b; op = op->getNextNode())
     if (!onlyReads(op))
@@ -82,8 +82,8 @@ bool canBeMixed(scf::ForOp a, scf::ForOp b) {
                        .wasInterrupted();
 }
 
-/// Both read blocks of one tensor. Loops that do not would only hold each
-/// other's registers.
+/// Whether both read blocks of one tensor. Otherwise fusion only raises
+/// register pressure.
 bool haveLoadsInCommon(scf::ForOp a, scf::ForOp b) {
   SameValue same(a, b);
   SmallVector<LoadOp> loads;
@@ -107,14 +107,14 @@ struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
     });
   }
 
-  /// What both loops computed is one, so that the next pair sees it.
+  /// Merges computations common to both loops, so that the next pair sees them.
   void clean(Operation *op) {
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance(op);
     eliminateCommonSubExpressions(rewriter, dominance, op);
   }
 
-  /// Loops of this block, and then those within.
+  /// Fuses the loops of this block, then those within.
   void fuseIn(Block &block) {
     while (fuseOne(block))
       ;
@@ -144,7 +144,7 @@ struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
     }
     if (!haveLoadsInCommon(a, b))
       return false;
-    // What depends on a's results only is in front of b then.
+    // Hoist ops that depend only on a's results out of b.
     moveLoopInvariantCode(cast<LoopLikeOpInterface>(*b));
     Dependence dependence(a, b);
     if (!dependence.analyze())

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two loops over the same numbers as one.
+// Fuses two loops over the same numbers.
 //
 //     for j: m = max(m, x[j])                 A
 //     for j: l = l + exp(x[j] - m)            B, which needs A's result
 //
-// Nothing is in B's way but m, which is not known before A is done. But m is in
-// each of B's terms only as a factor, exp(-m), so a sum made with another m can
-// be corrected:
+// Only m stands between B and fusion: it is unknown until A is done. But each
+// of B's terms has m only as a factor, exp(-m), so a sum made with another m
+// can be corrected:
 //
 //     for j: m' = max(m, x[j])
 //            l' = l * exp(m - m') + exp(x[j] - m')
 //
-// which is the recurrence of online softmax (Milakov, Gimelshein 2018,
-// arXiv:1805.02867). What is done here is to find such factors: the terms that
-// a loop adds up are read as
+// This is the recurrence of online softmax (Milakov, Gimelshein 2018,
+// arXiv:1805.02867). The analysis finds such factors. It reads the terms that a
+// loop adds up as
 //
 //     term = F(results of A) * (what does not depend on A)
 //
@@ -24,26 +24,25 @@
 //                exp(k (b' - b)) when b becomes b'
 //     y or 1/y   leaves the loop, and the sum is multiplied once, at the end
 //
-// Nothing here knows a softmax: sums of blocks, dots, several sums at once and
-// chains of loops are cases of the same rule.
+// The rule is not specific to softmax: sums of blocks, dots, several sums at
+// once and chains of loops are all cases of it.
 //
-// What is exact for real numbers can overflow in floating point: with b = 0
-// for a while and -200 at the end, terms are multiplied by exp(200) at last.
-// So a factor exp(-b) is taken only where b is at every moment an upper bound
-// of the exponent's other part, up to a constant: where A's result is the
-// running maximum of that very value (`bounded`). Then all terms and
-// corrections are at most 1.
+// What is exact for real numbers can overflow in floating point: if b is 0 for
+// a while and -200 at the end, terms are multiplied by exp(200). So a factor
+// exp(-b) is taken only where b always bounds the rest of the exponent from
+// above, up to a constant: where A's result is the running maximum of that very
+// value (`bounded`). Then all terms and corrections are at most 1.
 //
-// A ragged edge is hidden by selects: the maximum is of c ? x : -inf, the sum
-// of c ? exp(x - m) : 0. What c hides is not bounded and need not be, as long
+// Selects hide a ragged edge: the maximum is of c ? x : -inf, the sum of c ?
+// exp(x - m) : 0. Values hidden by c are not bounded and need not be, as long
 // as the second select is there.
 //
-// Rows in which all x are -inf. As long as m is -inf there, the term takes 0
-// for m, and is exp(-inf) = 0; the correction takes m as it is, and is
-// exp(-inf - m') = 0 when a number turns up, times a sum that is 0. No NaN
-// comes up. Selects that do the same in the kernel (m == -inf ? 0 : m) are
-// recognised and give way to it. At the end such a row has the sum 0, as it has
-// with the select; loops without one would have had NaN.
+// Rows in which all x are -inf: while m is -inf, the term uses 0 for m and is
+// exp(-inf) = 0. The correction uses m itself; when a finite number arrives it
+// is exp(-inf - m') = 0, times a sum that is 0. No NaN appears. Selects in the
+// kernel that do the same (m == -inf ? 0 : m) are recognised and replaced. At
+// the end such a row has the sum 0, as with the select; loops without one would
+// have had NaN.
 #ifndef ACT_PASSES_TILE_FUSELOOPS_H
 #define ACT_PASSES_TILE_FUSELOOPS_H
 
@@ -71,19 +70,18 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> pairs;
 };
 
-/// How a value's dimensions lie in a block's: dimension i is dimension
-/// along[i] of the block; -1 where it has one element, which is repeated.
+/// Maps a value's dimensions to a block's: dimension i is the block's along[i];
+/// -1 where it has one element, which is repeated.
 using Along = llvm::SmallVector<int64_t, 4>;
 
-/// The elements where a block of truth values, computed in the first loop, is
-/// `value`.
+/// The elements where a boolean block of the first loop is `value`.
 struct Where {
   mlir::Value condition;
   bool value;
 };
 
-/// A part of a block that depends on the first loop's results and on nothing
-/// of the second's iterations.
+/// A part of a block that depends on the first loop's results but not on the
+/// second's iterations.
 struct Factor {
   enum Kind {
     Exp,   ///< exp(scale * row)
@@ -96,11 +94,11 @@ struct Factor {
   Along along;
   double scale = 1;
   mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none;
-  /// What the first loop looked at; elsewhere a term may overflow and has to be
-  /// left out before terms are added up.
+  /// The elements the first loop looked at. Elsewhere a term may overflow and
+  /// must be masked before the sum.
   llvm::SmallVector<Where, 1> only = {};
-  /// A select takes 0 for some terms that have it, so it may be infinite or NaN
-  /// where all terms are hidden.
+  /// A select replaces some terms with this factor by 0, so it may be infinite
+  /// or NaN where all terms are hidden.
   bool hidden = false;
 
   bool isExponential() const { return kind == Exp || kind == Exp2; }
@@ -111,13 +109,13 @@ struct Factor {
 };
 using Factors = llvm::SmallVector<Factor>;
 
-/// What loop `b` needs of loop `a`, which stands before it in the same block.
+/// How loop `b` depends on loop `a`, which precedes it in the same block.
 class Dependence {
 public:
   Dependence(mlir::scf::ForOp a, mlir::scf::ForOp b);
 
-  /// Finds the factors of all values that b carries; false where there is one
-  /// that has none.
+  /// Finds the factors of all values that b carries; false if one of them has
+  /// none.
   bool analyze();
 
   mlir::scf::ForOp a, b;
@@ -128,16 +126,16 @@ public:
   bool isInB(mlir::Value v) const {
     return b->isAncestor(v.getParentRegion()->getParentOp());
   }
-  /// For each value that b carries: its terms' factors if it has to be carried
-  /// in another way than by b alone.
+  /// For each value that b carries: its terms' factors, if fusion must correct
+  /// it.
   llvm::SmallVector<std::optional<Factors>> carried;
 
   /// The value behind `select(m is -inf, constant, value)`, or null.
   mlir::Value guarded(mlir::Value v) const;
-  /// Whether a result of a is a running minimum; none if it is no maximum
+  /// Whether a result of a is a running minimum; nothing if it is no maximum
   /// either.
   std::optional<bool> isMinimum(unsigned result);
-  /// Results of a that stay away from infinities once an iteration is done.
+  /// Results of a that are finite after any iteration.
   bool isFinite(unsigned result);
 
 private:
@@ -176,18 +174,17 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<Factors>> known;
 };
 
-/// The number of which a value is made, if it is a constant one.
+/// The constant that fills a value, if there is one.
 std::optional<double> constantOf(mlir::Value v);
-/// The operand of an op that only repeats elements or adds dimensions of one;
-/// `along` of the result becomes that of the operand. Null for others.
+/// The operand of an op that only repeats elements or adds dimensions of size
+/// one; remaps `along` from the result to the operand. Null for others.
 mlir::Value behindShape(mlir::Value v, Along &along);
 
-/// Cannot be infinite, unless by an overflow: made of products and finite
-/// numbers. What is read from memory may be anything.
+/// Cannot be infinite except by overflow: made of products and finite numbers.
+/// Values read from memory may be anything.
 bool isFiniteBlock(mlir::Value v);
 
-/// Writes the one loop in the place of both, which are erased. `d` was
-/// analyzed.
+/// Replaces both loops by one and erases them. `d` has been analyzed.
 mlir::scf::ForOp fuse(Dependence &d);
 
 } // namespace act::tile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp(x - b) where b is from another loop: whether b bounds x all the time.
+// For exp(x - b) with b from another loop: whether b always bounds x.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -10,17 +10,17 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// A sum in an exponent, taken apart: own + rows + logarithms of rows.
+/// An exponent's sum, split into own terms, rows and logarithms of rows.
 struct Dependence::Exponent {
   Factor::Kind kind;
   arith::FastMathFlags flags;
-  /// What belongs to the iteration.
+  /// Terms that depend on the iteration.
   SmallVector<std::tuple<Value, double, Along>> own;
   Factors rows, logarithms;
   SmallVector<Value> guards;
 };
 
-/// `v` times a constant, or behind another type.
+/// `v` without its constant factor, which goes into `scale`, or without a cast.
 static Value scaledBy(Value v, double &scale) {
   Operation *op = v.getDefiningOp();
   if (isa_and_nonnull<arith::NegFOp>(op)) {
@@ -145,8 +145,8 @@ std::optional<Factors> Dependence::exponential(Operation *op,
   return factors;
 }
 
-/// Made of pure ops on values of one block, so that it can be computed in each
-/// iteration, too.
+/// Whether the row is made of pure ops in one block, so that each iteration can
+/// recompute it.
 bool Dependence::canBeRepeated(Value row) const {
   Operation *op = row.getDefiningOp();
   if (!depends(row) || op == a)
@@ -158,14 +158,14 @@ bool Dependence::canBeRepeated(Value row) const {
                       [&](Value v) { return canBeRepeated(v); });
 }
 
-/// A guard may only ask whether the running maximum is -inf still.
+/// A guard may only test whether the running maximum is still -inf.
 bool Dependence::isGuardOf(Value guard, Bound bound) {
   auto compare = guard.getDefiningOp<arith::SelectOp>()
                      .getCondition()
                      .getDefiningOp<arith::CmpFOp>();
   Value asked = compare.getLhs(), value = guarded(guard);
   double expected = bound.minimum ? INFINITY : -INFINITY;
-  // Strip what keeps an infinity one, up to its sign.
+  // Strip ops that keep infinities, up to the sign.
   auto strip = [&](auto &self, Value v) -> Value {
     Along none;
     if (Value inner = behindShape(v, none))
@@ -218,8 +218,8 @@ std::optional<bool> Dependence::isMinimum(unsigned result) {
   return std::nullopt;
 }
 
-/// The block of which `v` is the maximum along some of its dimensions, and the
-/// other ones.
+/// The block that `v` is the maximum (`kind`) of; `along` gets its remaining
+/// dimensions.
 static Value behindReduce(Value v, CombineKind kind, Along &along) {
   auto block = dyn_cast<RankedTensorType>(v.getType());
   along = llvm::to_vector_of<int64_t, 4>(
@@ -244,7 +244,7 @@ Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
         behindReduce(leaf, minimum ? CombineKind::Min : CombineKind::Max, kept);
     if (block.getType() != x.getType() || ArrayRef(kept) != along)
       continue;
-    // What it is the maximum of may be hidden in parts.
+    // The maximum's operand may be partly hidden.
     SmallVector<Where, 1> only;
     while (block && !same(block, x)) {
       auto select = block.getDefiningOp<arith::SelectOp>();
@@ -277,8 +277,8 @@ std::optional<Factors> Dependence::selected(Value condition, bool value,
   return factors;
 }
 
-/// The result of a whose running maximum keeps scaleX x + scaleRow row from
-/// growing; `along` says where the row's dimensions are in x.
+/// The result of a whose running maximum bounds scaleX x + scaleRow row;
+/// `along` maps the row's dimensions to x's.
 std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
                                                      Value row, double scaleRow,
                                                      Along along) {
@@ -291,7 +291,7 @@ std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
       if (std::abs(scaleX + scaleRow) <= 1e-7 * std::abs(scaleX))
         if (auto only = isRunningMaximumOf(result, minimum, x, along))
           return Bound{result, minimum, *only};
-      // A part of it that was hidden is below the maximum all the same.
+      // Parts hidden from the maximum do not matter.
       if (auto select = x.getDefiningOp<arith::SelectOp>()) {
         double low = scaleX > 0 ? -INFINITY : INFINITY;
         x = constantOf(select.getFalseValue()) == low  ? select.getTrueValue()
@@ -315,7 +315,7 @@ std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
     auto left = bounded(x, scaleX, op->getOperand(0), scaleRow, along);
     return left ? left : bounded(x, scaleX, op->getOperand(1), scaleRow, along);
   }
-  // Another constant changes all terms alike.
+  // A constant offset affects all terms alike.
   if (isa<arith::AddFOp, arith::SubFOp>(op) && !depends(op->getOperand(1)))
     return bounded(x, scaleX, op->getOperand(0), scaleRow, along);
   if (isa<arith::AddFOp>(op) && !depends(op->getOperand(0)))
@@ -329,7 +329,7 @@ bool act::tile::isFiniteBlock(Value v) {
     return std::isfinite(*constant);
   Operation *op = v.getDefiningOp();
   if (auto dot = dyn_cast_or_null<DotOp>(op))
-    return !getElementTypeOrSelf(v.getType()).isF16(); // 65504 is soon reached
+    return !getElementTypeOrSelf(v.getType()).isF16(); // f16 overflows at 65504
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
     return true;
   if (auto loop = dyn_cast_or_null<scf::ForOp>(op))

@@ -49,14 +49,14 @@ static Along identity(Value v) {
       llvm::seq<int64_t>(block ? block.getRank() : 0));
 }
 
-/// `row` without what only gives it another shape.
+/// Strips shape changes from `row`.
 static void peel(Factor &f) {
   while (Value inner = behindShape(f.row, f.along))
     f.row = inner;
 }
 
-/// Rows are put into blocks by new dimensions and repetition, so their
-/// dimensions stay in order.
+/// Rows become blocks by new dimensions and repetition, so their dimensions
+/// stay in order.
 static bool inOrder(const Factors &factors) {
   return llvm::all_of(factors, [](const Factor &f) {
     int64_t last = -1;
@@ -108,8 +108,8 @@ bool Dependence::analyze() {
   return true;
 }
 
-/// acc + T + T … and dot(P, V, acc): every step has the same factors, and no
-/// one else sees the sum so far.
+/// acc + T + T … and dot(P, V, acc): every step has the same factors, and
+/// nothing else reads the running sum.
 std::optional<Factors> Dependence::carriedFactors(unsigned k) {
   Value sum = b.getRegionIterArgs()[k];
   if (!isa<FloatType>(getElementTypeOrSelf(sum.getType())))
@@ -145,7 +145,7 @@ std::optional<Factors> Dependence::factorsOf(Value v) {
   return factors;
 }
 
-/// Of a block whose elements all count.
+/// For a block whose elements all count.
 std::optional<Factors> Dependence::finiteFactorsOf(Value v) {
   auto factors = factorsOf(v);
   return factors && llvm::all_of(*factors,
@@ -162,7 +162,7 @@ std::optional<Factors> Dependence::product(Value x, Value y) {
   return left;
 }
 
-/// A product of matrices has the factors of a's rows and of b's columns.
+/// A matrix product has the factors of a's rows and b's columns.
 std::optional<Factors> Dependence::dot(DotOp op) {
   auto left = finiteFactorsOf(op.getA()), right = finiteFactorsOf(op.getB());
   if (!left || !right)
@@ -179,8 +179,8 @@ std::optional<Factors> Dependence::dot(DotOp op) {
   return left;
 }
 
-/// Values that rounding to fewer exponents cannot drive to infinity when a
-/// factor leaves them: at most 1.
+/// Values of at most 1: rounding to fewer exponent bits cannot make them
+/// infinite when a factor is removed.
 static bool isAtMostOne(Value v, const Dependence &d) {
   Operation *op = v.getDefiningOp();
   if (isa_and_nonnull<math::ExpOp, math::Exp2Op>(op))
@@ -195,7 +195,7 @@ static bool isAtMostOne(Value v, const Dependence &d) {
   return false;
 }
 
-/// Where a dimension went; none of the factors may have one that is summed up.
+/// Marks summed dimensions; no factor may depend on one.
 static constexpr int64_t notThere = -2;
 static std::optional<Factors>
 moved(std::optional<Factors> factors,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop that takes the place of two.
+// Builds the fused loop.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -36,7 +36,7 @@ private:
   OpBuilder builder;
   Location loc;
   IRMapping map;        // b's own values
-  Memory before, after; // a's results up to this iteration, and with it
+  Memory before, after; // a's results before and after this iteration
   DenseMap<Value, Value> terms;
   DenseSet<unsigned> guarded; // results of a
 };
@@ -65,7 +65,7 @@ Value Merge::spread(Value row, Along along, Type type) {
     llvm::erase(along, -1);
     Type element = have.getElementType();
     if (shape.empty()) {
-      // One number; a block of one element is its own sum.
+      // A single number; a block of one element equals its sum.
       for (int64_t r = have.getRank(); r > 0; --r)
         row = ReduceOp::create(builder, loc, CombineKind::Add, row, r - 1)
                   .getResult(0);
@@ -100,7 +100,7 @@ Operation *Merge::copy(Operation *op, ValueRange operands) {
   return c;
 }
 
-/// A sum or difference of which an operand may have left.
+/// A sum or difference that may have lost an operand.
 Value Merge::sumOf(Operation *op, Value left, Value right) {
   if (left && right)
     return copy(op, {left, right})->getResult(0);
@@ -109,9 +109,9 @@ Value Merge::sumOf(Operation *op, Value left, Value right) {
   return left ? left : right;
 }
 
-/// What is between the loops, for other results of a. `inSum`: v is added up in
-/// an exponent, from where logarithms leave as factors; then the result is null
-/// if all of it does.
+/// Recomputes values between the loops for other results of a. `inSum`: v is a
+/// term of an exponent, whose logarithms leave as factors; null if all of it
+/// leaves.
 Value Merge::row(Value v, Memory &results, bool inSum) {
   if (!d.depends(v))
     return v;
@@ -140,7 +140,7 @@ Value Merge::row(Value v, Memory &results, bool inSum) {
   return made;
 }
 
-/// A part of an exponent, without logarithms of rows.
+/// A part of an exponent without logarithms of rows.
 Value Merge::exponent(Value v) {
   if (!d.depends(v))
     return map.lookupOrDefault(v);
@@ -158,7 +158,7 @@ Value Merge::exponent(Value v) {
   return copy(op, operands)->getResult(0);
 }
 
-/// A term, or a part of it, without the factors that leave the loop.
+/// A term, or part of one, without the factors that leave the loop.
 Value Merge::term(Value v) {
   if (!d.depends(v))
     return map.lookupOrDefault(v);
@@ -174,7 +174,7 @@ Value Merge::term(Value v) {
   return terms[v] = copy(op, operands)->getResult(0);
 }
 
-/// exp(scale * (row now - row before)), for a sum of this type.
+/// exp(scale * (new row - old row)), for a sum of this type.
 Value Merge::correction(const Factor &f, Type type) {
   Value old = row(f.row, before, false), now = row(f.row, after, false);
   Type element = getElementTypeOrSelf(type);
@@ -195,7 +195,7 @@ Value Merge::correction(const Factor &f, Type type) {
   return spread(converted(c, element), f.along, type);
 }
 
-/// As long as a maximum is infinite, the terms take 0 for it.
+/// While a maximum is infinite, terms use 0 for it.
 void Merge::guard(Value row) {
   if (!d.depends(row))
     return;
@@ -280,13 +280,13 @@ Value Merge::finish(unsigned k, scf::ForOp loop) {
               ? Value(arith::MulFOp::create(builder, loc, sum, by))
               : Value(arith::DivFOp::create(builder, loc, sum, by));
   }
-  // A sum of hidden terms is 0, whatever it would have been scaled by.
+  // A sum of hidden terms is 0, whatever its scale.
   if (llvm::any_of(*d.carried[k], [](const Factor &f) { return f.hidden; })) {
     Value nothing = arith::CmpFOp::create(
         builder, loc, arith::CmpFPredicate::OEQ, unscaled, splat(type, 0));
     sum = arith::SelectOp::create(builder, loc, nothing, unscaled, sum);
   }
-  // Nothing was added up, so there is nothing to scale.
+  // An empty loop adds nothing, so there is nothing to scale.
   auto from = getConstantIntValue(b.getLowerBound()),
        to = getConstantIntValue(b.getUpperBound());
   if (sum != unscaled && !(from && to && *from < *to)) {

@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// Reads nothing that may have changed: the loops, and what is between them,
-/// do not write.
+/// Whether the op reads nothing that may change: the loops, and the ops between
+/// them, do not write.
 static bool isSteady(Operation *op, scf::ForOp loop) {
   return isMemoryEffectFree(op) || (loop && loop->isAncestor(op));
 }

@@ -47,7 +47,7 @@ RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {
     }
     return out;
   };
-  // What was a mixed radix of each dimension is one of both together.
+  // Each dimension's mixed radix joins one of the merged dimension.
   return with(RankedTensorType::get(shape, type.getElementType()),
               *layout::Distributed::get({shape.begin(), shape.end()},
                                         digits(l.registers()),

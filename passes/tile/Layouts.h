@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the encoding of a tensor type and act::layout::Distributed.
+// Converts between tensor encodings and act::layout::Distributed.
 #ifndef ACT_PASSES_TILE_LAYOUTS_H
 #define ACT_PASSES_TILE_LAYOUTS_H
 
@@ -10,18 +10,18 @@
 
 namespace act::tile {
 
-/// Of a type that has a layout (checkLayouts).
+/// The type must have a layout (checkLayouts).
 layout::Distributed distributed(mlir::RankedTensorType type);
 
-/// A thread's code is as long as its blocks have registers; with more of them
-/// than this, compiling it does not end in a reasonable time.
+/// A thread's code grows with the registers of its blocks; beyond this limit it
+/// does not compile in reasonable time.
 inline constexpr int64_t mostElementsOfThread = 4096;
 
 /// Fails with a message at the first value of the kernel that is a block
 /// without a layout.
 mlir::LogicalResult checkLayouts(mlir::gpu::GPUFuncOp kernel);
-/// Fails at the first block that no kernel has: of no element or too many, of
-/// an unknown type, or one that no layout spreads over the kernel's threads.
+/// Fails at the first block that no kernel can have: empty or too large, of an
+/// unknown type, or without a layout for the kernel's threads.
 mlir::LogicalResult checkBlocks(mlir::gpu::GPUFuncOp kernel);
 
 LayoutAttr attribute(mlir::MLIRContext *context,
@@ -30,11 +30,11 @@ LayoutAttr attribute(mlir::MLIRContext *context,
 mlir::RankedTensorType with(mlir::RankedTensorType type,
                             const layout::Distributed &layout);
 
-/// The last two dimensions change places.
+/// `layout` with the last two dimensions swapped.
 layout::Distributed swapped(const layout::Distributed &layout);
 
-/// The same registers as a block of lower rank: dimensions in front are one
-/// with the first that stays, in row-major order.
+/// The same registers as a block of lower rank: leading dimensions are merged
+/// into the first that stays, in row-major order.
 mlir::RankedTensorType collapsed(mlir::RankedTensorType type, unsigned rank);
 
 } // namespace act::tile

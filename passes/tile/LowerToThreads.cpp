@@ -49,7 +49,7 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   if (isa<RolesOp, MbarrierInitOp, MbarrierArriveOp, MbarrierArriveCopiesOp,
           MbarrierWaitOp>(op))
     return lowerRoles(op, t);
-  if (isa<ViewOp, TransposedViewOp>(op)) // what reads it asks for its parts
+  if (isa<ViewOp, TransposedViewOp>(op)) // its readers ask for its parts
     return success();
   if (isa<ProgramIdOp, NumProgramsOp>(op)) {
     auto dimension = [](GridAxis axis) {
@@ -119,10 +119,10 @@ struct LowerToThreads
   LogicalResult lower(gpu::GPUFuncOp kernel);
 };
 
-/// What the memory of an argument surely is a multiple of, up to 16 bytes, and
-/// so the alignment that LLVM may build on: it makes one access of several
-/// beside each other, with bytes that nobody asked for as long as these are in
-/// the same aligned chunk. With this they are in the same array, too.
+/// Guaranteed alignment of an argument's memory, up to 16 bytes. LLVM relies on
+/// it: it merges adjacent accesses into one, padded with unrequested bytes as
+/// long as they share an aligned chunk. This alignment keeps them inside the
+/// array, too.
 int64_t alignmentOf(BlockArgument argument) {
   auto view = dyn_cast<ViewType>(argument.getType());
   int64_t element =
@@ -159,8 +159,8 @@ LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
   return failure(walked.wasInterrupted());
 }
 
-/// What follows would not come to an end in a reasonable time with more than
-/// this: the time in which equal loads are found grows with the square.
+/// Longer code would not compile in reasonable time: finding equal loads takes
+/// quadratic time.
 LogicalResult checkLength(gpu::GPUFuncOp kernel) {
   constexpr int64_t most = int64_t(1) << 19;
   int64_t length = 0;
@@ -172,8 +172,8 @@ LogicalResult checkLength(gpu::GPUFuncOp kernel) {
          << most << ": its blocks are too large";
 }
 
-/// Which program the machine's next one is, as the raster has it: of so many
-/// rows that begin together the machine goes along the columns.
+/// Maps the hardware's block order to programs as the raster says: of `rows`
+/// that start together, the order runs along the columns.
 void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
   ScheduleAttr schedule = getSchedule(kernel);
   if (schedule.getRaster().empty())
@@ -206,15 +206,15 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
   number = counted(row, columns, div(within, rows));
   t.program[0] = rem(number, constant(grid[0]));
   t.program[1] = div(number, constant(grid[0]));
-  // Done: who joins kernels counts their programs as the machine does.
+  // Done: code that joins kernels counts their programs in hardware order.
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
                                     schedule.getStages(), {},
                                     schedule.getCopyWarps()));
 }
 
-/// Of a block, in registers of 32 bits; what costs nothing to make again has
-/// none, nor has what repeats another.
+/// Register bits that a block needs. Values that rematerialise for free, and
+/// repeats of another block, need none.
 int64_t bitsHeld(Value v) {
   auto block = dyn_cast<RankedTensorType>(v.getType());
   auto layout =
@@ -227,11 +227,11 @@ int64_t bitsHeld(Value v) {
          std::max(8u, block.getElementTypeBitWidth());
 }
 
-/// What a loop carries is in registers, all of it at once, and so is what is
-/// needed again behind a sum over a block, though some of that may be read once
-/// more: a warning where the one is more than a thread has, or the other half
-/// as many again. Of 64K registers (of 32 bits) each of the program's threads
-/// gets its part, and 255 at most.
+/// Warns of spills. Loop-carried values occupy registers all at once. So do
+/// values needed again after a block reduction, though some of these can be
+/// reloaded. The warning comes if the former exceed a thread's registers, or
+/// the latter exceed them by half. The program's threads share 64K registers of
+/// 32 bits, at most 255 each.
 void warnOfSpills(gpu::GPUFuncOp kernel) {
   ScheduleAttr schedule = getSchedule(kernel);
   int64_t most = std::min<int64_t>(255, 65536 / schedule.getThreads());
@@ -324,7 +324,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   if (failed(lowerOps(old.without_terminator(), t)))
     return failure();
   gpu::ReturnOp::create(b, kernel.getLoc());
-  // Later ops use earlier ones.
+  // Later ops use earlier ones, so drop all uses before erasing.
   old.dropAllDefinedValueUses();
   old.erase();
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));

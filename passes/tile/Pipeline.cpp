@@ -9,45 +9,45 @@ using namespace act;
 void tile::buildCheckedKernelPipeline(OpPassManager &pm) {
   pm.addPass(createSimplifyControlPass());
   pm.addPass(createSetBlockSizesPass());
-  // Before anything asks for the width of an element.
+  // Before any pass asks for the width of an element.
   pm.addPass(createCheckKernelsPass());
 }
 
 void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   buildCheckedKernelPipeline(pm);
-  // Folded first: an index that is a constant is proven to be inside.
+  // Fold first: a constant index is proven to be inside its view.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Loops over the same blocks first: the others are about what one loop does.
-  // What was computed in each is equal then, and factors 1 are folded.
+  // Fuse loops over the same blocks first; later passes treat single loops.
+  // Then merge equal computations and fold factors of 1.
   pm.addPass(createFuseLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // What a mask is for whole blocks is seen in what it compares; the constants
-  // that it becomes are folded, and loops without an iteration go.
+  // Masks of whole blocks follow from the comparisons' operands. Fold the
+  // constants that they become, and drop empty loops.
   pm.addPass(createSplitMaskedLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Each loop's own masks are known now, and one fewer select is in the way.
+  // Each loop's masks are known now, with one select fewer in the way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
-  // Counted with what memory may decide to leave out.
+  // Count before dots are skipped at run time, depending on memory.
   pm.addPass(createCountBlockBytesPass());
   pm.addPass(createSkipEmptyDotsPass());
   pm.addPass(createWidenFloat8DotsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
-  // Conversions of equal values are one, and only then are they recognised as
-  // the one use of a load.
+  // Merge equal conversions: only then does a load have a single use.
   pm.addPass(createCSEPass());
-  // Loops that have warps to copy for them; the rest is staged by who computes.
+  // Roles take the loops that copying warps can serve; StageLoads stages the
+  // rest in the computing warps.
   pm.addPass(createAssignRolesPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass({options.chip}));
   pm.addPass(createCSEPass());
-  // Lanes and registers are known now: what of a row needs no exchange in a
-  // loop, and that a warp can ask whether its own scaling is by 1.
+  // Lanes and registers are known now: which row values need no exchange in a
+  // loop, and that a warp can test whether its own scaling is by 1.
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The passes that turn kernels on blocks into kernels of threads: the only
-// place that orders them.
+// The passes that lower kernels on blocks to kernels of threads: the only place
+// that orders them.
 //
 //     gpu.func on tensors and tile ops
 //         ▼
@@ -20,8 +20,8 @@ struct TileOptions {
   std::string chip = "sm_80"; ///< sm_80, sm_86, sm_89 or sm_90a
 };
 
-/// What a kernel goes through first, wherever it runs: few kinds of control, no
-/// names, and nothing that no device can have.
+/// The first passes on every target: reduce control flow to a few ops, remove
+/// names, reject what no device supports.
 void buildCheckedKernelPipeline(mlir::OpPassManager &pm);
 
 /// Adds the passes to a pass manager of gpu.module.

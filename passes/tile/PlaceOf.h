@@ -6,8 +6,8 @@
 
 namespace act::tile {
 
-/// Where a message about the op points: where it is, or, of one that stands for
-/// several, like a folded constant, where its function is.
+/// The location for a message about the op: its own or, for an op without one
+/// (such as a folded constant), that of its function.
 inline mlir::Location placeOf(mlir::Operation *op) {
   while (mlir::isa<mlir::UnknownLoc>(op->getLoc()) && op->getParentOp())
     op = op->getParentOp();

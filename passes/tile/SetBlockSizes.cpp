@@ -26,14 +26,14 @@ RankedTensorType blockOf(Value v) {
   return dyn_cast<RankedTensorType>(v.getType());
 }
 
-/// What an access reads or writes: a block, or a number.
+/// The block or number that an access reads or writes.
 Value blockOfAccess(Operation *access) {
   return isa<LoadOp>(access) ? access->getResult(0) : access->getOperand(0);
 }
 
-/// Gives blocks of a kernel other extents. Each dimension of each block is a
-/// node; what an op makes equal is one class of nodes. A class with a name gets
-/// that name's size.
+/// Gives a kernel's blocks other extents. Each dimension of each block is a
+/// node; ops that equate dimensions merge nodes into classes. A named class
+/// gets that name's size.
 class Resizer {
 public:
   Resizer(gpu::GPUFuncOp kernel, const BlockSizes &sizes)
@@ -74,7 +74,7 @@ private:
   void same(Value a, int64_t i, Value b, int64_t j) {
     classes.join(node(a, i), node(b, j));
   }
-  /// Blocks among `values` have one shape.
+  /// All blocks among `values` have one shape.
   void sameShape(ValueRange values) {
     Value first;
     for (Value v : values)
@@ -112,7 +112,7 @@ private:
   LogicalResult relate(Operation *op);
   void relateAccess(BlockAccessOpInterface access);
   void relateReshape(tile::ReshapeOp op);
-  /// `both` has another dimension, of two.
+  /// `both` has one more dimension, of size two.
   void relateHalf(Operation *op, Value half, Value both) {
     int64_t rank = blockOf(half).getRank();
     for (int64_t d = 0; d < rank; ++d)
@@ -132,8 +132,8 @@ private:
   DenseMap<unsigned, int64_t> sizeOfClass;
 };
 
-/// Each reader of what is as long as it meets gets its own, so that these need
-/// not be as long as each other.
+/// Clones a value of any length for each reader, so that the readers' lengths
+/// stay independent.
 void Resizer::separate() {
   kernel.walk([](Operation *op) {
     if (!isa<arith::ConstantOp, IotaOp, tensor::SplatOp>(op) ||
@@ -167,14 +167,14 @@ void Resizer::relateAccess(BlockAccessOpInterface access) {
   }
 }
 
-/// Dimensions that a reshape leaves alone are as long as before; of those that
-/// it splits or merges none changes.
+/// Dimensions that a reshape keeps are equated; those that it splits or merges
+/// must not change.
 void Resizer::relateReshape(tile::ReshapeOp op) {
   Value from = op.getInput(), to = op.getResult();
   ArrayRef<int64_t> a = blockOf(from).getShape(), b = blockOf(to).getShape();
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    // One element more or less in front.
+    // An extra dimension of one element.
     bool isOne = i < a.size() && a[i] == 1, isOther = j < b.size() && b[j] == 1;
     if (isOne != isOther) {
       isOne ? fix(op, from, i++) : fix(op, to, j++);
@@ -205,7 +205,7 @@ LogicalResult Resizer::relate(Operation *op) {
                              "before layouts are assigned");
   TypeSwitch<Operation *>(op)
       .Case<LoadOp, StoreOp, AtomicAddOp>([&](auto o) { relateAccess(o); })
-      // As long as what they meet.
+      // Their length follows from their readers.
       .Case<IotaOp, tensor::SplatOp, AssertOp>([](auto) {})
       .Case([&](arith::ConstantOp o) {
         if (!isa<SplatElementsAttr>(o.getValue()))
@@ -262,7 +262,7 @@ LogicalResult Resizer::relate(Operation *op) {
           for (Value to : values)
             sameShape({from->get(), to});
       })
-      // Seen with the op around them.
+      // Handled with the enclosing op.
       .Case<RegionBranchTerminatorOpInterface, tile::YieldOp>([](auto) {})
       .Case<ScanOp, PhiloxOp, PrintOp>([&](auto o) { sameShape(o); })
       .Default([&](Operation *o) {
@@ -336,7 +336,7 @@ void Resizer::resize() {
   });
 }
 
-/// Names become numbers.
+/// Replaces names by numbers.
 void dropNames(gpu::GPUFuncOp kernel, DictionaryAttr sizes) {
   OpBuilder b(kernel.getContext());
   if (auto grid = kernel->getAttrOfType<GridAttr>(gridName))

@@ -18,14 +18,14 @@ using namespace act::tile;
 
 namespace {
 
-/// What a conversion converts, before it is transposed.
+/// The converted block, before a transpose.
 Value blockOf(ConvertLayoutOp conversion) {
   Value v = conversion.getInput();
   auto trans = v.getDefiningOp<TransOp>();
   return trans ? trans.getInput() : v;
 }
 
-/// How elements get to the threads that want them.
+/// How elements reach the threads that need them.
 enum class Way { None, Kept, Exchanged, ByMatrix };
 
 Way wayOf(ConvertLayoutOp conversion) {
@@ -38,13 +38,13 @@ Way wayOf(ConvertLayoutOp conversion) {
     return Way::None;
   if (way->keepsLanes())
     return Way::Kept;
-  // Rows of whole words of 16 bytes can be a matrix in shared memory.
+  // Rows of whole 16-byte words can be stored as a matrix in shared memory.
   bool isMatrix = from.getRank() == 2 && from.getDimSize(1) * bytes % 16 == 0;
   return isMatrix && !way->shuffleIsCheaper() ? Way::ByMatrix : Way::Exchanged;
 }
 
-/// The block in whose place a matrix in shared memory can be read; null where
-/// there is none, or it was made elsewhere.
+/// The block to store as a matrix in shared memory for this conversion; null if
+/// there is none or it comes from elsewhere.
 Value movedBlock(ConvertLayoutOp conversion) {
   Value v = blockOf(conversion);
   Operation *op = v.getDefiningOp();
@@ -52,7 +52,7 @@ Value movedBlock(ConvertLayoutOp conversion) {
   return isNear && wayOf(conversion) == Way::ByMatrix ? v : Value();
 }
 
-/// The outermost loop around a conversion in which the block does not change.
+/// The outermost loop around the conversion in which the block is invariant.
 Operation *outermostLoopWithout(Value block, ConvertLayoutOp conversion) {
   Operation *found = nullptr;
   for (Operation *op = conversion->getParentOp();
@@ -65,8 +65,8 @@ Operation *outermostLoopWithout(Value block, ConvertLayoutOp conversion) {
   return found;
 }
 
-/// Whether a thread carries so many numbers from iteration to iteration that
-/// addresses of further memory would have no registers.
+/// Whether a thread carries so many values between iterations that addresses of
+/// more memory would not fit in registers.
 bool isFull(Block &block) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   int64_t carried = 0;
@@ -76,10 +76,10 @@ bool isFull(Block &block) {
   return carried > 96;
 }
 
-/// Conversions behind one barrier, by what they convert.
+/// Conversions that share one barrier, by converted block.
 using Group = llvm::MapVector<Value, SmallVector<ConvertLayoutOp>>;
 
-/// Whether `v` is there before `first`, or can be.
+/// Whether `v` is available before `first`, or can be moved there.
 bool comesBefore(Value v, Operation *first, const DominanceInfo &dominance) {
   Operation *op = v.getDefiningOp();
   if (op->isBeforeInBlock(first))
@@ -115,11 +115,10 @@ int64_t sizeOf(SharedType type) {
          bytesOf(type.getElementType());
 }
 
-/// What does not change in a loop is exchanged once. A matrix stays in shared
-/// memory for the loop, whose products read it there as they would what was
-/// loaded; a few numbers of each thread stay in registers. Where that needs
-/// more memory, or registers, than a loop may have to spare, it is exchanged
-/// in the loop.
+/// Exchanges loop-invariant blocks once. A matrix stays in shared memory during
+/// the loop, whose products read it like a staged load; a few values per thread
+/// stay in registers. If that needs more memory or registers than the loop may
+/// have to spare, the exchange stays in the loop.
 void hoist(gpu::GPUFuncOp kernel) {
   constexpr int64_t mostBytes = 80 * 1024; // of 99 KiB; exchanges need some
   constexpr int64_t mostBytesOfThread = 128;
@@ -197,8 +196,8 @@ struct ShareConversions
     close();
   }
 
-  // Each block behind a barrier of its own: what is stored need not stay in
-  // registers until its last use.
+  // One barrier per block, so that stored blocks need not stay in registers
+  // until the last use.
   void shareEachAlone(Block &block) {
     llvm::MapVector<Value, Group> groups;
     for (auto conversion : block.getOps<ConvertLayoutOp>())

@@ -19,7 +19,7 @@ using namespace act::tile;
 
 namespace {
 
-/// What is in `body`, in the place of `op`, whose results it yields.
+/// Moves the contents of `body` to `op` and replaces its results.
 void replaceByBlock(Operation *op, Block &body, IRRewriter &rewriter) {
   Operation *yield = body.getTerminator();
   SmallVector<Value> results(yield->getOperands());
@@ -28,7 +28,7 @@ void replaceByBlock(Operation *op, Block &body, IRRewriter &rewriter) {
   rewriter.replaceOp(op, results);
 }
 
-/// One question for each case, in order; the default is what is left.
+/// One scf.if per case, in order, ending in the default.
 void asBranches(scf::IndexSwitchOp op, IRRewriter &rewriter) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -48,19 +48,19 @@ void asBranches(scf::IndexSwitchOp op, IRRewriter &rewriter) {
     else
       outermost = branch;
     Block *other = branch.elseBlock();
-    if (!other->empty()) // of a branch without results
+    if (!other->empty()) // a branch without results has one
       rewriter.eraseOp(other->getTerminator());
     rewriter.setInsertionPointToEnd(other);
   }
   Block &remaining = op.getDefaultRegion().front();
-  if (!outermost) // the default is all there is
+  if (!outermost) // no cases
     return replaceByBlock(op, remaining, rewriter);
   rewriter.mergeBlocks(&remaining, rewriter.getInsertionBlock());
   rewriter.replaceOp(op, outermost);
 }
 
-/// One iteration after another, the last dimension first. Upstream's
-/// parallelForToNestedFors takes none that reduces.
+/// Sequential loops, the last dimension innermost. Upstream's
+/// parallelForToNestedFors does not support reductions.
 void asLoops(scf::ParallelOp op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   auto nest = scf::buildLoopNest(
@@ -129,7 +129,7 @@ struct SimplifyControl
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     bool hasAffine = false;
-    SmallVector<Operation *> others; // what stands inside of others comes first
+    SmallVector<Operation *> others; // inner ops before outer ones
     auto find = [&] {
       others.clear();
       module.walk([&](Operation *op) {

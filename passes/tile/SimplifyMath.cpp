@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fewer instructions for each element of a loop's blocks.
+// Saves instructions per element in loops over blocks.
 //
 //     exp(s c - m)   of a block s, a constant c and a row m
 //                    fma, ex2            2 instead of mul, sub and a polynomial
 //     max(s c)       max                 1 instead of mul and max
 //     a b - m        of a product        0 instead of sub: it begins with -m
 //
-// What a row costs is a small part of what its block costs: there the
-// multiplications go.
+// A row costs little compared to its block, so multiplications move to the row.
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile/FuseLoops.h"
@@ -27,7 +26,7 @@ namespace {
 
 bool isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>(); }
 
-/// What a block repeats, and the ops that repeat it, from the block inwards.
+/// The value that `v` repeats, and the repeating ops, outermost first.
 Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
   Along none;
   while (Value inner = behindShape(v, none)) {
@@ -56,7 +55,7 @@ Value splat(OpBuilder &b, Location loc, Type type, double number) {
   return arith::ConstantOp::create(b, loc, value);
 }
 
-/// x and k of a product x k with a constant that is an ordinary number.
+/// The factors x and k of a product with an ordinary constant.
 struct Scaled {
   Value x;
   double by = 1;
@@ -118,8 +117,8 @@ struct ScaleAfterSelect : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-/// A maximum of finite numbers and others is not -inf, and a row of which
-/// something is seen needs no other value in its place.
+/// A maximum with at least one finite number is not -inf, so a row with a
+/// visible element needs no substitute for it.
 struct NoGuardOfFinite : OpRewritePattern<arith::CmpFOp> {
   using OpRewritePattern::OpRewritePattern;
   static bool hasFinite(Value v) {
@@ -146,7 +145,7 @@ struct NoGuardOfFinite : OpRewritePattern<arith::CmpFOp> {
   }
 };
 
-/// a b - m of a product that begins with zeros, and a row m: it begins with -m.
+/// a b - m of a product that starts from zeros, and a row m: start from -m.
 struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SubFOp op,
@@ -167,8 +166,8 @@ struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
   }
 };
 
-/// Numbers of ordinary size: sums of products, which nobody adds to and puts
-/// nothing in the place of but infinity, by constants.
+/// Values of ordinary size: dots without later additions, possibly scaled by
+/// small constants or masked to infinity.
 bool isOrdinary(Value v) {
   constexpr double most = 0x1p16;
   auto isSmall = [](Value v) {
@@ -191,7 +190,7 @@ bool isOrdinary(Value v) {
          isOrdinary(op->getOperand(0));
 }
 
-/// exp and exp2 in a kernel's loops, of those that may be approximated.
+/// exp and exp2 in a kernel's loops that may be approximated.
 class Exponentials {
 public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
@@ -234,10 +233,10 @@ private:
     done.insert(op);
   }
 
-  /// exp(x - row): the row's product is rounded, and so is the same for the
-  /// whole row and in what corrects its sums. Of -1e9, which masks add to what
-  /// is hidden, it would be rounded by 64, and 2 to that power overflows when
-  /// there are more of them: there the difference comes first.
+  /// exp(x - row): the row's product is rounded the same way for the whole row
+  /// and in the correction of its sums. The -1e9 that masks add would be
+  /// rounded by 64, and 2 to that power overflows if several are added; there
+  /// the difference is computed first.
   void ofBlock(Operation *op) {
     auto sub = op->getOperand(0).getDefiningOp<arith::SubFOp>();
     if (!sub)
@@ -258,8 +257,8 @@ private:
                                     less));
   }
 
-  /// exp(before - row), of a row of which there is a block: with the same
-  /// rounded product.
+  /// exp(before - row) for a row that also has a block: uses the same rounded
+  /// product.
   void ofRow(Operation *op) {
     auto sub = op->getOperand(0).getDefiningOp<arith::SubFOp>();
     if (!sub || !isa<math::ExpOp>(op) || !rows.contains(sub.getRhs()))

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dot of nothing.
+// Skips dots of an all-zero operand.
 //
 //     mask   = token[k] == row[i]           64 tokens, 128 rows of a table
 //     picked = mask ? 1 : 0
 //     sum   += dot(picked, gradient[k, :])
 //
-// sums the gradients of the tokens that name a row. Few of a table's rows are
-// named by any 64 tokens, and where none of the block's is, the dot adds zeros.
-// That is known from the tokens alone: the rows are %first to %first + 127, so
-// an element of the mask is true only if a token lies between them, which is a
-// question about 64 numbers instead of 128 x 64.
+// sums the gradients of the tokens that name a row. Any 64 tokens name few of a
+// table's rows, and if they name none of the block's, the dot adds zeros. The
+// tokens alone tell: the rows are %first to %first + 127, so a mask element is
+// true only if a token lies between them. That takes 64 comparisons instead of
+// 128 x 64.
 //
 //     near = %first <= token and token <= %first + 127
 //     sum  = any(near) ? sum + dot(picked, gradient) : sum
 //
-// What only the dot needs is done in its branch, the loads of its other operand
-// included. All threads go the same way: `any` is over the whole block.
+// Ops that only the dot needs move into its branch, including the loads of its
+// other operand. The branch is uniform: `any` is over the whole block.
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -35,8 +35,8 @@ using namespace act::tile;
 
 namespace {
 
-/// Where a block is not zero, if a select says so: the comparisons that must
-/// all be true.
+/// The comparisons that must all be true where a block is not zero, if selects
+/// make it so.
 void comparisonsOf(Value operand, SmallVectorImpl<arith::CmpIOp> &out) {
   while (
       isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(operand.getDefiningOp()))
@@ -54,8 +54,8 @@ void comparisonsOf(Value operand, SmallVectorImpl<arith::CmpIOp> &out) {
   }
 }
 
-/// row * factor + low <= 0 <= row * factor + high for some number of the row,
-/// where a comparison x == y is true anywhere in its block.
+/// If x == y holds anywhere in the block, then row * factor + low <= 0 <= row *
+/// factor + high for some element of the row.
 struct Reach {
   Value row;
   int64_t factor;
@@ -76,14 +76,14 @@ std::optional<Reach> reachOf(arith::CmpIOp comparison, AffineBlocks &sums) {
         return std::nullopt;
       row = symbol;
     }
-  // Without a row the mask is known beforehand (tile-split-masked-loops).
+  // Without a row the mask is uniform (tile-split-masked-loops).
   if (!row)
     return std::nullopt;
   return Reach{row, difference->number.factorOf(row), ends->first.without(row),
                ends->second.without(row)};
 }
 
-/// Whether the comparison is true for any of the block, in front of `dot`.
+/// Whether the comparison is true anywhere in the block, computed before `dot`.
 Value reached(const Reach &reach, DotOp dot) {
   OpBuilder b(dot);
   Location loc = dot.getLoc();
@@ -116,7 +116,7 @@ Value reached(const Reach &reach, DotOp dot) {
   return ReduceOp::create(b, loc, CombineKind::Or, near, 0).getResult(0);
 }
 
-/// What is computed or read in the loop's body for `dot` alone, in order.
+/// Ops of the loop's body, loads included, that only `dot` needs, in order.
 SmallVector<Operation *> onlyFor(DotOp dot) {
   llvm::SmallPtrSet<Operation *, 16> taken{dot};
   SmallVector<Operation *> ops{dot};
@@ -178,7 +178,7 @@ struct SkipEmptyDots : act::tile::impl::SkipEmptyDotsPassBase<SkipEmptyDots> {
     if (failed(findRanges(ranges, kernel)))
       return failure();
     AffineBlocks sums(ranges);
-    llvm::MapVector<DotOp, Reach> found; // one question each
+    llvm::MapVector<DotOp, Reach> found; // one test each
     for (auto [dot, comparison] : masked)
       if (auto reach = reachOf(comparison, sums))
         found.try_emplace(dot, *reach);

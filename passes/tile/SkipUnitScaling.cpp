@@ -14,7 +14,7 @@ using namespace act::tile;
 
 namespace {
 
-/// A product of what a loop carries and a power.
+/// The product of a loop-carried value and a power.
 struct Scaling {
   Value product, carried, power;
 };
@@ -36,8 +36,8 @@ std::optional<Scaling> scalingOf(Operation &op, scf::ForOp loop) {
   return std::nullopt;
 }
 
-/// Products that stand one after another go into one branch: fewer than this
-/// are cheaper than asking.
+/// Consecutive products share a branch; fewer than this are cheaper than the
+/// test.
 constexpr size_t fewest = 16;
 
 void branch(ArrayRef<Scaling> products) {

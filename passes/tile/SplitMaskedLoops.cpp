@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loop over blocks by what its masks are.
+// Splits a loop over blocks by the state of its masks.
 //
-// A comparison of sums (AffineBlocks.h) is true in a whole block for all
-// iterations up to a point, or false, and the other from another point on. With
-// the loop's counter at lb + step * k:
+// A comparison of affine blocks (AffineBlocks.h) has one value in the whole
+// block up to some iteration, and the other from a later iteration on. With the
+// loop's counter at lb + step * k:
 //
 //                 k:  0 ... a     a ... b     b ...
 //     key <= query    true        mixed       false       causal
 //     query - key < w false       mixed       true        window
 //
-// `a * counter <= number` says where both points are. Where a comparison's
-// constant makes the body do nothing, its iterations are not in any loop; the
-// other constant is what a full block has. So three loops cover all of it, of
-// which the first is there only if there is a window, the last only if there is
-// an end:
+// Both points come from `a * counter <= number`. Iterations in which a mask's
+// constant makes the body do nothing are dropped; the other constant holds in
+// full blocks. So three loops cover everything. The first exists only with a
+// window, the last only with an end:
 //
 //     start              full            rest             end
 //       |  all masks      |  no mask      |  masks of ends  |
 //
-// Iterations in which programs take turns (tile.wait_turn) can be left out,
-// too, if nobody waits for them. That is so where an iteration that is hidden
-// by a mask's start is hidden from all programs behind, and one that is hidden
-// by its end from all before: then the first kind has no turn, and the second
-// passes its turn at once, as those that come after have it still to come:
+// Iterations in which programs take turns (tile.wait_turn) can be dropped too,
+// if no program waits for them. If a mask's start hides an iteration, it must
+// be hidden from all later programs as well: it then has no turn. If a mask's
+// end hides it, it must be hidden from all earlier programs: it then passes its
+// turn at once, since later programs still have theirs to come:
 //
-//     turn 0    full  end   pass  pass      a window of two blocks: rows are
-//     the turn 1          full  end   pass      programs, columns the
-//     iterations, of turn 2                full  end       which each waits for
-//     0, 1, 2 ...
+//     turn 0    full  end   pass  pass        a window of two blocks:
+//     turn 1          full  end   pass        rows are programs, columns
+//     turn 2                full  end         the iterations, each of which
+//                                             waits for turns 0, 1, 2 ...
 //
-// If nothing can be left out, the three are the iterations in which all
+// If nothing can be dropped, the three loops are the iterations in which all
 // comparisons are constant, mixed, and constant again.
 #include "passes/tile/AffineBlocks.h"
 #include "passes/tile/Passes.h"
@@ -48,7 +47,7 @@ namespace {
 
 using Facts = SmallVector<std::pair<Value, bool>>;
 
-/// The iterations with factor * counter <= most, which are the first ones.
+/// The iterations with factor * counter <= most: a prefix of the loop.
 struct First {
   int64_t factor; // positive
   AffineNumber most;
@@ -56,12 +55,12 @@ struct First {
 
 struct Mask {
   Value op;
-  bool before;       // its value at first; later it is the other
-  First same, mixed; // until where it has that value, and has not the other
+  bool before;       // its value at first; later it is the opposite
+  First same, mixed; // until: all `before`, not all the opposite
 };
 
-/// From the latest of `from` to the earliest of `to`; without any, from the
-/// loop's start and to its end.
+/// From the latest of `from` to the earliest of `to`. An empty list means the
+/// loop's start or end.
 struct Piece {
   Facts facts;
   SmallVector<First> from, to;
@@ -69,7 +68,7 @@ struct Piece {
   SmallVector<First> after;
   /// `to` is the latest of these, if that is earlier.
   SmallVector<First> until;
-  /// Of the body only this is left: that the turn is passed.
+  /// The body is reduced to passing the turn.
   bool onlyPasses = false;
 };
 
@@ -81,7 +80,7 @@ std::optional<AffineBlock> below(arith::CmpIOp op, AffineBlocks &sums) {
   if (p == P::eq || p == P::ne)
     return std::nullopt;
   if (p == P::ult || p == P::ule || p == P::ugt || p == P::uge) {
-    // The same as signed, for what is not negative.
+    // Equal to the signed predicate if both are non-negative.
     auto a = sums.of(x), b = sums.of(y);
     if (!a || !b || !sums.isNonNegative(*a) || !sums.isNonNegative(*b))
       return std::nullopt;
@@ -130,27 +129,28 @@ std::optional<Mask> maskOf(arith::CmpIOp op, scf::ForOp loop,
 class Splitting {
 public:
   Splitting(scf::ForOp loop, AffineBlocks &sums) : loop(loop), sums(sums) {}
-  /// Finds what the loop is to become; false: it stays.
+  /// Decides how to split the loop; false: leave it alone.
   bool plan();
   void apply();
 
 private:
   bool planParts();
-  /// Whether iterations may be left out for such a mask: as above.
+  /// Whether such a mask allows dropping iterations with turns, as described
+  /// above.
   bool leavesTurns(const First &hidden);
   bool planThirds();
-  /// Behind the earliest of `ends` the turn is passed.
+  /// From the earliest of `ends` on, iterations only pass the turn.
   void planPasses(ArrayRef<First> ends);
-  /// Whether `x` surely has all iterations that `y` has; and those of the loop.
+  /// Whether `x` certainly has all iterations of `y`; all of the loop.
   bool covers(const First &x, const First &y);
   bool isWhole(const First &x);
   bool isNone(const First &x);
   std::optional<AffineNumber> overStart(const First &x);
-  /// What is known where `mask` has come to its second constant, or has its
-  /// first one still: of others, too, unless of it `alone`.
+  /// What is known where `mask` has reached its second constant (`after`) or
+  /// still has its first. Includes facts about other masks unless `alone`.
   Facts factsWhere(const Mask &mask, bool after, bool alone);
 
-  /// Whether each row of `dot` surely sees all k where the facts hold.
+  /// Whether each row of `dot` certainly covers all k under these facts.
   bool seesAll(DotOp dot, const Facts &facts);
 
   Value boundOf(const First &first, OpBuilder &b);
@@ -159,7 +159,7 @@ private:
   scf::ForOp loop;
   AffineBlocks &sums;
   SmallVector<Mask> masks;
-  SmallVector<Mask> begins, ends; // what leaves out the first, the last blocks
+  SmallVector<Mask> begins, ends; // masks that hide the first, the last blocks
   Facts always;
   std::vector<Piece> pieces;
   SmallVector<WaitTurnOp> waits;
@@ -224,8 +224,8 @@ bool Splitting::plan() {
   });
   if (!always.empty() && doesNothing(loop, always))
     return true; // no piece
-  // By itself first: behind the end of another mask every mask's blocks are
-  // empty, whatever it is itself.
+  // First each mask alone: beyond the end of another mask every mask's blocks
+  // are empty, whatever its own value.
   for (const Mask &mask : masks) {
     for (bool alone : {true, false}) {
       if (leavesTurns(mask.mixed) &&
@@ -323,8 +323,8 @@ bool Splitting::planThirds() {
     someBefore &= !isNone(m.same);
     someAfter &= !isWhole(m.mixed);
   }
-  // Masks that begin and masks that end have their full blocks in the middle,
-  // and which are which is not known here.
+  // If some masks begin and others end, their full blocks are in the middle,
+  // and it is unknown here which are which.
   bool alike = llvm::all_of(
       masks, [&](const Mask &m) { return m.before == masks[0].before; });
   if (masks.empty() || !alike || (!someBefore && !someAfter))
@@ -341,7 +341,7 @@ bool Splitting::planThirds() {
   return true;
 }
 
-/// That some comparison holds says it: that in its corner is the same.
+/// A comparison implied by a known one also holds: compare their corners.
 bool Splitting::seesAll(DotOp dot, const Facts &facts) {
   if (dot.getWithin().empty())
     return true;
@@ -366,9 +366,8 @@ bool Splitting::seesAll(DotOp dot, const Facts &facts) {
   });
 }
 
-/// Where the first iteration begins that is not one of these: as many steps
-/// from the start as they are, which are
-///
+/// The first iteration not in `first`: the start plus as many steps as there
+/// are iterations in `first`, which is
 ///     max(most - factor * start + factor * step, 0) / (factor * step)
 Value Splitting::boundOf(const First &first, OpBuilder &b) {
   Location loc = loop.getLoc();
@@ -423,7 +422,7 @@ Value Splitting::extreme(ArrayRef<First> points, bool latest, OpBuilder &b) {
   return all;
 }
 
-/// What is left is of no use without them, and folded away.
+/// Without yielded values, the rest of the body is dead and folds away.
 static void keepPasses(scf::ForOp loop) {
   loop.getBody()->getTerminator()->setOperands(loop.getRegionIterArgs());
   loop.walk([](Operation *op) {
@@ -482,8 +481,7 @@ void Splitting::apply() {
   loop.erase();
 }
 
-/// Numbers that do not change are computed in front of a loop: they are what
-/// its new bounds are made of.
+/// Hoists loop-invariant numbers: the new bounds are made of them.
 void hoistNumbers(scf::ForOp loop) {
   for (Operation &op :
        llvm::make_early_inc_range(loop.getBody()->without_terminator()))
@@ -511,8 +509,8 @@ struct SplitMaskedLoops
     if (failed(findRanges(ranges, kernel)))
       return failure();
     AffineBlocks sums(ranges);
-    // Inner loops first. One around a loop that is split is not, as that would
-    // copy its body nine times.
+    // Inner loops first. A loop around a split loop stays whole: splitting it
+    // would copy the inner body nine times.
     llvm::SmallPtrSet<Operation *, 8> around;
     std::vector<Splitting> plans;
     kernel.walk([&](scf::ForOp loop) {

@@ -17,8 +17,8 @@ bool isSplat(Value v, function_ref<bool(const APFloat &)> test) {
   return element && test(element.getValue());
 }
 
-/// Whether what is computed from `values` in the loop is computed row by row,
-/// the first dimension of all of it being the row.
+/// Whether all values computed from `values` in the loop are computed row by
+/// row, with the row as their first dimension.
 bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
   llvm::SmallPtrSet<Value, 32> reached;
   auto hasRows = [&](Value v) {
@@ -51,8 +51,8 @@ bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
   return true;
 }
 
-/// What reductions and products read of what `values` make element by element
-/// is the same constant in both.
+/// Whether all that reductions and products read of elementwise functions of
+/// `values` is the same constant in both numberings.
 bool agree(scf::ForOp loop, ArrayRef<Value> values, Numbering &x,
            Numbering &y) {
   llvm::SmallPtrSet<Value, 32> reached(values.begin(), values.end());
@@ -68,8 +68,8 @@ bool agree(scf::ForOp loop, ArrayRef<Value> values, Numbering &x,
   return true;
 }
 
-/// By cases: a carried maximum is -inf in a row, or is not. Where it is,
-/// nothing has been added up yet, which must hold at the start and after each
+/// By cases: in a row, a carried maximum is -inf or it is not. If it is,
+/// nothing has been added up yet; this must hold at the start and after each
 /// iteration.
 bool provesByRows(scf::ForOp loop, unsigned maximum,
                   ArrayRef<std::pair<Value, bool>> facts) {
@@ -89,8 +89,8 @@ bool provesByRows(scf::ForOp loop, unsigned maximum,
       sums.push_back(loop.getRegionIterArgs()[i]);
       which.push_back(i);
     }
-  // The largest of a row is -inf if all of it is; and c ? x : -inf is if c is
-  // false or x is -inf.
+  // A row's maximum is -inf if all its elements are; c ? x : -inf is -inf if c
+  // is false or x is -inf.
   if (auto reduce = behind[0].getDefiningOp<ReduceOp>();
       reduce && reduce.getKind() == CombineKind::Max)
     behind.push_back(reduce.getInputs()[0]);

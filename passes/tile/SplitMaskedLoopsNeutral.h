@@ -2,10 +2,10 @@
 //
 // Whether an iteration of a loop does nothing.
 //
-// With some truth values of the body known, equal values are found
-// (SplitMaskedLoopsNumbering.h). The iteration does nothing if each
-// yielded value has the number of the carried one, and nothing is written. For
-// the online softmax in a block that nobody sees:
+// Given some truth values of the body, equal values are numbered
+// (SplitMaskedLoopsNumbering.h). The iteration does nothing if each yielded
+// value has the number of the carried one, and nothing is written. For the
+// online softmax in a fully masked block:
 //
 //     S     = select(false, s, -inf)              -inf
 //     m'    = max(m, reduce max S)                m
@@ -16,14 +16,14 @@
 //     l'    = l * c + reduce add P                l
 //     acc'  = dot(P, V, acc * c)                  acc
 //
-// Where c is exp(m - b'), it is 1 if m is not -inf; if it is, c is 0, and all
-// is as it was only because l and acc are 0 still. So a maximum that begins at
-// -inf is proven by cases, in rows: the second case also asks whether sums that
-// begin with 0 are 0 after an iteration that leaves the maximum at -inf.
+// If c is exp(m - b'), it is 1 unless m is -inf. If m is -inf, c is 0, and
+// nothing changes only because l and acc are still 0. So a maximum that starts
+// at -inf is proven by cases, row by row: the second case also requires that
+// sums starting at 0 are 0 after an iteration that leaves the maximum at -inf.
 //
-// Assumed is what holds for the values of a program that means something: what
-// is loaded is finite, and finite numbers give finite ones; infinity comes from
-// a mask's -inf alone. The sign of a zero is not kept (-0 + 0 = 0).
+// Assumed of any meaningful program: loaded values are finite, finite numbers
+// give finite ones, and infinity comes only from a mask's -inf. The sign of a
+// zero is not kept (-0 + 0 = 0).
 #ifndef ACT_PASSES_TILE_SPLITMASKEDLOOPSNEUTRAL_H
 #define ACT_PASSES_TILE_SPLITMASKEDLOOPSNEUTRAL_H
 

@@ -48,7 +48,7 @@ Numbering::Number Numbering::compute(Value v) {
   if (auto choice = dyn_cast<scf::IfOp>(op))
     return branch(choice, result);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    // Known where the loop was looked at, which is before what uses it.
+    // Proven when the loop itself was visited, before its users.
     Number n = leaf();
     if (staysFinite(loop, result))
       finite[n] = true;
@@ -95,7 +95,7 @@ std::optional<Numbering::Number> Numbering::folded(Operation *op,
               : nullptr;
     attributes.push_back(c);
   }
-  // Of a copy, as folding may change the op.
+  // Fold a copy, as folding may change the op.
   Operation *copy = op->clone();
   // Folds of commutative ops look for constants on the right.
   if (copy->hasTrait<OpTrait::IsCommutative>() && in.size() == 2 &&
@@ -226,7 +226,7 @@ bool Numbering::computesFinite(Number n) {
   if (!getElementTypeOrSelf(e.op->getResult(0).getType()).isFloat())
     return true;
   if (isa<arith::SelectOp>(e.op)) {
-    // What is not -inf where it is taken.
+    // Each arm must be finite only where it is selected.
     const Entry &condition = entries[e.operands[0]];
     std::optional<Guard> guard;
     if (auto compared = dyn_cast_or_null<arith::CmpFOp>(condition.op))
@@ -241,7 +241,7 @@ bool Numbering::computesFinite(Number n) {
   if (e.operands.empty())
     return false;
   if (isa<math::ExpOp, math::Exp2Op, math::TanhOp>(e.op))
-    return true; // of -inf, too
+    return true; // also for -inf
   auto finite = [&](Number m) { return isFinite(m); };
   if (isa<arith::MaximumFOp, arith::MaxNumFOp>(e.op))
     return llvm::any_of(e.operands, finite);
@@ -313,7 +313,7 @@ bool Numbering::isWithoutEffect(Operation &op) {
   }
   if (auto atomic = dyn_cast<AtomicAddOp>(op))
     return isZero(of(atomic.getValue()));
-  // Whose turn it is has no part in what is computed.
+  // Turns do not affect computed values.
   if (isa<WaitTurnOp, PassTurnOp>(op))
     return true;
   return isa<LoadOp>(op) || isMemoryEffectFree(&op);

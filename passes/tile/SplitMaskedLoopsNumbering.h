@@ -2,9 +2,9 @@
 //
 // Which values of a loop's body are equal, under assumptions.
 //
-// Every value gets a number: equal numbers are equal values. A constant's
-// number is its element's, whatever the shape; an op's is found by folding it,
-// by these rules, or else it is that of the op and its operands' numbers:
+// Every value gets a number; equal numbers mean equal values. A constant's
+// number is its element's, whatever the shape. An op's number comes from
+// folding it by the rules below, else from the op and its operands' numbers:
 //
 //   x + 0, x - 0, x * 1        x
 //   x * 0                      0, if x is surely finite
@@ -35,12 +35,12 @@ public:
     numbers[v] = constant(element);
   }
   void assumeFinite(mlir::Value v) { finite[of(v)] = true; }
-  /// What all elements of `v` are then, or null.
+  /// The value of all elements of `v` then, or null.
   bool isZero(mlir::Value v) { return isZero(of(v)); }
   mlir::TypedAttr constantOf(mlir::Value v) { return entries[of(v)].constant; }
-  /// Whether an iteration leaves the carried values as they are and writes
-  /// nothing, where the named values are true or false. Turns count as nothing:
-  /// whoever leaves out an iteration sees to it that others get theirs.
+  /// Whether an iteration leaves the carried values unchanged and writes
+  /// nothing, given the named truth values. Turns count as nothing: a caller
+  /// that drops an iteration must keep the turns of others correct.
   bool proves(mlir::scf::ForOp loop,
               llvm::ArrayRef<std::pair<mlir::Value, bool>> facts);
 
@@ -61,7 +61,7 @@ private:
                             bool minus);
   /// Whether the iterations of an inner loop do nothing.
   bool loopDoesNothing(mlir::scf::ForOp loop);
-  /// Whether a loop's result is finite where it begins so: by induction.
+  /// Whether a loop's result is finite if its input is, by induction.
   bool staysFinite(mlir::scf::ForOp loop, unsigned result);
   bool isWithoutEffect(mlir::Block &block);
   bool isWithoutEffect(mlir::Operation &op);
@@ -89,7 +89,7 @@ private:
   }
   bool isFinite(Number n);
   bool computesFinite(Number n);
-  /// A comparison of a number with -inf: whether true says that it is that.
+  /// A comparison of a number with -inf; whether true means equal.
   struct Guard {
     Number number;
     bool isInfinite;
@@ -105,7 +105,7 @@ private:
       computed;
 };
 
-/// The element that all of a constant are, or null.
+/// The element that fills a constant, or null.
 mlir::TypedAttr elementOf(mlir::Attribute constant);
 
 } // namespace act::tile

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of dots by way of shared memory.
+// Stages operands of dots through shared memory.
 //
 //   before a loop   copies of iterations 0 … stages − 2, a group for each
 //   in iteration i  wait for the group of iteration i; barrier
 //                   start the copies of iteration i + stages − 1, into the slot
-//                   that iteration i − 1 has read: the barrier says that all
-//                   have read it read slot i mod stages
+//                   of iteration i − 1: by the barrier, all have read it
+//                   read slot i mod stages
 //
-// There are no copies for iterations after the last: the loop's end is asked
-// for where the view's is not the same.
+// No copies are made for iterations past the last. The loop's end is checked
+// only where the view does not end there too.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -69,7 +69,7 @@ void Staging::stageOnce(ArrayRef<StagedLoad> loads) {
   }
 }
 
-/// Whether nothing of `load` is inside of its view after the last iteration.
+/// Whether `load` is entirely outside its view after the last iteration.
 static bool endsWithView(LoadOp load, scf::ForOp loop) {
   auto end = getConstantIntValue(loop.getUpperBound());
   auto view = cast<ViewType>(load.getView().getType());
@@ -114,7 +114,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   for (const StagedLoad &s : loads)
     buffers.push_back(allocate(s.load, stages));
 
-  // Prologue. What came before may still be read.
+  // Prologue. Earlier contents may still be read.
   BarrierOp::create(b, loc);
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
@@ -143,7 +143,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     CommitCopiesOp::create(b, loc);
   }
 
-  // The loop carries the slot that it reads, in 32 bits: fewer registers.
+  // The loop carries its read slot as i32: fewer registers.
   auto number = [&](OpBuilder &at, int64_t v) -> Value {
     return arith::ConstantOp::create(at, loc, at.getI32IntegerAttr(v));
   };
@@ -167,7 +167,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   BarrierOp::create(b, loc);
   if (stages > 1) {
     Value ahead = advance(loop.getInductionVar(), stages - 1);
-    Value target; // the slot before this one
+    Value target; // the slot before the current one
     if (stages == 2) {
       target = nextSlot(carried, stages, b, loc);
     } else {
@@ -188,7 +188,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   Value slot = indexOf(carried);
   for (auto [i, staged] : llvm::enumerate(loads))
     readStaged(staged, buffers[i], slot, b);
-  // Nothing may be under way when the kernel goes on or ends.
+  // No copy may be in flight when the kernel goes on or ends.
   b.setInsertionPointAfter(loop);
   WaitCopiesOp::create(b, loc, 0);
   return true;

@@ -34,8 +34,8 @@ std::optional<StagedLoad> stagedOf(LoadOp load) {
   return s;
 }
 
-/// Chunks of 16 bytes along the block's last dimension are aligned, and inside
-/// of the view or outside of it whole.
+/// Whether 16-byte chunks along the block's last dimension are aligned, and
+/// entirely inside the view or entirely outside.
 bool byChunks(LoadOp load) {
   auto block = dyn_cast<RankedTensorType>(load.getType());
   if (!block || block.getRank() != 2 || load.getPad())
@@ -94,8 +94,8 @@ SharedType act::tile::ringType(LoadOp load, int64_t slots) {
 
 void act::tile::copyBlock(LoadOp load, ValueRange indices, Value shared,
                           ValueRange slot, int64_t warps, OpBuilder &b) {
-  // Rows are gathered by the threads that copy them, which are others than
-  // would load them. The panels are of equal width, and so copied alike.
+  // Gather indices are laid out for the copying threads, which differ from the
+  // loading ones. All panels have equal width, so the same threads copy each.
   layout::Shared form = sharedForm(cast<SharedType>(shared.getType()));
   auto threads = copyLayout(form, form.panels().front(), warps);
   SmallVector<Value> own(indices);

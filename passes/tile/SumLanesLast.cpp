@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row's sum in a loop, in the code of one thread: lanes that hold parts of a
-// row exchange them in each iteration.
+// Moves cross-lane sums out of loops, in thread code. Lanes that hold parts of
+// a row exchange them in each iteration:
 //
 //     l = l c + x2,  x1 = x + shfl(x, 1),  x2 = x1 + shfl(x1, 2)
 //
@@ -28,7 +28,7 @@ Value behindBitcast(Value v) {
   return cast ? cast.getIn() : v;
 }
 
-/// How far away the lane is from which `v` is taken, and what is taken.
+/// A shuffled value and its lane distance.
 std::optional<std::pair<int64_t, Value>> exchanged(Value v) {
   auto shuffle = behindBitcast(v).getDefiningOp<NVVM::ShflOp>();
   if (!shuffle || shuffle.getKind() != NVVM::ShflKind::bfly ||
@@ -46,7 +46,7 @@ bool commutes(Operation *op) {
                          arith::MaxNumFOp, arith::MinNumFOp>(op);
 }
 
-/// x and n of x combined with the same of the lane whose number differs by n.
+/// x and n if the op combines x with the x of the lane at xor distance n.
 std::optional<std::pair<int64_t, Value>> combined(Operation *op) {
   if (commutes(op))
     for (unsigned i : {0u, 1u})
@@ -61,7 +61,7 @@ class SameInLanes {
 public:
   explicit SameInLanes(int64_t lanes) : lanes(lanes) {}
   bool operator()(Value v) {
-    auto [it, isNew] = known.try_emplace(v, true); // while it is looked at
+    auto [it, isNew] = known.try_emplace(v, true); // assume it during recursion
     if (!isNew)
       return it->second;
     bool same = compute(v);
@@ -95,14 +95,14 @@ private:
   llvm::DenseMap<Value, bool> known;
 };
 
-/// A carried value, and what one iteration adds to it, before lanes exchange
-/// it.
+/// A carried value and what one iteration adds to it, without the lanes'
+/// exchange.
 struct LateSum {
   unsigned k;
   Operation *add;
   unsigned operand; // of add
   Value own;
-  SmallVector<Operation *> exchanges; // the last one first
+  SmallVector<Operation *> exchanges; // last one first
 };
 
 std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
@@ -125,7 +125,7 @@ std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
     if (add->getOperand(1 - i) != kept)
       continue;
     LateSum sum{k, add, i, add->getOperand(i), {}};
-    // A part that others use is needed whole.
+    // A part with other users needs the full sum.
     if (!sum.own.hasOneUse())
       return std::nullopt;
     while (auto other = combined(sum.own.getDefiningOp())) {
@@ -141,7 +141,7 @@ std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
   return std::nullopt;
 }
 
-/// The same exchange, of another value.
+/// The same exchange of another value.
 Value again(OpBuilder &b, Operation *combine, Value v) {
   for (unsigned i : {0u, 1u}) {
     auto other = exchanged(combine->getOperand(i));
@@ -166,7 +166,7 @@ Value again(OpBuilder &b, Operation *combine, Value v) {
   llvm_unreachable("an exchange of lanes");
 }
 
-/// Exchanges have side effects, and are not removed by others.
+/// Shuffles have side effects, so DCE does not remove them.
 void eraseUnused(Operation *op) {
   if (!op || !op->use_empty() ||
       !isa<arith::AddFOp, arith::BitcastOp, NVVM::ShflOp>(op))

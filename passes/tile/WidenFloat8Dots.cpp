@@ -14,9 +14,9 @@ using namespace act::tile;
 
 namespace {
 
-/// As f16, which has all numbers of f8.
+/// As f16, which represents every f8 number.
 Value widened(OpBuilder &b, Value v) {
-  if (auto trans = v.getDefiningOp<TransOp>()) // so that it stays free
+  if (auto trans = v.getDefiningOp<TransOp>()) // keeps the transpose free
     return TransOp::create(b, v.getLoc(), widened(b, trans.getOperand()));
   auto type = cast<RankedTensorType>(v.getType()).clone(b.getF16Type());
   return arith::ExtFOp::create(b, v.getLoc(), type, v);

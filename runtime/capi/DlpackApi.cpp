@@ -10,7 +10,7 @@ using namespace act::runtime;
 
 namespace {
 
-/// What an exported tensor owns. Its first member is what the consumer holds.
+/// An exported tensor. The consumer holds a pointer to the first member.
 struct Exported {
   DLManagedTensor tensor;
   std::shared_ptr<Executor> device;
@@ -24,7 +24,7 @@ struct Word {
 
 } // namespace
 
-// 10 is kDLFloat8_e4m3fn, of DLPack 1.1 and later.
+// 10 is kDLFloat8_e4m3fn of DLPack 1.1.
 static constexpr Word words[] = {
     {ACTRT_DTYPE_F64, kDLFloat, 64}, {ACTRT_DTYPE_F32, kDLFloat, 32},
     {ACTRT_DTYPE_F16, kDLFloat, 16}, {ACTRT_DTYPE_BF16, kDLBfloat, 16},
@@ -43,7 +43,7 @@ static bool isCpu(const DLTensor &t) {
   return t.device.device_type == kDLCPU || t.device.device_type == kDLCUDAHost;
 }
 
-// Fills in the type; the bytes of all elements.
+// Fills in the type; returns the bytes of all elements.
 static Result<uint64_t> typeOf(const DLTensor &t, actrt_type &type) {
   if (t.ndim < 0 || t.ndim > ACTRT_MAX_RANK || (t.ndim > 0 && !t.shape))
     return Error{"the tensor has rank " + std::to_string(t.ndim) +
@@ -85,7 +85,7 @@ static bool isCompact(const DLTensor &t) {
   return true;
 }
 
-// Copies the elements of a tensor in the CPU's memory, row by row.
+// Copies a tensor in CPU memory to row-major order without gaps.
 static std::vector<uint8_t> compacted(const DLTensor &t, uint64_t bytes) {
   std::vector<uint8_t> out(bytes);
   uint64_t element = t.dtype.bits / 8;
@@ -118,7 +118,7 @@ static Result<void *> copied(Executor &device, const void *from,
   return s.error();
 }
 
-// Takes the tensor over when it succeeds by adopting (`kept`).
+// Sets `kept` if it adopted the memory and thereby took over the tensor.
 static Result<void *> import(Executor &device, DLManagedTensor *tensor,
                              uint64_t bytes, bool &kept) {
   const DLTensor &t = tensor->dl_tensor;
@@ -159,7 +159,7 @@ actrt_status actrt_from_dlpack(actrt_device device, DLManagedTensor *tensor,
   return guarded([&]() -> actrt_status {
     if (!tensor)
       return invalid("the tensor is null");
-    // Whatever happens, the tensor is ours to delete unless it is kept.
+    // The tensor is ours to delete on every path, unless it is kept.
     struct Guard {
       DLManagedTensor *tensor;
       bool kept = false;
@@ -177,7 +177,7 @@ actrt_status actrt_from_dlpack(actrt_device device, DLManagedTensor *tensor,
     auto bytes = typeOf(tensor->dl_tensor, t);
     if (!bytes)
       return invalid(bytes.error().message);
-    // One of our own comes home: nothing to copy, nothing to adopt.
+    // One of our own exports returns: nothing to copy or adopt.
     auto *exported = tensor->deleter == deleteExported
                          ? static_cast<Exported *>(tensor->manager_ctx)
                          : nullptr;

@@ -19,7 +19,8 @@ inline actrt_status finish(const Status &status) {
   return status ? ACTRT_SUCCESS : fail(ACTRT_FAILED, status.error().str());
 }
 
-/// Standard containers throw when memory runs out; nothing may leave a C call.
+/// Standard containers throw when memory runs out; no exception may leave a C
+/// call.
 template <typename Body> actrt_status guarded(Body body) {
   try {
     return body();
@@ -30,8 +31,8 @@ template <typename Body> actrt_status guarded(Body body) {
   }
 }
 
-/// Copies as much of `full` as the caller's struct has room for; its first
-/// field is the size and stays as it is.
+/// Copies as much of `full` as fits the caller's struct. The first field,
+/// struct_size, stays unchanged.
 template <typename T> actrt_status fillStruct(T *target, T full) {
   if (!target || target->struct_size < sizeof(size_t))
     return fail(ACTRT_INVALID_ARGUMENT,
@@ -41,7 +42,7 @@ template <typename T> actrt_status fillStruct(T *target, T full) {
   return ACTRT_SUCCESS;
 }
 
-/// The caller's options, with zeros for the fields it does not know.
+/// The caller's struct, with zeros for fields beyond its struct_size.
 template <typename T> T readStruct(const T *source) {
   T out{};
   if (source)

@@ -17,7 +17,7 @@ struct Table {
 };
 } // namespace
 
-// Never destroyed: threads of the program may still call during exit.
+// Never destroyed: other threads may still call during exit.
 static Table &table() {
   static Table *t = new Table;
   return *t;
@@ -67,7 +67,7 @@ std::shared_ptr<void> act::runtime::findHandle(Kind kind, const void *handle) {
 
 actrt_status act::runtime::releaseHandle(Kind kind, const void *handle) {
   return guarded([&]() -> actrt_status {
-    std::shared_ptr<void> last; // destroyed after the lock is gone
+    std::shared_ptr<void> last; // destroyed after the lock is released
     Table &t = table();
     std::unique_lock lock(t.mutex);
     Slot *s = slotOf(t, kind, handle);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the opaque handles mean. A handle is never followed as a pointer: it is
+// Opaque handles. A handle is never dereferenced: it is
 //
 //     generation (32 bits) | slot + 1 (32 bits)
 //
-// and a slot knows its generation, so a handle that was released, made up or
-// meant for another kind of object is found out instead of followed. Lookup
-// hands out shared ownership: a release in one thread leaves the object alive
-// for the thread that is using it.
+// and a slot stores its generation, so a released or invalid handle, or one of
+// another kind, is detected. Lookup returns shared ownership: a release in one
+// thread leaves the object alive for a thread that is using it.
 #ifndef ACT_RUNTIME_CAPI_HANDLETABLE_H
 #define ACT_RUNTIME_CAPI_HANDLETABLE_H
 #include "runtime/capi/Errors.h"
@@ -31,7 +30,8 @@ struct FunctionObject {
 struct StreamObject {
   std::shared_ptr<Executor> device;
   std::unique_ptr<Stream> stream;
-  // On devices that run at once, a callback may use its own stream.
+  // Recursive: on devices that run work immediately, a callback runs under the
+  // lock and may use its own stream.
   std::recursive_mutex mutex;
 };
 struct EventObject {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches of the C interface, and the tensor maps that some of them take.
+// Launches and tensor maps of the C interface.
 #include "act/Artifact/Format.h"
 #include "runtime/LaunchRules.h"
 #include "runtime/capi/OnStream.h"
@@ -8,7 +8,7 @@
 using namespace act;
 using namespace act::runtime;
 
-// As many bytes as CUDA allows a kernel's parameters in all.
+// CUDA's limit for all parameters of a kernel together.
 static constexpr uint32_t maximumValueBytes = 32764;
 
 static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
@@ -154,7 +154,7 @@ actrt_status actrt_tensor_map_encode_tiled(actrt_device device,
     t.swizzle = given.swizzle;
     t.l2Promotion = given.l2_promotion;
     t.fill = given.oob_fill;
-    // One wording on every device; the driver would say "invalid value".
+    // The same message on every device; the driver only says "invalid value".
     if (auto s = checkTiledTensor(t); !s)
       return invalid(s.error().message);
     auto encoded = d->encodeTensorMap(t);

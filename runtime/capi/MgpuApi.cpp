@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The entry points that upstream MLIR's --gpu-to-llvm calls, with the
-// signatures and the meaning of its CUDA runtime wrappers (the sparse-library
-// family left out). MgpuDevice.h says which device they use and what a failure
-// does.
+// signatures and meaning of its CUDA runtime wrappers (without the
+// sparse-library family). MgpuDevice.h explains the choice of device and the
+// handling of failures.
 #include "runtime/capi/MgpuDevice.h"
 #include <cstring>
 #include <exception>
@@ -14,7 +14,7 @@ using namespace act::runtime::mgpu;
 
 #define MGPU extern "C" __attribute__((visibility("default")))
 
-// Runs the body, which returns a Status or a Result; reports what goes wrong.
+// Runs the body, which returns a Status or a Result; reports an error.
 template <typename Body> static auto run(const char *name, Body body) {
   using R = decltype(body());
   Call call;
@@ -42,7 +42,8 @@ MGPU void *mgpuModuleLoad(void *data, size_t bytes) {
   return pointer(__func__, [&]() -> Result<ModuleHandle *> {
     if (!data)
       return Error{"the module is null", ""};
-    // Machine code has zeros inside; text ends at one, whatever size is said.
+    // Machine code contains zeros; text ends at the first zero, whatever
+    // `bytes` says.
     auto *text = static_cast<const char *>(data);
     bool isElf = std::memcmp(text, "\x7f", 1) == 0;
     bool isFatbin = std::memcmp(text, "\x50", 1) == 0;
@@ -71,9 +72,9 @@ MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   });
 }
 
-// A failure names the first finding. The program cannot ask for the others, so
-// they are printed with it, ten at most: a finding is a line and indented lines
-// behind it.
+// A failure names the first finding. The program cannot query the others, so
+// they are printed too, up to ten. A finding is a line followed by indented
+// lines.
 static Error withFindings(Executor &device, const Error &error) {
   Findings found = device.findings();
   device.clearFindings();
@@ -98,7 +99,7 @@ static Error withFindings(Executor &device, const Error &error) {
   return Error{text, ""};
 }
 
-// `cluster` null: as the kernel itself says.
+// `cluster` null: the kernel's own.
 static Status launch(void *function, const intptr_t *cluster,
                      const intptr_t *grid, const intptr_t *block, int32_t smem,
                      void *stream, void **params, void **extra,
@@ -160,7 +161,7 @@ MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
   });
 }
 
-/// Later than LLVM 22. The cluster counts when all of its sizes are above 0.
+/// From after LLVM 22. The cluster is used only if all its sizes are above 0.
 MGPU void mgpuLaunchKernelCooperative(void *function, intptr_t gridX,
                                       intptr_t gridY, intptr_t gridZ,
                                       intptr_t clusterX, intptr_t clusterY,
@@ -251,7 +252,7 @@ MGPU void mgpuMemFree(void *address, void *) {
     attempt(__func__, [&] { return Devices::get().free(address); });
 }
 
-// An address that begins inside of the device's memory must end there.
+// A range that starts in the device's memory must end in the same allocation.
 static Status checkInside(Executor &device, const void *p, uint64_t bytes) {
   return !device.checkRange(p, 1) ? ok() : device.checkRange(p, bytes);
 }
@@ -301,7 +302,7 @@ MGPU void mgpuMemHostUnregister(void *address) {
 }
 
 namespace {
-/// A ranked memref as MLIR passes it: sizes, then strides, `rank` of each.
+/// A ranked memref descriptor of MLIR: sizes, then strides, `rank` of each.
 struct MemRef {
   char *allocated, *aligned;
   int64_t offset;
@@ -317,7 +318,7 @@ MGPU void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
                                     int64_t elementBytes) {
   attempt(__func__, [&]() -> Status {
     auto &m = *static_cast<const MemRef *>(descriptor);
-    // From the first element to the last; upstream expects no gaps.
+    // Registers from the first element to the last; upstream assumes no gaps.
     int64_t last = 0;
     for (int64_t i = 0; i < rank; ++i) {
       if (m.sizesAndStrides[i] <= 0)
@@ -347,8 +348,7 @@ MGPU void mgpuSetDefaultDevice(int32_t device) { Devices::ordinal = device; }
 
 // ---- Tensor maps -----------------------------------------------------------
 
-// On a card the driver's own map; the simulators share one layout, whichever of
-// them runs the module.
+// On a card the driver encodes the map; all simulators share one layout.
 static Result<TensorMap> encode(const TiledTensor &tensor) {
   auto device = Devices::get().home();
   if (!device)
@@ -388,8 +388,8 @@ MGPU void mgpuTensorMapEncodeTiled(void *map, uint32_t dataType, uint32_t rank,
   });
 }
 
-/// Encodes the memref (dimension 0 outermost) and returns the map in the
-/// device's memory, where it stays.
+/// Encodes the memref (dimension 0 outermost) and returns the map in device
+/// memory, which is never freed.
 MGPU void *mgpuTensorMapEncodeTiledMemref(int64_t rank, void *descriptor,
                                           uint32_t dataType,
                                           uint32_t interleave, uint32_t swizzle,

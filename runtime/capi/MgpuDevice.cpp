@@ -23,7 +23,8 @@ void mgpu::report(const char *function, const Error &error) {
   fprintf(stderr, "'%s' failed: %s\n", function, error.str().c_str());
   if (failed.exchange(true))
     return;
-  // A runner unloads its libraries before it is done; this one has to last.
+  // A runner may unload its libraries early. Pin this one, so that its
+  // destructor below runs at process exit.
   Dl_info self;
   if (dladdr(reinterpret_cast<void *>(&mgpu::report), &self) && self.dli_fname)
     dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD);
@@ -34,10 +35,10 @@ static std::atomic<int> calls{0};
 mgpu::Call::Call() { ++calls; }
 mgpu::Call::~Call() { --calls; }
 
-// Runs when the library is finalised: behind all handlers that the program
-// registered with atexit, so its output is complete.
+// Runs when the library is finalised, after all the program's atexit handlers,
+// so its output is complete.
 __attribute__((destructor)) static void exitAsFailure() {
-  // A thread that is in a call keeps what it needs.
+  // Skipped while another thread is still inside a call.
   if (inUse && !calls)
     Devices::get().finish();
   if (!failed)
@@ -54,12 +55,12 @@ Devices &Devices::get() {
   return *devices;
 }
 
-// "sim:sm_80,seed=3": a device, and what else is not the default. A program of
-// these entry points has no other way to say it.
+// "sim:sm_80,seed=3": a device and options. Programs that use these entry
+// points have no other way to set them.
 static Result<std::shared_ptr<Executor>>
 openWithOptions(const std::string &text) {
   DeviceOptions options;
-  options.maximumInstructions = 1000000000; // as actrt-sim's
+  options.maximumInstructions = 1000000000; // as in actrt-sim
   size_t end = text.find(',');
   const std::string name = text.substr(0, end);
   while (end != std::string::npos) {
@@ -100,7 +101,7 @@ openWithOptions(const std::string &text) {
 }
 
 Result<std::shared_ptr<Executor>> Devices::open(const std::string &name) {
-  // Looking for a driver costs a search of the file system.
+  // Failures are cached: the search for a driver reads the file system.
   if (auto it = unavailable.find(name); it != unavailable.end())
     return it->second;
   auto &slot = devices[name];
@@ -119,7 +120,8 @@ Result<std::shared_ptr<Executor>> Devices::open(const std::string &name) {
   return slot;
 }
 
-// The device that does not depend on modules, or null.
+// The device that ACT_DEVICE names. If unset, an error whose message is the
+// name of the card to try first.
 static Result<std::string> chosenDevice(int32_t ordinal) {
   const char *given = getenv("ACT_DEVICE");
   if (given && *given)
@@ -284,7 +286,7 @@ Status Devices::unload(void *module) {
   auto m = lookUp(modules, module, "module");
   if (!m)
     return m.error();
-  Status ended = (*m)->device->synchronize(); // its kernels may be under way
+  Status ended = (*m)->device->synchronize(); // its kernels may still run
   for (auto it = functions.begin(); it != functions.end();)
     it = it->second->module == module ? functions.erase(it) : std::next(it);
   auto dropped = drop(modules, module, "module");
@@ -298,7 +300,8 @@ void Devices::finish() {
       report("exit", s.error());
 }
 
-// Programs look a function up before every launch and never give it back.
+// One handle per kernel: programs look up a function before every launch and
+// never release it.
 Result<FunctionHandle *> Devices::function(void *module, const char *name) {
   std::lock_guard lock(mutex);
   auto m = lookUp(modules, module, "module");

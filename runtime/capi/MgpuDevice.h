@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device behind the mgpu* entry points, and what a failure of theirs means.
+// The device behind the mgpu* entry points, and the handling of their failures.
 //
-// Which device. ACT_DEVICE names it: "cuda:0", "sim:sm_90a", a simulator with
-// options behind it: "sim:sm_80,seed=3,max-instructions=0". Without it, the
-// card of mgpuSetDefaultDevice where a driver is there; else each module runs
-// on the lowest simulated architecture that its `.target` is compatible with.
-// Then there may be several simulators in one program: memory that one of them
-// gives out is registered with all of them, so any kernel may be given any
-// pointer.
+// Choice of device. ACT_DEVICE names it: "cuda:0", "sim:sm_90a", or a simulator
+// with options: "sim:sm_80,seed=3,max-instructions=0". Without it, the card of
+// mgpuSetDefaultDevice is used if there is a driver. Else each module runs on
+// the lowest simulated architecture that its `.target` is compatible with. One
+// program may then use several simulators: memory allocated by one of them is
+// registered with all, so any kernel accepts any pointer.
 //
-// Failures. The entry points return nothing that could say so. Upstream's print
-// to stderr and go on, and so do these; but a program whose kernel did not run,
-// or ran with a finding, must not look like one that worked. So the process
-// then exits with 1, whatever status it asks for, as the last thing it does:
-// after its own exit handlers, with its output flushed.
+// Failures. The entry points have no error results. Like upstream's, they print
+// to stderr and continue. But a program whose kernel did not run, or ran with a
+// finding, must not look successful. So the process then exits with 1, whatever
+// its own status, after its exit handlers and with its output flushed.
 #ifndef ACT_RUNTIME_CAPI_MGPUDEVICE_H
 #define ACT_RUNTIME_CAPI_MGPUDEVICE_H
 #include "runtime/Executor.h"
@@ -25,8 +23,8 @@
 
 namespace act::runtime::mgpu {
 
-/// A module, function, stream or event as the program holds it: an address that
-/// is looked up before it is followed.
+/// The program's handle of a module, function, stream or event is its address,
+/// which is looked up before it is dereferenced.
 struct ModuleHandle {
   std::shared_ptr<Executor> device;
   std::unique_ptr<Module> module;
@@ -48,10 +46,10 @@ public:
   /// Never destroyed: programs unload modules from their exit handlers.
   static Devices &get();
 
-  /// Where memory comes from and events are: the one device, or the first of
-  /// several simulators.
+  /// The device of memory and events: the only one, or the first of several
+  /// simulators.
   Result<std::shared_ptr<Executor>> home();
-  /// Where a module runs. `text` is PTX, or machine code.
+  /// The device that runs a module. `text` is PTX or machine code.
   Result<std::shared_ptr<Executor>> forModule(const std::string &text);
 
   Result<void *> allocate(uint64_t bytes, bool shared);
@@ -59,8 +57,8 @@ public:
   Status registerHost(void *address, uint64_t bytes);
   Status unregisterHost(void *address);
 
-  /// A kernel ran on the device. Which bytes it wrote the other simulators
-  /// cannot know; they take all that it could write for written.
+  /// Notes that a kernel ran on the device. The other simulators cannot know
+  /// which bytes it wrote, so they treat all shared memory as written.
   void launched(Executor &device);
 
   Result<ModuleHandle *> load(const std::string &text);
@@ -68,11 +66,11 @@ public:
   Result<FunctionHandle *> function(void *module, const char *name);
   Result<void *> createStream();
   Status destroyStream(void *stream);
-  /// Null is a stream too, shared by all who give it. What it has under way on
-  /// other simulators is ended first.
+  /// The stream's part on `device`, once its work on other simulators is done.
+  /// A null handle is one stream, shared by all callers.
   Result<Stream *> stream(void *handle, Executor &device);
   /// Calls `of` for each simulator's part of the stream, at least the home
-  /// device's. The first failure.
+  /// device's. Returns the first failure.
   Status onEach(void *stream,
                 const std::function<Status(Executor &, Stream &)> &of);
   Result<void *> createEvent();
@@ -82,7 +80,7 @@ public:
 
   static thread_local int32_t ordinal; // mgpuSetDefaultDevice
 
-  /// Waits for all that is under way; reports what nobody was told.
+  /// Waits for all pending work; reports errors that no call has returned.
   void finish();
 
 private:
@@ -91,7 +89,7 @@ private:
 
   std::recursive_mutex mutex;
   std::map<std::string, std::shared_ptr<Executor>> devices;
-  std::map<std::string, Error> unavailable; // cards that were looked for
+  std::map<std::string, Error> unavailable; // cached failures to open
   std::shared_ptr<Executor> first; // of the simulators chosen by module
   std::map<void *, uint64_t> memory, registered; // shared among simulators
   std::map<void *, std::unique_ptr<ModuleHandle>> modules;
@@ -100,13 +98,13 @@ private:
   std::map<void *, std::unique_ptr<EventHandle>> events;
 };
 
-/// Stands in each entry point while it runs.
+/// Lives in each entry point while it runs.
 struct Call {
   Call();
   ~Call();
 };
 
-/// Prints to stderr and lets the process exit with 1 in the end.
+/// Prints to stderr and makes the process exit with 1 at its end.
 void report(const char *function, const Error &error);
 
 } // namespace act::runtime::mgpu

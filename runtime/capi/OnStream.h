@@ -5,7 +5,7 @@
 
 namespace act::runtime {
 
-/// Looks the stream up and runs `body` on it, alone.
+/// Looks up the stream and runs `body` on it, under its lock.
 template <typename Body> actrt_status onStream(actrt_stream stream, Body body) {
   return guarded([&]() -> actrt_status {
     auto s = find<StreamObject>(Kind::Stream, stream);

@@ -74,7 +74,7 @@ actrt_status actrt_step_query(actrt_step step, actrt_step_info *info) {
   });
 }
 
-// ---- Looking things up by name ---------------------------------------------
+// ---- Lookup by name --------------------------------------------------------
 
 template <typename T>
 static std::optional<size_t> indexOf(const std::vector<T> &list,

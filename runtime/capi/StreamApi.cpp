@@ -6,7 +6,7 @@
 using namespace act;
 using namespace act::runtime;
 
-// Makes a stream or an event of a device and hands out its handle.
+// Creates a stream or event of a device and returns its handle.
 template <typename Object, typename Handle, typename Part>
 static actrt_status create(actrt_device device, Kind kind, Handle *handle,
                            const char *isNull,
@@ -29,7 +29,7 @@ static actrt_status create(actrt_device device, Kind kind, Handle *handle,
   });
 }
 
-// Runs `body` on a stream and an event, which must be of one device.
+// Runs `body` on a stream and an event, which must belong to one device.
 template <typename Body>
 static actrt_status onBoth(actrt_stream stream, actrt_event event, Body body) {
   return onStream(stream, [&](StreamObject &s) -> actrt_status {

@@ -7,8 +7,8 @@
 using namespace act;
 using namespace act::runtime::cuda;
 
-// In this order; the first is what the driver's packages install, the second
-// what development packages and stubs do.
+// Tried in this order. The driver's packages install the first; development
+// packages and stubs install the second.
 static const char *const libraries[] = {"libcuda.so.1", "libcuda.so"};
 
 static Result<void *> openLibrary() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUDA driver library, found at run time. Nothing of CUDA is needed to
-// build: the few types and numbers that cross the border are declared here, as
-// the driver API's reference and ABI fix them.
+// The CUDA driver library, loaded at run time. The build needs no CUDA: the few
+// types and numbers of the interface are declared here, as the driver API's
+// reference and ABI fix them.
 //
 //     auto driver = CudaDriver::load();      // once per process
-//     if (!driver) return driver.error();    // says what was looked for
+//     if (!driver) return driver.error();    // lists the libraries tried
 //     (*driver)->cuMemAlloc(&p, n);
 #ifndef ACT_RUNTIME_CUDA_CUDADRIVER_H
 #define ACT_RUNTIME_CUDA_CUDADRIVER_H
@@ -62,11 +62,11 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
 
 class CudaDriver {
 public:
-  /// Loads and initialises the driver; the same one for the whole process. An
-  /// error is not remembered: a driver may be installed meanwhile.
+  /// Loads and initialises the driver once per process. An error is not cached:
+  /// a driver may be installed later.
   static Result<const CudaDriver *> load();
 
-  /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory", with what was being done.
+  /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory", with `what` was attempted.
   Error error(CUresult result, const char *what) const;
   Status check(CUresult result, const char *what) const {
     return result == 0 ? ok() : Status(error(result, what));

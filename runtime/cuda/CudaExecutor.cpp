@@ -10,7 +10,8 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::runtime::cuda;
 
-// More compiled modules than any program has layers; then start anew.
+// A bound on the cache, above any program's number of layers. Beyond it the
+// cache is cleared.
 static constexpr size_t maximumImages = 1024;
 
 Result<std::shared_ptr<Executor>> CudaExecutor::open(const std::string &name) {
@@ -51,7 +52,7 @@ Status CudaExecutor::openCard(int ordinal, const std::string &name) {
   facts.kind = "cuda";
   facts.ordinal = static_cast<uint32_t>(ordinal);
   facts.sm = 10 * major + get(attributeCapabilityMinor);
-  // Cards run the instructions of their own architecture, too.
+  // The card also runs its architecture-specific instructions, hence the 'a'.
   facts.target = "sm_" + std::to_string(facts.sm) + (major >= 9 ? "a" : "");
   facts.multiprocessors = get(attributeMultiprocessors);
   facts.sharedBytesPerBlock = get(attributeSharedOptin);
@@ -90,9 +91,8 @@ Result<void *> CudaExecutor::remember(CUresult result, CUdeviceptr p,
       "allocate " + std::to_string(bytes) + " bytes on device " + facts.name;
   if (result != 0)
     return driver.error(result, what.c_str());
-  // Memory of a card is as its last user left it; the interface says zeroed.
-  // The context's null stream: what follows on other streams comes later, as
-  // this waits.
+  // The interface promises zeroed memory. Synchronised below, so that later
+  // work on other streams sees the zeros.
   result = driver.cuMemsetD8Async(p, 0, std::max<uint64_t>(bytes, 1), nullptr);
   if (result == 0)
     result = driver.cuStreamSynchronize(nullptr);
@@ -248,16 +248,16 @@ private:
 };
 } // namespace
 
-// FNV-1a, from two starts.
+// FNV-1a, called with two different start values.
 static uint64_t hash(std::string_view text, uint64_t h) {
   for (unsigned char c : text)
     h = (h ^ c) * 0x100000001b3;
   return h;
 }
 
-// Whether loading the text twice must give two sets of variables. In PTX a
-// space with a dot before and white space behind it is a declaration. Machine
-// code does not say.
+// Whether loading the text twice must give two sets of variables. In PTX, a dot
+// and a state space followed by white space is a declaration. Machine code may
+// always have state.
 static bool hasState(std::string_view text) {
   if (text.find(".version") == std::string_view::npos)
     return true;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A card as a device, "cuda:0", over the driver's API.
+// A card as a device, "cuda:0", through the driver API.
 //
-// The card's primary context is used, so that memory and kernels can be shared
-// with other libraries of the process. Every call makes it current for its own
-// duration; it leaves the thread as it found it.
+// It uses the card's primary context, so that memory and kernels can be shared
+// with other libraries of the process. Every call makes that context current
+// for its own duration and then restores the thread's.
 //
-// Streams are asynchronous: host memory of a copy must stay as it is until the
-// stream is synchronised. A PTX module that declares no variables is compiled
-// once per device and content, however often it is loaded; one that does has
-// state, and a new load gives it anew.
+// Streams are asynchronous: host memory of a copy must stay unchanged until the
+// stream is synchronised. A PTX module without variables is compiled once per
+// device and content, however often it is loaded. One with variables has state,
+// so every load compiles it anew.
 #ifndef ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
 #define ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
 #include "runtime/Executor.h"
@@ -20,7 +20,7 @@
 
 namespace act::runtime::cuda {
 
-/// Makes the context current while it lives.
+/// Makes the context current during its lifetime.
 class CurrentContext {
 public:
   CurrentContext(const CudaDriver &driver, CUcontext context)
@@ -39,11 +39,11 @@ private:
   CUresult result;
 };
 
-class CudaImage; // a loaded module of the driver's
+class CudaImage; // a module loaded by the driver
 
 class CudaExecutor : public Executor {
 public:
-  /// `name` is all of "cuda:0".
+  /// `name` is the full name, such as "cuda:0".
   static Result<std::shared_ptr<Executor>> open(const std::string &name);
   ~CudaExecutor() override;
   DeviceInfo info() const override { return facts; }

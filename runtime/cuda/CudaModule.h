@@ -19,7 +19,7 @@ public:
 
   const CUfunction function;
   KernelAttributes facts;
-  std::optional<ParameterLayout> layout; // drivers before 12.4 do not tell
+  std::optional<ParameterLayout> layout; // unknown before driver 12.4
 
 private:
   std::mutex mutex;
@@ -33,7 +33,7 @@ public:
   ~CudaImage();
   Result<Kernel *> kernel(const std::string &symbol);
   Result<Module::Variable> variable(const std::string &symbol);
-  /// Whether the range lies in a variable that was asked for.
+  /// Whether the range lies in a variable that was looked up before.
   bool contains(uintptr_t address, uint64_t bytes);
 
 private:

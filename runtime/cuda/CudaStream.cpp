@@ -111,7 +111,7 @@ Status CudaStream::fillWords(void *to, uint32_t value, unsigned width,
   return driver.check(r, "fill memory");
 }
 
-// The pointers that the driver reads the parameters' values through.
+// The pointers to the parameters' values, as the driver takes them.
 static Result<std::vector<void *>> parameterPointers(const CudaKernel &k,
                                                      const Arguments &a) {
   if (k.layout) // checks counts and sizes

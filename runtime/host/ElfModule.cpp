@@ -18,8 +18,8 @@ static constexpr uint16_t machine = EM_AARCH64;
 #error "no ELF machine number is known for this processor"
 #endif
 
-// The dynamic linker reports most defects itself; these are the ones people
-// meet, and those where it would read past a short file.
+// The dynamic linker reports most defects itself. These are the common ones,
+// and those where it would read past the end of a short file.
 static Status checkElf(const void *data, size_t bytes) {
   Elf64_Ehdr h;
   if (bytes < sizeof h || std::memcmp(data, ELFMAG, SELFMAG) != 0)
@@ -90,7 +90,7 @@ Result<Kernel *> ElfModule::kernel(const std::string &symbol) {
   auto &slot = kernels[symbol];
   if (!slot) {
     void *address = dlsym(library, symbol.c_str());
-    // dlsym also looks through what the object depends on; a kernel comes from
+    // dlsym also searches the object's dependencies; a kernel must come from
     // the object itself.
     Dl_info info;
     if (!address || dladdr(address, &info) == 0 || !info.dli_fname ||

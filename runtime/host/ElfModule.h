@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Host kernels: an ELF shared object in memory, loaded by the dynamic linker.
-// The bytes go to an anonymous file (memfd), so nothing appears in a folder.
-// The file's descriptor stays open while the module lives: the linker remembers
-// objects by path, and the path is /proc/self/fd/N.
+// The bytes go to an anonymous file (memfd), so nothing appears on disk. The
+// file descriptor stays open during the module's lifetime: the linker
+// identifies objects by path, here /proc/self/fd/N, so N must not be reused.
 #ifndef ACT_RUNTIME_HOST_ELFMODULE_H
 #define ACT_RUNTIME_HOST_ELFMODULE_H
 #include "runtime/Executor.h"

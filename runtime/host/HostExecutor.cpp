@@ -51,7 +51,7 @@ public:
   Status record(Event &event) override {
     return static_cast<ImmediateEvent &>(event).record();
   }
-  // Whatever was recorded has happened already.
+  // Recorded events have already happened.
   Status wait(Event &) override { return ok(); }
   Status synchronize() override { return ok(); }
   Status callback(std::function<void()> function) override {
@@ -91,7 +91,7 @@ Result<void *> HostExecutor::allocate(uint64_t bytes) {
     return Error{"cannot allocate " + std::to_string(bytes) +
                      " bytes on device host",
                  ""};
-  // An arena of small pages spends its time in the page tables.
+  // Huge pages, because TLB misses dominate in a large arena of small pages.
   if (bytes >= (4u << 20))
     madvise(p, mappedSize(bytes), MADV_HUGEPAGE);
   std::lock_guard lock(mutex);

@@ -2,7 +2,7 @@
 //
 // The CPU as a device. Streams run each operation before they return, so an
 // event has happened as soon as it is recorded. Memory comes from anonymous
-// mappings: aligned to a page, zeroed, and counted.
+// mappings: page-aligned, zeroed and counted.
 #ifndef ACT_RUNTIME_HOST_HOSTEXECUTOR_H
 #define ACT_RUNTIME_HOST_HOSTEXECUTOR_H
 #include "runtime/Executor.h"
@@ -41,7 +41,7 @@ private:
   ThreadPool pool;
   mutable std::mutex mutex;
   struct Block {
-    uint64_t bytes; // as asked for
+    uint64_t bytes; // as requested
     bool adopted;
     std::function<void()> release; // of an adopted block
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What devices share whose streams run each operation before they return: an
-// event has happened once it is recorded, and memory is at hand.
+// Shared by devices whose streams run each operation before they return: an
+// event has happened once it is recorded, and memory is directly accessible.
 #ifndef ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
 #define ACT_RUNTIME_HOST_IMMEDIATEEVENT_H
 #include "runtime/Executor.h"

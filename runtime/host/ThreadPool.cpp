@@ -13,7 +13,7 @@ static constexpr uint64_t closedBit = 1u << 15;
 static constexpr uint64_t entrantMask = closedBit - 1;
 static constexpr int numberShift = 16;
 // About 30 microseconds: longer than the gap between two launches of a step,
-// short enough not to take a core from anyone who needs it.
+// short enough not to waste a core.
 static constexpr int spins = 800;
 
 static void relax() {
@@ -42,7 +42,7 @@ ThreadPool::~ThreadPool() {
   {
     std::lock_guard lock(callers);
     stopping = true;
-    // A launch nobody has work for: whoever joins sees `stopping` and leaves.
+    // An empty launch: workers that join it see `stopping` and exit.
     uint64_t number = (gate.load() >> numberShift) + 1;
     gate.store(number << numberShift);
     wake.fetch_add(1);
@@ -60,7 +60,8 @@ Status ThreadPool::reserveScratch(uint64_t bytes) {
   if (bytes <= scratchSize)
     return ok();
   uint64_t rounded = (bytes + 4095) / 4096 * 4096;
-  // Workers read `scratch` only inside a launch, and there is none now.
+  // Workers read `scratch` only during a launch, and holding `callers` excludes
+  // launches.
   auto grow = [&](Worker &w) {
     auto *p = static_cast<uint8_t *>(std::aligned_alloc(4096, rounded));
     if (!p)
@@ -127,8 +128,8 @@ void ThreadPool::work(Worker &self) {
       joined = join();
     }
     if (!joined) {
-      // The caller publishes, then looks for sleepers; a worker announces its
-      // sleep, then looks for a launch. So one of them sees the other.
+      // The caller publishes, then checks for sleepers; a worker announces its
+      // sleep, then checks for a launch. So at least one sees the other.
       uint32_t w = wake.load(std::memory_order_seq_cst);
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       joined = join();
@@ -158,8 +159,8 @@ Status ThreadPool::run(const HostLaunch &launch) {
                      std::to_string(scratchSize) + " are reserved",
                  ""};
   job = launch;
-  // Few blocks go out one by one, so that uneven ones balance; many small ones
-  // in runs, so that the counter is not what the threads wait for.
+  // Few blocks are handed out one by one to balance uneven ones. Many small
+  // ones are handed out in runs, so that the counter is not contended.
   chunk = launch.grid / (uint64_t{64} * threads());
   chunk = chunk < 1 ? 1 : chunk;
   next.store(0, std::memory_order_relaxed);

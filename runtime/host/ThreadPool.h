@@ -4,16 +4,16 @@
 // last one is done.
 //
 // A training step is thousands of launches of a few microseconds to a few
-// milliseconds, so starting one must cost next to nothing: workers spin for a
-// short while after a launch before they sleep, blocks are handed out by one
-// atomic counter, and a launch waits only for the workers that joined it. A
-// worker joins by raising the entrant count in `gate`, a word that also holds
-// the launch's number and whether it is closed:
+// milliseconds, so starting one must be very cheap. Workers spin for a short
+// while after a launch before they sleep, one atomic counter hands out blocks,
+// and a launch waits only for the workers that joined it. A worker joins by
+// incrementing the entrant count in `gate`, a word that also holds the launch's
+// number and whether it is closed:
 //
 //     gate: | number (48 bits) | closed (1) | entrants (15) |
 //
-// The caller works through blocks itself, then closes the gate; whoever is not
-// in by then never reads the job, so the next one can be published as soon as
+// The caller runs blocks itself, then closes the gate. Workers that have not
+// joined by then never read the job, so the next one can be published once
 // `left` has reached the number of entrants. Nothing is allocated.
 #ifndef ACT_RUNTIME_HOST_THREADPOOL_H
 #define ACT_RUNTIME_HOST_THREADPOOL_H
@@ -60,7 +60,7 @@ private:
 
   std::mutex callers;
   std::vector<Worker> workers;
-  Worker caller; // whoever holds `callers`
+  Worker caller; // the thread that holds `callers`
   uint64_t scratchSize = 0;
   bool stopping = false;
 

@@ -52,7 +52,7 @@ bool act::measure::available() { return false; }
 #else
 bool act::measure::available() { return true; }
 
-// glibc keeps its own names for what is replaced here.
+// glibc's own names for the functions replaced here.
 extern "C" {
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
@@ -72,7 +72,7 @@ void *calloc(size_t count, size_t size) {
   return __libc_calloc(count, size);
 }
 
-// The whole new size counts: a grown block may be a new one.
+// Counts the whole new size, since the block may move.
 void *realloc(void *p, size_t n) {
   noteHeap(n);
   return __libc_realloc(p, n);

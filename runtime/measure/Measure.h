@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts every byte a process obtains from the C library or the kernel while
-// counting is on: malloc, calloc, realloc, aligned_alloc, posix_memalign,
+// Counts every byte that a process obtains from the C library or the kernel
+// while counting is on: malloc, calloc, realloc, aligned_alloc, posix_memalign,
 // memalign, valloc, pvalloc, C++'s new (which calls malloc) and mmap (anonymous
 // or not).
 //
@@ -9,9 +9,9 @@
 //   ... one training step ...
 //   auto m = act::measure::stop();   // m.calls == 0 when nothing was obtained
 //
-// Linked into an executable, Interpose.cpp takes the place of those functions
-// for everything in the process, kernels in a loaded shared object included. It
-// allocates nothing itself and may be called from any thread.
+// Linked into an executable, Interpose.cpp replaces those functions for the
+// whole process, kernels in a loaded shared object included. It allocates
+// nothing itself and may be called from any thread.
 #ifndef ACT_RUNTIME_MEASURE_MEASURE_H
 #define ACT_RUNTIME_MEASURE_MEASURE_H
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From an address to memory, with the checks of an access on the way.
+// Resolves addresses to memory, and checks accesses.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/Wide.h"
@@ -40,7 +40,7 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
           if (proxiedOwn[k][kind][lane] >= e.tick &&
               includes(ownReach(k), reach))
             return true;
-        // Else perhaps by way of an mbarrier.
+        // If not, it may still have learnt it through an mbarrier.
       }
     } else if (e.agent == 4 * n + index) {
       return own[OwnWgmma][lane] >= e.tick;
@@ -208,8 +208,8 @@ std::string Grid::describe(const Cta &cta, uint64_t address) const {
 
 namespace {
 
-// Addresses less their base, 0 where a lane is idle; false when one is beyond
-// `last` or not aligned.
+// Offsets of addresses from `base`, 0 for idle lanes. False when an offset is
+// beyond `last` or not aligned.
 ACT_WIDE bool offsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
                             uint64_t last, unsigned bytes, uint32_t mask,
                             uint64_t (&offsets)[32]) {
@@ -382,8 +382,8 @@ struct LaneObserver : Observer {
   Conflict::Kind weigh(const OtherAccess &o) const override {
     if (!grid.has(o.by.cta))
       return Conflict::Race;
-    // Whichever is last, that is there. By one instruction kernels set flags
-    // like that, of whatever block.
+    // The value is the same in any order. Kernels set flags like that, from any
+    // block, by one instruction.
     if (manner.write && o.wrote && manner.unchanged && o.site == site)
       return Conflict::Repeated;
     const bool ofBlock =
@@ -438,7 +438,8 @@ struct LanesObserver : WarpObserver {
   }
 };
 
-// A byte of a region under an address that is one of this launch alone.
+// A key for a byte of a region that is unique in this launch: offsets in shared
+// memory repeat from CTA to CTA.
 uint64_t byteOf(const Context &c, const Context::Target &where,
                 uint64_t offset) {
   return where.owner
@@ -499,8 +500,8 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
   c.grid.report(std::move(f));
 }
 
-// The lane has stored what another thread of its block has stored, at a byte of
-// the region.
+// Notes that the lane stored the value that another thread of its block had
+// stored at this byte (HeldElements.h).
 void storedToo(const Context &c, unsigned lane, const Context::Target &where,
                uint64_t offset) {
   c.grid.heldElements.stored(
@@ -533,7 +534,8 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
     m.overwritten = true;
     where.owner->markMbarrier(o, false);
   }
-  // One that was initialised and then left alone may go: compilers make such.
+  // Compilers leave behind mbarriers that were initialised and never used;
+  // their bytes may be reused.
   if (!used)
     return;
   if (address < windowBytes)
@@ -543,11 +545,12 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
                           : "reads the bytes of an mbarrier");
 }
 
-// Judges lanes as far as it is plain that nothing is wrong; the others.
+// The fast path for lanes that are cheaply seen to be free of conflicts;
+// returns the other lanes.
 uint32_t judgePlainly(const Context &c, const Instruction &at,
                       const Context::Lanes &where, unsigned bytes,
                       Manner manner, Epoch ofLane0) {
-  // Mbarriers are watched by judge().
+  // Leave lanes on an mbarrier to judge(), which checks those.
   uint32_t unsure = where.aligned ? 0 : c.mask;
   if (where.region->isShared && !c.cta.mbarriers.empty())
     for (uint32_t left = c.mask & ~unsure; left; left &= left - 1) {
@@ -562,7 +565,8 @@ uint32_t judgePlainly(const Context &c, const Instruction &at,
                                                     c.mask & ~unsure, bytes);
 }
 
-// Shared memory that others than the CTA's own threads reach.
+// Records an access to shared memory by other than the CTA's own threads, and
+// reports one to a CTA that may not have begun.
 void touch(const Context &c, const Instruction &at, unsigned lane,
            const Context::Target &where, uint64_t address, Epoch by) {
   if (!where.owner)
@@ -596,7 +600,7 @@ uint32_t Context::judge(const Instruction &at, unsigned lane,
   LaneObserver by(*this, lane, at, where, manner);
   if (self)
     by.self = *self;
-  // What a copy does to an mbarrier is not its thread's doing: see arriveOn().
+  // An mbarrier operation may be a copy's, not the thread's: see arriveOn().
   if (!manner.object)
     touch(*this, at, lane, where, address, by.self);
   Conflict conflict = where.region->shadow->access(by, where.offset, bytes);
@@ -665,7 +669,8 @@ bool judgeAsync(Context &c, const Instruction &at, unsigned lane,
   if (value && conflict.kind == Conflict::Race && conflict.otherWrote &&
       conflict.otherAsync && conflict.other.cta == c.cta.linear &&
       c.grid.program->spellings[conflict.otherSite].rfind("cp.reduce", 0)) {
-    // The other may still be under way; it may as well have landed by now.
+    // The other copy may be pending; finish it so that its bytes can be
+    // compared. It is free to land now.
     c.cta.finish([](AsyncOperation &o) { return o.writesInGroup(); });
     if (std::memcmp(where.data, value, bytes) == 0)
       conflict.kind = conflict.otherSite == at.site ? Conflict::Repeated
@@ -701,7 +706,7 @@ bool judgeSharedReads(Context &c, const Instruction &at, unsigned lane,
   const Context::Target all = {shared.data, &shared, 0, &c.cta};
   LaneObserver by(c, lane, at, all, manner);
   by.self = self;
-  // Mbarriers are watched by judgeAsync().
+  // Leave places with an mbarrier to judgeAsync(), which checks those.
   std::vector<Shadow::Stretch> unsure, others;
   const bool holds = c.cta.holdsMbarrier(
       places.front().first, places.back().second - places.front().first);

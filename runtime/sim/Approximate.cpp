@@ -121,9 +121,9 @@ double exactValue(Approximation function, double x) {
 
 namespace {
 
-// 2^x to within 2^-48 of it or so, for -126 <= x < 128: the polynomial is the
-// series of 2^r, |r| <= 1/2. `near`: lanes that lie elsewhere, or so near to
-// the middle of two f32 that this does not say which is nearest.
+// 2^x with a relative error of about 2^-48, for -126 <= x < 128, by the series
+// of 2^r, |r| <= 1/2. Returns the lanes that are out of range, or so near the
+// midpoint of two f32 that the rounding is not certain.
 ACT_WIDE uint32_t exp2Series(const float *x, float *results) {
   constexpr double ln2 = 0.693147180559945309417232;
   // ln2^k / k!
@@ -146,7 +146,7 @@ ACT_WIDE uint32_t exp2Series(const float *x, float *results) {
   for (unsigned l = 0; l < 32; ++l) {
     bool outside = !(x[l] >= -126.0f && x[l] < 128.0f);
     double a = outside ? 0.0 : double(x[l]);
-    // Adding it leaves the nearest integer in the low bits.
+    // Adding `shift` leaves the nearest integer in the low bits.
     constexpr double shift = 0x1.8p52;
     double shifted = a + shift, r = a - (shifted - shift);
     double sum = series[terms - 1];
@@ -185,7 +185,8 @@ typename F::Bits approximate(Approximation function, double input, double exact,
                     ? bound.amount * std::fabs(exact)
                 : bound.measure == Bound::Absolute ? bound.amount
                                                    : 0;
-  // In [-1, 1): an aim, rounded towards the exact value so as to stay within.
+  // Draw a share of the bound in [-1, 1) and round towards the exact value, so
+  // that the result stays within the bound.
   uint64_t operands[2];
   std::memcpy(operands, &input, 8);
   std::memcpy(operands + 1, &exact, 8);
@@ -199,7 +200,7 @@ typename F::Bits approximate(Approximation function, double input, double exact,
   double value = valueOf<F>(result);
   // No number lies between the aim and the exact value.
   bool crossed = above ? value < exact : value > exact;
-  // What is bounded stays bounded; only an absolute error may turn a sign.
+  // Bounded functions stay in [-1, 1]; only an absolute error may flip a sign.
   bool isBounded =
       function == Approximation::Sin || function == Approximation::Cos ||
       function == Approximation::Tanh || function == Approximation::TanhHalf ||

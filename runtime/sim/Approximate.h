@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions that PTX only approximates: ex2, lg2, sin, cos, tanh, rcp,
-// rsqrt, sqrt, division. With seed 0 they give what double precision gives,
-// rounded. With another seed an error is added to that, anywhere up to the
-// bound that the PTX ISA states (the table in Approximate.cpp), so that a
-// program that relies on more shows it. The error depends on the seed and on
-// the operands and on nothing else: as on a card, who computes the same gets
-// the same, and programs rely on that (two warps that write one result).
+// rsqrt, sqrt, division. With seed 0 the result is that of double precision,
+// rounded. Another seed adds an error up to the bound that the PTX ISA states
+// (the table in Approximate.cpp), to expose programs that rely on more. The
+// error depends only on the seed and the operands: as on a card, equal operands
+// give equal results, and programs rely on that (two warps that write one
+// result).
 #ifndef ACT_RUNTIME_SIM_APPROXIMATE_H
 #define ACT_RUNTIME_SIM_APPROXIMATE_H
 #include "runtime/sim/Numerics.h"
@@ -37,20 +37,20 @@ struct Bound {
   enum Measure : uint8_t { Ulp, Relative, Absolute, None } measure;
   double amount;
 };
-/// The largest error of `function` at `input` (of a division: the divisor),
+/// The largest error of `function` at `input` (for division: the divisor),
 /// where `exact` is its value.
 Bound boundOf(Approximation function, double input, double exact);
 
 /// The value before rounding, special cases included (NaN where there is none).
 double exactValue(Approximation function, double input);
 
-/// ex2 of 32 numbers: exactValue(), rounded to f32. Where `active` has no bit,
-/// anything.
+/// ex2 of 32 numbers: exactValue(), rounded to f32. Results of lanes not in
+/// `active` are unspecified.
 void exp2Lanes(const float *x, uint32_t active, float *results);
 
-/// exact in format F: rounded to nearest when `random` is quiet, else with an
-/// error within the bound. Special values (zero, infinity, NaN) are exact, and
-/// so is ex2 of an integer.
+/// `exact` in format F: rounded to nearest if Random::roundsPlainly(), else
+/// with an error within the bound. Special values (zero, infinity, NaN) are
+/// exact, and so is ex2 of an integer.
 template <class F>
 typename F::Bits approximate(Approximation function, double input, double exact,
                              const Random &random);

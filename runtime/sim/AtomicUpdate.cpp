@@ -26,7 +26,7 @@ float flushed(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
-// One 16-bit float of a pair or alone: widened, combined, rounded once.
+// One 16-bit float, alone or of a pair: widened, combined, rounded once.
 uint16_t combineHalf(AtomicOp op, bool bf16, uint16_t a, uint16_t b) {
   float x = bf16 ? fromBFloat(a) : fromHalf(a),
         y = bf16 ? fromBFloat(b) : fromHalf(b), r;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an atomic operation leaves in memory: atom, red, and copies that reduce.
+// The new memory value of an atomic operation: atom, red, and reducing copies.
 #ifndef ACT_RUNTIME_SIM_ATOMICUPDATE_H
 #define ACT_RUNTIME_SIM_ATOMICUPDATE_H
 #include "runtime/sim/ptx/Ast.h"
@@ -26,8 +26,8 @@ struct AtomicUpdate {
   ptx::Type type = ptx::Type::B32;
   unsigned bytes = 4; // of the type
   bool ftz = false;   // f32: subnormals are zero, going in and coming out
-  /// The new value of a word of `old`; `c` is what cas puts there when it finds
-  /// `b`. Words are in the low bits.
+  /// The new value of a word that holds `old`. cas stores `c` if it finds `b`.
+  /// Words are in the low bits.
   uint64_t operator()(uint64_t old, uint64_t b, uint64_t c = 0) const;
 };
 

@@ -55,7 +55,7 @@ namespace {
 
 using Ticks = std::shared_ptr<const std::vector<uint32_t>>;
 
-/// Where one has a larger tick than the other: bits 0 and 1 for a and b.
+/// Whether a (bit 0), or b (bit 1), has a larger tick anywhere.
 ACT_WIDE unsigned larger(const uint32_t *a, const uint32_t *b, size_t count) {
   uint32_t ofA = 0, ofB = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who knows of what: vector clocks.
+// Happens-before between memory accesses, by vector clocks.
 //
-// An agent is whoever touches memory: a thread, or something that works on a
-// thread's behalf and finishes later. Per CTA of n threads:
+// An agent accesses memory: a thread, or an asynchronous operation that a
+// thread issued. Per CTA of n threads:
 //
 //     agent          is                                     ticks with
 //     t              thread t                               each release
@@ -15,25 +15,25 @@
 //     4n + n/32 + 2m copies that mbarrier m counts          each copy
 //     the next one   inits of mbarrier m                    each init
 //
-// An Epoch names one access: agent, and the agent's tick when it happened. A
-// thread that knows tick k of an agent knows every access of it up to k.
+// An Epoch identifies an access: its agent, and the agent's tick at that time.
+// A thread that knows tick k of an agent knows all its accesses up to k.
 //
 //     store x        epoch (t, 5)      tick(t) = 5
 //     bar.sync       t publishes 5, then ticks to 6; all who leave know (t, 5)
 //     load x         by u: u knows (t, 5): ordered, no race
 //
 // What a thread knows is a Knowledge, immutable and shared: after a barrier all
-// threads hold the same one. A thread's own agents are kept beside it (Warp),
-// so that running ahead costs nothing. Other CTAs are further parts of a
-// Knowledge, one per CTA that was ever heard of.
+// threads hold the same object. The ticks of a thread's own agents are kept
+// separately (Warp), so that advancing them makes no new Knowledge. A Knowledge
+// has a part for each CTA it has heard of.
 //
-// Two kinds of knowledge are kept for each thread: `seen` (happens before) and
-// `proxied` (happens before, with a proxy fence on the way), which is what the
-// async proxy needs to know of generic writes.
+// Each thread keeps two kinds of knowledge: `seen` (happens-before) and
+// `proxied` (happens-before with a proxy fence on the way). The async proxy
+// needs the second for generic writes.
 //
-// A fence can be for one state space alone (.sync_restrict::shared::cta,
-// fence.proxy.async.global). What is known by it of a CTA stands in a part of
-// its own, for accesses to that space (Reach), and passes on like all else.
+// A fence can apply to one state space alone (.sync_restrict::shared::cta,
+// fence.proxy.async.global). What it tells of a CTA is a separate part, valid
+// for accesses to that space (Reach), and propagates like the rest.
 #ifndef ACT_RUNTIME_SIM_CLOCK_H
 #define ACT_RUNTIME_SIM_CLOCK_H
 #include <cstdint>
@@ -51,7 +51,7 @@ struct Epoch {
   }
 };
 
-/// 0 when tick is 0.
+/// Packed, from the high bits: cta, agent, tick. 0 is the empty Epoch.
 constexpr unsigned agentBits = 16, tickBits = 24, ctaBits = 24;
 inline uint64_t pack(Epoch e) {
   return uint64_t(e.cta) << 40 | uint64_t(e.agent) << 24 | e.tick;
@@ -61,8 +61,8 @@ inline Epoch unpack(uint64_t p) {
           uint32_t(p) & 0xffffff};
 }
 
-/// Of which memory something is known: all, the cluster's shared memory, or
-/// from Own on that of the CTA of rank reach - Own.
+/// The memory for which something is known: all, global, the cluster's shared
+/// memory, or from Own on the shared memory of the CTA of rank reach - Own.
 enum class Reach : uint8_t { All, Global, Shared, Own };
 constexpr Reach sharedOf(uint32_t rank) {
   return Reach(uint32_t(Reach::Own) + rank);
@@ -71,7 +71,7 @@ constexpr bool includes(Reach wide, Reach narrow) {
   return wide == narrow || wide == Reach::All ||
          (wide == Reach::Shared && narrow >= Reach::Own);
 }
-/// What parts of a Knowledge are kept by.
+/// The key of a part of a Knowledge.
 constexpr uint32_t partOf(uint32_t cta, Reach reach) {
   return cta | uint32_t(reach) << ctaBits;
 }
@@ -91,31 +91,31 @@ public:
     std::shared_ptr<const std::vector<uint32_t>> ticks;
   };
   std::vector<Part> parts; // ascending cta
-  /// Whether e is known, as far as it is about memory of `reach`.
+  /// Whether e, an access to memory of `reach`, is known.
   bool knows(Epoch e, Reach reach = Reach::All) const;
-  /// The least tick known of `count` agents from `first` on.
+  /// The minimum of the ticks known of `count` agents from `first` on.
   uint32_t leastTick(uint32_t cta, uint32_t first, uint32_t count) const;
-  /// And the greatest, as to memory of `reach`.
+  /// And the maximum, for memory of `reach`.
   uint32_t mostTick(uint32_t cta, uint32_t first, uint32_t count,
                     Reach reach) const;
 };
 inline bool knows(const KnowledgeRef &k, Epoch e, Reach reach) {
   return k && k->knows(e, reach);
 }
-/// What k says of memory of `reach`, and of no other.
+/// k restricted to memory of `reach`.
 KnowledgeRef limited(const KnowledgeRef &k, Reach reach);
-/// The least knowledge that has both; returns an argument when it has it all.
+/// The union of both; returns an argument if that includes the other.
 KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b);
 
-/// Collects what several threads publish, then freezes it.
+/// Collects what several threads publish into one Knowledge.
 class Gathering {
 public:
-  void add(const KnowledgeRef &k); // cheap when k is what was added last
+  void add(const KnowledgeRef &k); // cheap when k was added recently
   void add(Epoch e);
   void add(const Gathering &other);
   bool empty() const { return parts.empty(); }
   void clear();
-  /// Frozen; repeated calls without an add in between return the same.
+  /// The Knowledge; calls without an add() in between return the same object.
   const KnowledgeRef &freeze();
 
 private:
@@ -124,12 +124,12 @@ private:
     std::vector<uint32_t> ticks;
   };
   std::vector<Part> parts;          // ascending cta
-  std::vector<KnowledgeRef> recent; // added before: skipped; bounded
+  std::vector<KnowledgeRef> recent; // already added, so skipped; bounded
   KnowledgeRef frozen;
   Part &part(uint32_t cta);
 };
 
-/// join() with a memory of the last pairs: 32 lanes ask the same question.
+/// join() with a cache of the last pairs, since 32 lanes join the same ones.
 class Joiner {
 public:
   KnowledgeRef operator()(const KnowledgeRef &a, const KnowledgeRef &b);
@@ -143,7 +143,7 @@ private:
   unsigned next = 0;
 };
 
-/// limited() with a memory of the last answer, likewise.
+/// limited() with a cache of the last result, likewise.
 class Limiter {
 public:
   const KnowledgeRef &operator()(const KnowledgeRef &k, Reach reach);

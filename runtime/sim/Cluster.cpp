@@ -9,9 +9,9 @@ namespace act::runtime::sim {
 
 namespace {
 
-constexpr uint32_t turn = 512;          // instructions of a warp at a time
-constexpr unsigned idleRounds = 64;     // of nothing but looking, then it waits
-constexpr unsigned patientRounds = 512; // when there is nobody else to run
+constexpr uint32_t turn = 512;          // instructions of a warp per turn
+constexpr unsigned idleRounds = 64;     // only polls, before it returns Waiting
+constexpr unsigned patientRounds = 512; // the same when nothing else can run
 
 } // namespace
 
@@ -35,8 +35,8 @@ void AsyncOperation::finish() {
 
 void Cta::issue(std::unique_ptr<AsyncOperation> operation) {
   ++cluster->events;
-  // Quiet: all of it as soon as it may. Else a quarter each: everything at
-  // once, the read at once, and (half) nothing yet.
+  // Quiet: all of it as soon as it may. Otherwise, by chance: everything now
+  // (1/4), only the read now (1/4), or nothing yet (1/2).
   uint32_t draw = cluster->random.isQuiet() ? 0 : cluster->random.below(4);
   if (draw <= 1 && operation->mayAdvance()) {
     if (draw == 0)
@@ -49,8 +49,8 @@ void Cta::issue(std::unique_ptr<AsyncOperation> operation) {
 }
 
 void Cta::finish(const std::function<bool(AsyncOperation &)> &which) {
-  // Completing one may issue or finish others, so the deque is walked by index
-  // and cleaned afterwards.
+  // Completing one may issue or finish others, so walk the deque by index and
+  // clean it afterwards.
   bool any = false;
   for (size_t i = 0; i < operations.size(); ++i)
     if (operations[i]->stage != AsyncOperation::Done && which(*operations[i])) {
@@ -97,7 +97,7 @@ Cluster::Outcome Cluster::run(bool patient) {
       if (warp->liveLanes)
         live.push_back(warp.get());
   unsigned idle = 0;
-  uint64_t idleSteps = 0; // since somebody did something else than look
+  uint64_t idleSteps = 0; // since a warp last did more than poll
   uint64_t seenLocal = events;
   seenEvents = grid->underway->events.load(std::memory_order_relaxed);
   moved = false;
@@ -105,7 +105,7 @@ Cluster::Outcome Cluster::run(bool patient) {
     if (grid->stop.load(std::memory_order_relaxed))
       return Outcome::Stopped;
     bool ran = false;
-    uint64_t enough = 0; // instructions before nobody counts as working
+    uint64_t enough = 0; // idle instructions per warp before it may wait
     uint64_t before = counters.totalWarpInstructions();
     if (!random.isQuiet())
       for (size_t i = live.size(); i > 1; --i)
@@ -119,7 +119,8 @@ Cluster::Outcome Cluster::run(bool patient) {
         --warp->cta->liveWarps;
       ran |= outcome == Warp::Outcome::Ran && (warp->worked || warp->events);
       ran |= outcome == Warp::Outcome::Finished;
-      // Lanes that left a loop of looks count as in it for a while.
+      // A lane that left a polling loop counts as in it for lookRange steps, so
+      // a diverged warp needs more steps before it is known to be idle.
       size_t apart = 0;
       for (const Fragment &f : warp->fragments)
         apart += !f.waitingFor;
@@ -152,7 +153,7 @@ Cluster::Outcome Cluster::run(bool patient) {
       seenEvents = grid->underway->events.load(std::memory_order_relaxed);
       continue;
     }
-    // Nobody did anything but look. What is under way may help.
+    // All warps only polled. Pending asynchronous operations may help.
     bool advanced = false;
     for (auto &cta : ctas)
       advanced |= cta->advanceOne(random);
@@ -179,7 +180,7 @@ std::vector<Finding> Cluster::waits(FindingKind kind) const {
         const Instruction &i = f.frame->function->code[f.pc];
         Context c{*warp, *cta, *grid, f, *f.frame, f.mask, true};
         bool polls = f.isLooking();
-        // Lanes of a warp that stand at different instructions for all of it.
+        // It waits at a whole-warp instruction; other lanes wait elsewhere.
         bool apart = i.flags & flagAligned && f.waitingFor && !f.barrier &&
                      f.mask != warp->liveLanes;
         std::string what =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the hardware would have done: counts, summed over all warps of a launch.
-// Kept per worker thread and added up at the end, so counting takes no lock.
+// Counts of what the hardware would execute, summed over all warps of a launch.
+// Each cluster keeps its own; the grid adds them up, so counting needs no lock.
 #ifndef ACT_RUNTIME_SIM_COUNTERS_H
 #define ACT_RUNTIME_SIM_COUNTERS_H
 #include <cstdint>
@@ -41,13 +41,13 @@ struct Counters {
   uint64_t warpInstructions[unsigned(Class::Count)] = {};
   uint64_t laneInstructions = 0; // active lanes, all classes
   uint64_t tensorFlops[unsigned(Tensor::Count)] = {};
-  uint64_t globalLoadBytes = 0, globalStoreBytes = 0;     // as asked for
+  uint64_t globalLoadBytes = 0, globalStoreBytes = 0;     // as requested
   uint64_t globalLoadSectors = 0, globalStoreSectors = 0; // 32 bytes each
   uint64_t sharedLoadWavefronts = 0, sharedStoreWavefronts = 0;
-  uint64_t sharedConflicts = 0; // wavefronts beyond the least possible
-  /// Bytes of shared memory, by what moves them behind a thread's back: read as
-  /// operands of wgmma (B once for the four warps), read and written by bulk
-  /// copies (in the CTA of each that they are written to).
+  uint64_t sharedConflicts = 0; // wavefronts beyond the minimum
+  /// Bytes of shared memory moved by asynchronous operations: read as operands
+  /// of wgmma (B once for the four warps), read and written by bulk copies
+  /// (writes once for each target CTA).
   uint64_t wgmmaSharedBytes = 0;
   uint64_t bulkSharedLoadBytes = 0, bulkSharedStoreBytes = 0;
   uint64_t exp2 = 0;         // lanes of ex2

@@ -8,7 +8,7 @@ namespace act::runtime::sim {
 
 namespace {
 
-// Longer loops do something else beside looking.
+// Longer loops do more than poll.
 constexpr uint32_t longestLoop = 64;
 constexpr uint64_t nearSteps = 4 * longestLoop;
 
@@ -16,7 +16,8 @@ bool isOneOf(const std::vector<std::string> &words, const char *word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// What changes something that other CTAs see, or may.
+// Whether it may change what other CTAs see. A compare-and-swap does not count:
+// loops spin with it.
 bool acts(const ptx::Instruction &i) {
   if (i.root == "st")
     return !isOneOf(i.modifiers, "shared") && !isOneOf(i.modifiers, "local") &&

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which bytes of a stretch of memory hold a defined value: a bit per byte.
+// Which bytes of a memory range hold a defined value: a bit per byte.
 //
-// A byte is undefined because nobody ever wrote it, or because a kernel stored
-// an undefined value there. Of the second kind a number is kept, which says who
-// stored it (Origins.h): by words of four bytes, and only for the parts of
-// memory where such a value was ever stored.
+// A byte is undefined because it was never written, or because a kernel stored
+// an undefined value there. In the second case the number of the store
+// (Origins.h) is kept: per four-byte word, and only for the parts of memory
+// that ever received such a value.
 //
-// Not locked: the Shadow that it belongs to is (Shadow.h).
+// Not thread-safe: the Shadow that owns it locks (Shadow.h).
 #ifndef ACT_RUNTIME_SIM_DEFINEDBYTES_H
 #define ACT_RUNTIME_SIM_DEFINEDBYTES_H
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace act::runtime::sim {
 
 class DefinedBytes {
 public:
-  /// Neighbours that are undefined for one reason.
+  /// A run of bytes that are undefined for the same reason.
   struct Part {
     uint64_t offset, bytes;
     uint32_t store; // number in Origins; 0: never written
@@ -52,13 +52,13 @@ public:
   /// The bits of the 64 bytes around `offset`.
   uint64_t &word(uint64_t offset) { return bits[offset / 64]; }
 
-  /// `store` 0: as if nobody had ever written them.
+  /// `store` 0: as if they were never written.
   void undefine(uint64_t offset, uint64_t bytes, uint32_t store);
-  /// Those in [offset, offset + bytes) that are undefined, in order.
+  /// The undefined parts of [offset, offset + bytes), in order.
   std::vector<Part> undefined(uint64_t offset, uint64_t bytes) const;
   /// Whether an undefined value was ever stored.
   bool everStored() const { return stored.load(std::memory_order_relaxed); }
-  /// Nothing was ever written.
+  /// Makes all bytes undefined, as never written.
   void reset();
 
 private:
@@ -73,9 +73,8 @@ private:
   uint32_t storeAt(uint64_t at) const;
 
   std::vector<uint64_t> bits;
-  /// By chunk, of each word: the store's number times 16, and a bit for each of
-  /// its bytes that the store wrote. Where a byte is defined, what stands here
-  /// is out of date.
+  /// By chunk, for each word: the store's number times 16, plus a bit for each
+  /// byte that the store wrote. Entries of defined bytes are out of date.
   std::vector<std::unique_ptr<uint32_t[]>> stores;
   std::atomic<bool> stored{false};
 };

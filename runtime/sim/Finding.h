@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a check noticed: one sentence, with every place it is about.
+// What a check found: one sentence, with every place that it refers to.
 #ifndef ACT_RUNTIME_SIM_FINDING_H
 #define ACT_RUNTIME_SIM_FINDING_H
 #include <cstdint>
@@ -20,17 +20,17 @@ enum class FindingKind : uint8_t {
   InvalidOperation, // mbarrier misuse, bad descriptor, trap, wrong state
   AssertFailed,
   Leak,
-  // What follows is told, and is no reason to fail.
+  // The kinds from here on are reported but are no reason to fail.
   BenignRace,
   MissingInitFence,
 };
 const char *nameOf(FindingKind kind); // "race", "out-of-bounds", ...
-/// Whether kernels that do it are known to work all the same.
+/// Whether kernels that do it are known to work anyway.
 constexpr bool isTolerated(FindingKind kind) {
   return kind >= FindingKind::BenignRace;
 }
 
-/// An instruction as a place: line of the PTX, line of the source.
+/// The place of an instruction: its line in the PTX and in the source.
 struct Site {
   uint32_t ptxLine = 0;
   std::string sourceFile; // empty: no .loc
@@ -59,7 +59,7 @@ struct Finding {
   ThreadId otherThread;
   std::string otherKernel; // empty: the same launch's
   uint64_t count = 1;      // times that the same pair of places was found
-  /// One or a few lines for a person.
+  /// The text to print: one or a few lines.
   std::string str() const;
 };
 

@@ -2,8 +2,8 @@
 //
 // Which lane holds which element of a matrix, in which register.
 //
-// mma and wgmma spread a matrix over the 32 lanes of a warp in one scheme for
-// all types. Lane l = 4 g + t belongs to group g; a register of 32 bits holds
+// mma and wgmma distribute a matrix over the 32 lanes of a warp in one scheme
+// for all types. Lane l = 4 g + t belongs to group g; a 32-bit register holds
 // e = 32 / element bits neighbours (64-bit elements: one per register).
 //
 //     A  M×K  row g (and g + 8)     columns t·e ... t·e + e − 1 of a slab of
@@ -17,14 +17,14 @@
 //                      row 0  l0 r0    l1 r0  ...    | l0 r2
 //                      row 8  l0 r1    l1 r1         | l0 r3
 //
-// wgmma's M is 64: warp w of the warpgroup holds rows 16 w to 16 w + 15 as mma
-// holds 16 rows. mma.m8n8k4 for f16 is four small products at once, each of the
-// lanes 4 q ... 4 q + 3 and 16 + 4 q ... 16 + 4 q + 3, with a scheme of its
-// own.
+// wgmma's M is 64: warp w of the warpgroup holds rows 16 w to 16 w + 15 the way
+// mma holds 16 rows. mma.m8n8k4 for f16 is four small products at once, product
+// q by lanes 4 q ... 4 q + 3 and 16 + 4 q ... 16 + 4 q + 3, with its own
+// scheme.
 //
-// The ISA leaves wmma's fragments open. Here they are the matrix in order (A by
-// rows, B by columns, C by rows), a register at a time over the lanes; where
-// the ISA gives more registers than the matrix fills, it repeats.
+// The ISA does not define wmma's fragments. Here the matrix is stored in order
+// (A by rows, B by columns, C by rows), one register across all lanes after the
+// other. If the ISA gives more registers than the matrix fills, it repeats.
 #ifndef ACT_RUNTIME_SIM_FRAGMENTS_H
 #define ACT_RUNTIME_SIM_FRAGMENTS_H
 #include <cstdint>
@@ -33,7 +33,7 @@ namespace act::runtime::sim {
 
 enum class Role : uint8_t { A, B, Accumulator };
 
-/// `part` counts elements inside of the register, the lowest bits first.
+/// `part` counts elements within the register, from the lowest bits.
 struct Place {
   uint8_t lane = 0;
   uint8_t reg = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A launch: clusters taken by worker threads, in an order that the seed draws.
+// A launch: worker threads run its clusters, in an order drawn by the seed.
 //
-// A cluster that can only wait is put aside. It is taken up again when global
-// memory has changed. When all that have begun wait and some have not begun,
-// another one begins; if that one helps, the kernel relies on CTAs running at
-// the same time that need not: that is a finding (unless the launch is
-// cooperative). When none is left to begin, the launch waits for another one,
-// and if there is none, that is a deadlock (Simulator::advance()).
+// A cluster that can only wait is set aside until global memory changes. When
+// all clusters that have begun wait, the next one begins. If that lets a
+// waiting one continue, the kernel relies on CTAs that need not be co-resident:
+// a finding, unless the launch is cooperative. When all have begun and wait,
+// the launch waits for another launch, and if there is none, that is a deadlock
+// (Simulator::advance()).
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
 #include <algorithm>
@@ -52,7 +52,7 @@ uint32_t Grid::clusterOf(uint32_t cta) const {
 
 void Grid::report(Finding finding) {
   std::lock_guard lock(mutex);
-  // One of a kind and pair of places is enough; the others are counted.
+  // Keep one finding per kind and pair of places, and count the others.
   uint64_t key = mix(uint64_t(finding.kind) << 32 | finding.site.ptxLine) ^
                  mix(finding.otherSite.ptxLine + 1) ^
                  std::hash<std::string>()(finding.message);
@@ -62,7 +62,8 @@ void Grid::report(Finding finding) {
       ++findings[it->second].count;
     return;
   }
-  // What is tolerated takes no room from what is not.
+  // Tolerated findings have a limit of their own, so that they do not displace
+  // others.
   size_t &kept = told[isTolerated(finding.kind)];
   if (kept < options->maximumFindings) {
     ++kept;
@@ -163,8 +164,8 @@ void Grid::prepare() {
                         f.code.begin(), f.code.end(),
                         [](auto &i) { return i.flags & flagLooks; });
                   });
-  // The k-th to begin: for a seed, a walk through all with a stride that has no
-  // factor in common with their number.
+  // With a seed, clusters begin in steps of a random stride; it is coprime to
+  // their number, so that the walk visits all.
   Random order(options->seed, 0);
   if (order.isQuiet() || clusters == 1) {
     stride = 1;
@@ -176,8 +177,8 @@ void Grid::prepare() {
   while (std::gcd(stride, clusters) != 1);
 }
 
-// What waits may wait for another launch, too: only if the one that begins now
-// lets it go on, it was that one.
+// The waiting cluster may instead wait for another launch. So remember it, and
+// report it only if the cluster that begins now lets it continue.
 void Grid::suspectOrder() {
   if (aside.empty() || request.cooperative || toldOrder || suspect)
     return;
@@ -185,8 +186,8 @@ void Grid::suspectOrder() {
   suspicion = suspect->waits(FindingKind::ReliesOnCtaOrder);
 }
 
-/// The next to run, or null: with `waiting` when all wait, else when there is
-/// nothing to do any more.
+/// The next cluster to run. Null when all wait (`waiting` is set then) or
+/// nothing is left to do.
 std::unique_ptr<Cluster> Grid::pick(std::unique_lock<std::mutex> &lock,
                                     unsigned &tries) {
   auto take = [&](std::deque<Aside>::iterator it) {
@@ -215,8 +216,8 @@ std::unique_ptr<Cluster> Grid::pick(std::unique_lock<std::mutex> &lock,
       continue;
     if (aside.empty())
       return nullptr;
-    // All have begun and wait. Each is looked at once more, since a change may
-    // have come while the last of them was put aside.
+    // All have begun and wait. Run each once more, since memory may have
+    // changed while the last of them was set aside.
     auto fresh = std::find_if(aside.begin(), aside.end(),
                               [](Aside &a) { return a.tries == 0; });
     if (fresh != aside.end()) {
@@ -248,7 +249,7 @@ void Grid::work() {
         report(std::move(f));
     }
     if (outcome == Cluster::Outcome::Paused)
-      cluster->seenEvents = ~uint64_t(0); // goes on at once
+      cluster->seenEvents = ~uint64_t(0); // ready at once
     if (outcome == Cluster::Outcome::Waiting ||
         outcome == Cluster::Outcome::Paused)
       aside.push_back({std::move(cluster), tries});
@@ -264,7 +265,7 @@ Grid::Outcome Grid::resume(uint64_t steps) {
   pauseAt = steps ? instructions + steps : ~uint64_t(0);
   moved = waiting = false;
   if (!underway->isAlone())
-    suspect = nullptr; // somebody else may have helped meanwhile
+    suspect = nullptr; // another launch may have helped meanwhile
   for (Aside &a : aside)
     a.tries = 0;
   unsigned threads =

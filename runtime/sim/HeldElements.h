@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements that several threads of a block hold, and update in place.
+// Elements that several threads of a block hold and update in place.
 //
 //     thread 0    ld x    compute    st x
 //     thread 32   ld x    compute    st x          the same value
 //
-// Compilers give an element to several threads where a tile is smaller than the
-// block. The store of thread 0 races with the load of thread 32; what comes of
-// it is right as long as all have loaded when the first stores. Whether thread
-// 32 is such a one is seen when it stores what is already there. So the race
-// waits here until all readers have done so, and is then one that does no harm;
-// those that have not when the launch ends are races like any other.
+// Compilers give an element to several threads when a tile is smaller than the
+// block. The store of thread 0 races with the load of thread 32. The result is
+// right if all have loaded before the first stores. A thread shows that it has
+// when it stores the value that is already there. So the race is kept here
+// until all its readers have done so, and is then harmless. Races left when the
+// launch ends are reported like any other.
 #ifndef ACT_RUNTIME_SIM_HELDELEMENTS_H
 #define ACT_RUNTIME_SIM_HELDELEMENTS_H
 #include "runtime/sim/Clock.h"
@@ -25,15 +25,15 @@ namespace act::runtime::sim {
 
 class HeldElements {
 public:
-  /// The write at `where`, which names a byte, raced with these readers.
-  /// False when there is no room to remember it.
+  /// A write at `where`, the key of a byte, raced with these readers. False
+  /// when the table is full.
   bool add(uint64_t where, const std::vector<Epoch> &readers, Finding race);
-  /// A thread has stored there what was there. Calls `harmless` for races whose
+  /// `thread` stored the value that was there. Calls `harmless` for races whose
   /// readers have all done so.
   void stored(uint64_t where, Epoch thread,
               const std::function<void(Finding)> &harmless);
   bool empty() const { return !count; }
-  /// Those that are left.
+  /// Removes and returns the races that are left.
   std::vector<Finding> takeAll();
 
 private:

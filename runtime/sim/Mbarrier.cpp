@@ -62,7 +62,8 @@ void Mbarrier::checkLooks() {
                        [&](const KnowledgeRef &k) { return k && of(*k); });
   };
   for (uint32_t w = 0; w < n / 32; ++w) {
-    // The last of the warp that saw the phase before the one that ended now.
+    // The warp's last thread that saw the end of the phase before the one that
+    // ended now.
     uint32_t thread = n;
     for (uint32_t t = w * 32; t < w * 32 + 32; ++t)
       if (looks[t].tick && looks[t].phase + 2 == phase &&
@@ -89,7 +90,8 @@ void Mbarrier::checkLooks() {
       return k.knows({cta.linear, 4 * n + w, uint32_t(l.wgmmaGroups + 1)},
                      sharedOf(cta.rank));
     };
-    // Its end is a commit or an arrival, which the thread came to later.
+    // The tick is known by a commit or a cp.async arrival, which the thread
+    // executed after its look.
     auto byOwnCopy = [&](const Knowledge &k) {
       return k.knows({cta.linear, n + thread, l.copyTick}, sharedOf(cta.rank));
     };
@@ -192,7 +194,7 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
   if (!m.live)
     return bad(m.overwritten ? "operates on an mbarrier that was overwritten"
                              : "operates on an mbarrier that was invalidated");
-  // Later operations stand over the init in the shadow, so it is asked here.
+  // Later operations replace the init in the shadow, so it is checked here.
   if (c.checks &&
       !c.warp.laneKnows(lane, m.initialised, false, sharedOf(m.cta.rank))) {
     Finding f = c.finding(FindingKind::Race, at, lane,
@@ -205,7 +207,7 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
     f.where = c.grid.describe(c.cta, f.address);
     c.grid.report(std::move(f));
   }
-  // All that happens to the object is atomic, whatever scope orders the rest.
+  // Operations on the object are atomic, whatever their scope is for ordering.
   Manner manner{access != MbarrierAccess::Looks, true,
                 access != MbarrierAccess::Destroys, Scope::Cluster};
   manner.object = true;
@@ -227,7 +229,7 @@ bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
     Epoch by = c.warp.epoch(OwnThread, lane, c.warp.tick);
     m.cta.touches[pack({by.cta, by.agent, 0})] = {by, at.site};
   }
-  // A phase may begin only when the end of the one before was noticed.
+  // Arrivals may begin a phase only after a wait has seen the last one end.
   if (!m.observed) {
     m.observed = true; // said once
     bad("arrives in phase " + std::to_string(m.phase) +

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An mbarrier object in shared memory. PTX keeps it opaque; here the object
-// stands in a table of the CTA (Cta::mbarriers, by offset), and its 8 bytes in
-// shared memory are written only so that they are initialised.
+// An mbarrier object in shared memory. PTX keeps it opaque. Here the object is
+// in a table of the CTA (Cta::mbarriers, by offset); its 8 bytes in shared
+// memory are written only so that they count as initialised.
 //
-// A phase ends when no arrival is missing and the transaction count is zero.
+// A phase ends when no arrival is missing and the transaction count is zero:
 //
 //     init 2       phase 0, 2 missing, 0 bytes
 //     expect 256   phase 0, 2 missing, 256 bytes
@@ -13,25 +13,25 @@
 //     copy lands   phase 1, 2 missing, 0 bytes      waits for phase 0, and for
 //                                                   parity 0, are over
 //
-// Whoever then sees the phase ended knows what the arrivals published, of all
-// phases so far: operations on one mbarrier are read-modify-writes of one
-// object, so releases accumulate. What threads of other CTAs published is told
-// to those who wait with the scope of the cluster.
+// A thread that sees the phase end knows what the arrivals of all phases so far
+// published: operations on an mbarrier are read-modify-writes of one object, so
+// releases accumulate. What threads of other CTAs published reaches only waits
+// with cluster scope.
 //
 // Copies that complete on the barrier are one agent (Clock.h). Each takes a
-// tick when it is issued; the end of a phase tells of all copies up to the
-// first that has not landed. A phase that ends too early, for a wrong expected
-// count, therefore does not order what is still under way.
+// tick when it is issued. The end of a phase publishes all copies before the
+// first that has not landed. So a phase that ends too early, because of a wrong
+// expected count, does not order pending copies.
 //
-// A phase may end only when everybody who waited for the one before has seen
-// that one end: later, the parity says that nothing has. So the looks that saw
-// a phase end are remembered, and when the next one ends, its arrivals must
-// know of them. Execution is enough here, memory order is not asked for: an
-// arrival tells of its whole warp, and so does a wgmma or a copy that a thread
-// issues after it looked.
+// A phase may end only after every thread that waits for the one before has
+// seen that one end; once two phases have ended, the parity looks as if none
+// had. So looks that saw a phase end are recorded, and when the next phase
+// ends, its arrivals must know of them. Execution order suffices here, memory
+// order is not needed: an arrival vouches for its whole warp, and so does a
+// wgmma or a copy that a thread issues after its look.
 //
-// An object that was invalidated stays in the table, dead, with its agent: a
-// copy under way may still name it, and a later init revives it.
+// An invalidated object stays in the table, dead, with its agent: a pending
+// copy may still name it, and a later init revives it.
 #ifndef ACT_RUNTIME_SIM_MBARRIER_H
 #define ACT_RUNTIME_SIM_MBARRIER_H
 #include "runtime/sim/Clock.h"
@@ -55,30 +55,30 @@ struct Mbarrier {
   Mbarrier(Cta &cta, uint64_t offset, uint32_t count);
   Cta &cta;
   uint64_t offset;
-  uint32_t agent;    // in the CTA; the next one is that of its inits
+  uint32_t agent;    // of copies, in the CTA; agent + 1 is that of its inits
   uint32_t expected; // arrivals of a phase
   int64_t pending;   // arrivals missing in this phase
   int64_t transactions = 0;
   uint64_t phase = 0; // phases ended
-  /// What the last end tells whoever waits, and besides those who wait with
-  /// the scope of the cluster.
+  /// What the end of the last phase publishes: to every wait, and in addition
+  /// (remote) to waits with cluster scope.
   KnowledgeRef endedSeen, endedProxied, endedRemoteSeen, endedRemoteProxied;
-  /// The last init, as others know of it, by which thread, and where.
+  /// The last init: its epoch, its thread, and its instruction.
   Epoch initialised, initialiser;
   uint32_t initSite = 0;
-  bool live = true;     // initialised and not invalidated
-  bool used = false;    // since it was initialised
-  bool observed = true; // a wait has told somebody that the last phase ended
+  bool live = true;         // initialised and not invalidated
+  bool used = false;        // since it was initialised
+  bool observed = true;     // a wait has returned the end of the last phase
   bool overwritten = false; // and so dead
-  bool unfenced = false;    // a copy came that knew of no fence behind the init
+  bool unfenced = false;    // a copy was issued that saw no fence after init
 
   bool parity() const { return phase & 1; }
-  /// What a thread publishes with a releasing arrival: one of its CTA, and one
-  /// of another CTA with the scope of the cluster.
+  /// What releasing arrivals published: of threads of its CTA, and (remote) of
+  /// threads of other CTAs with cluster scope.
   Gathering seen, proxied, remoteSeen, remoteProxied;
   /// What relaxed arrivals would have published.
   Gathering relaxedSeen;
-  /// The last arrival, and where it was made.
+  /// The last arrival and its instruction.
   Epoch arrived;
   uint32_t arrivedSite = 0;
   /// A thread of the CTA saw `phase` end.
@@ -88,12 +88,13 @@ struct Mbarrier {
   /// False when the count leaves its range (2^20 - 1).
   bool expect(int64_t bytes);
   bool completeTransactions(int64_t bytes);
-  /// Changes the expected count of coming phases (mbarrier.arrive_drop).
+  /// Lowers the expected count of later phases (mbarrier.arrive_drop); false
+  /// when it is smaller than `count`.
   bool drop(uint32_t count);
-  /// Initialises again; the agent goes on.
+  /// Initialises again; the agent and its ticks continue.
   void revive(uint32_t count);
 
-  /// A copy's epoch, to be judged and recorded under.
+  /// The epoch under which a new copy's accesses are checked and recorded.
   Epoch issueCopy();
   void landed(uint32_t tick);
 
@@ -107,27 +108,27 @@ private:
     uint32_t tick = 0; // 0: none
     uint32_t site = 0;
     uint64_t phase = 0, wgmmaGroups = 0;
-    uint32_t copyTick = 0; // of the thread's cp.async that come next
+    uint32_t copyTick = 0; // of the thread's next cp.async
   };
   std::vector<Look> looks; // by thread
   void endIfComplete();
   void checkLooks();
 };
 
-/// What an instruction does to an object: it looks, changes it (atomically), or
-/// invalidates it.
+/// What an instruction does to an object: test it, change it (atomically), or
+/// invalidate it.
 enum class MbarrierAccess : uint8_t { Looks, Changes, Destroys };
 
-/// The live object at an address that an instruction names. Null, and reported:
-/// a bad address, bytes that hold no live object. `ownOnly`: the object must
-/// lie in the executing CTA. Reported too: an init that nothing orders before,
-/// an inval that something else is not ordered before.
+/// The live object at an address. Null, and reported: a bad address, or bytes
+/// that hold no live object. `ownOnly`: the object must be in the executing
+/// CTA's shared memory. Also reported: an init that is not ordered before this
+/// access, and an inval that earlier operations are not ordered before.
 Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
                      ptx::Space space, uint64_t address, bool ownOnly,
                      MbarrierAccess access = MbarrierAccess::Changes);
-/// An operation that signals an arrival, of a thread or of a copy: false, and
-/// reported, when more arrive than are missing, or when nobody has looked at
-/// the end of the last phase.
+/// Arrivals by a thread or a copy. False, and reported, when more arrive than
+/// are missing. Also reported: an arrival before any wait has seen the last
+/// phase end.
 bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
               Mbarrier &m, uint32_t count);
 

@@ -12,8 +12,8 @@ namespace act::runtime::sim {
 namespace {
 
 constexpr uint64_t page = 4096;
-// Where allocations are asked to go, so that addresses repeat from run to run;
-// the system may decide otherwise.
+// The address hint for mappings, so that addresses repeat from run to run; the
+// system may choose others.
 constexpr uint64_t arenaBase = uint64_t(0x7000) << 28;
 
 std::string bytesText(uint64_t n) {
@@ -31,7 +31,7 @@ Memory::~Memory() {
 
 Result<void *> Memory::allocate(uint64_t bytes, const std::string &name) {
   std::unique_lock lock(mutex);
-  // A page that nobody may touch follows, so that neighbours never meet.
+  // An inaccessible page follows, so that allocations are never adjacent.
   const uint64_t most =
       uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   if (bytes > most)
@@ -209,7 +209,7 @@ uint64_t Memory::uninitialised(const void *pointer, uint64_t bytes,
   if (!r || !r->shadow || elementBytes == 0)
     return 0;
   uint64_t offset = address - reinterpret_cast<uint64_t>(r->data);
-  // Of whole elements; `next` is the first that is not counted yet.
+  // Whole elements only; `next` is the first not counted yet.
   bytes = std::min(bytes, r->bytes - offset) / elementBytes * elementBytes;
   for (const auto &part : r->shadow->undefined(offset, bytes)) {
     uint64_t first = (part.offset - offset) / elementBytes,

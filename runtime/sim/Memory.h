@@ -2,19 +2,17 @@
 //
 // Addresses. A generic address is 64 bits:
 //
-//   0                                    a null pointer and its page: never
-//   valid sharedWindow + (rank << 24 | offset) shared memory; rank 0 is the
-//   executing
-//                                        CTA's own, rank r + 1 the cluster's
-//                                        r-th
-//   localWindow + offset                 the thread's own local memory
-//   anything else                        global: a host address inside a Region
+//   0                        the null pointer and its page: never valid
+//   sharedWindow +           shared memory: rank 0 is the executing CTA's own,
+//   (rank << 24 | offset)    rank r + 1 that of the cluster's r-th CTA
+//   localWindow + offset     the thread's own local memory
+//   anything else            global: a host address inside a Region
 //
-// In state space .shared an address is the 32 bits behind sharedWindow, in
-// .local those behind localWindow; .const, .param of kernels and .global are
-// host addresses as they are.
+// In state space .shared an address is the 32-bit offset from sharedWindow, in
+// .local from localWindow; .const, .param of kernels and .global use host
+// addresses unchanged.
 //
-// A Region is an allocation with its shadow. Shadows exist while checks are on.
+// A Region is an allocation with its shadow. Shadows exist only with checks on.
 #ifndef ACT_RUNTIME_SIM_MEMORY_H
 #define ACT_RUNTIME_SIM_MEMORY_H
 #include "act/Result.h"
@@ -37,14 +35,14 @@ inline bool isSharedAddress(uint64_t a) {
 }
 inline bool isLocalAddress(uint64_t a) { return a - localWindow < windowBytes; }
 
-/// A stretch of memory that accesses must stay inside of.
+/// A range of memory that accesses must stay within.
 struct Region {
   std::byte *data = nullptr;
   uint64_t bytes = 0;
   std::string name; // "'x'", "shared memory", "allocation 3"
   bool readOnly = false;
   bool isShared = false;          // shared memory of a CTA; else global
-  bool hostSees = false;          // as it stands, without a copy
+  bool hostSees = false;          // directly, without a copy
   uint32_t ctaRank = 0;           // isShared: rank in the cluster
   std::unique_ptr<Shadow> shadow; // null: no checks
 };
@@ -59,24 +57,26 @@ public:
   void unregisterHost(void *address);
   /// The region that holds the byte, or null.
   Region *find(uint64_t address) const;
-  /// The nearest region at or before, else after: for messages.
+  /// For messages: the address relative to the nearest region at or before it,
+  /// else after it.
   std::string describe(uint64_t address) const;
-  /// All shadows forget accesses (what is initialised stays): a new launch.
+  /// A new launch: all shadows forget accesses and keep which bytes are
+  /// defined.
   void beginLaunch();
   void markInitialised(const void *address, uint64_t bytes);
-  /// The device copies: what was undefined there is so here.
+  /// A copy by the device: undefined bytes stay undefined.
   void copyDefined(void *to, const void *from, uint64_t bytes);
-  /// The host takes bytes as they are: a finding for each place in a kernel
-  /// that stored undefined values there. They count as defined from then on.
-  /// Bytes that nobody wrote are none: a kernel need not fill all of a result.
+  /// The host reads these bytes: one finding for each place in a kernel that
+  /// stored undefined values there. They count as defined from then on. Bytes
+  /// never written are no finding: a kernel need not fill all of a result.
   std::vector<Finding> takenByHost(const void *address, uint64_t bytes);
-  /// The host sees this memory without a copy (only the start of it counts, as
-  /// allocate() and registerHost() gave it): a launch that ends is one.
+  /// The host sees this region without a copy, so the end of a launch counts as
+  /// one. `address`: the start, as given to registerHost() or by allocate().
   void showToHost(void *address);
-  /// takenByHost() of all memory that is shown.
+  /// takenByHost() for all memory shown to the host.
   std::vector<Finding> takenByHost();
-  /// How many of the elements there have a byte that nobody wrote; without
-  /// checks nobody knows: 0.
+  /// How many elements there contain a byte that was never written; 0 without
+  /// checks.
   uint64_t uninitialised(const void *address, uint64_t bytes,
                          uint64_t elementBytes) const;
   bool checks() const { return withChecks; }
@@ -87,7 +87,7 @@ private:
   mutable std::shared_mutex mutex;
   std::map<uint64_t, std::unique_ptr<Region>> regions; // by first address
   std::map<uint64_t, uint64_t> owned; // mapped by allocate(): address, length
-  uint64_t nextHint = 0;              // where the next mapping is asked to go
+  uint64_t nextHint = 0;              // address hint for the next mapping
   uint64_t allocations = 0;           // ever made, for names
   std::vector<Finding> taken(Region &region, uint64_t offset, uint64_t bytes);
 };

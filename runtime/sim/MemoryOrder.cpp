@@ -7,7 +7,7 @@ namespace act::runtime::sim {
 
 namespace {
 
-// Words of shared memory are kept under addresses that no global one has.
+// Keys for words of shared memory are values that no global address has.
 uint64_t keyOf(const Context &c, const Context::Target &t, uint64_t address) {
   return t.region && t.region->isShared
              ? uint64_t(1) << 63 | uint64_t(t.owner->linear) << 24 | t.offset
@@ -34,7 +34,7 @@ void take(Context &c, unsigned lane, const Release &message, Order order,
   }
 }
 
-// What lane leaves when it writes in this order; empty: nothing.
+// The message that a write by `lane` in this order stores; empty: none.
 Release leave(Context &c, unsigned lane, Order order, Scope scope) {
   Release r;
   Scope widest = std::min(scope, Scope::Gpu);
@@ -45,7 +45,7 @@ Release leave(Context &c, unsigned lane, Order order, Scope scope) {
         {c.cta.linear, widest, {seen.freeze(), proxied.freeze()}});
     return r;
   }
-  // A fence of a wide scope tells the near as well.
+  // A fence of a wide scope also covers nearer threads.
   Warp::Told last;
   for (unsigned d = unsigned(widest) + 1; d-- > 0;) {
     const Warp::Told &t = c.warp.fenced[d][lane];
@@ -73,8 +73,8 @@ void add(Context &c, Release &to, Release &&more) {
   }
 }
 
-// What the word held before clusters wrote it that need not have begun, if this
-// look gets that (CtaOrder.h).
+// The word's value before writes by clusters that need not have begun, if this
+// read is to get that; else null (CtaOrder.h).
 const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
                               Underway::ReleaseTable &table,
                               const Context::Target &where, uint64_t address,
@@ -112,7 +112,7 @@ void hear(Context &c, Underway::ReleaseTable &table, uint64_t address) {
     c.cta.cluster->heard.add(it->second.proof());
 }
 
-// Before the bytes change.
+// Call it before the bytes change.
 void remember(Context &c, Underway::ReleaseTable &table,
               const Context::Target &where, uint64_t address,
               const std::byte *before, unsigned bytes, bool modifies) {
@@ -179,8 +179,8 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const std::function<bool(std::byte *)> &change, bool looks) {
   auto &table = c.grid.underway->releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
-  // It does not look (CtaOrder.h): who updates in a loop tries again with what
-  // it found, or takes a lock.
+  // It does not count as a poll (CtaOrder.h): a loop of updates retries with
+  // the value it found, or takes a lock.
   std::byte word[16] = {};
   if (c.checks) {
     auto it = table.words.find(keyOf(c, where, address));
@@ -209,7 +209,7 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
 
 namespace {
 
-// What a fence leaves to relaxed writes that follow.
+// What a fence passes to later relaxed writes.
 void tell(Warp &w, unsigned lane, Scope scope, const KnowledgeRef &seen,
           const KnowledgeRef &proxied) {
   for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d) {
@@ -233,6 +233,7 @@ void fence(Context &c, Order order, Scope scope, Reach reach) {
       Warp::Told &pending = w.pendingAcquire[d][lane];
       w.learn(lane, limited(pending.seen, reach),
               limited(pending.proxied, reach));
+      // A restricted fence acquires a part; the rest stays pending.
       if (reach == Reach::All)
         pending = {};
     }
@@ -253,7 +254,7 @@ void fenceInits(Context &c) {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
       tell(w, lane, Scope::Cluster, w.inits[lane], w.inits[lane]);
-      // Other releases that follow tell the async proxy of them as well.
+      // Later releases then tell the async proxy of the inits as well.
       w.proxied[lane] = w.cta->joiner(w.proxied[lane], w.inits[lane]);
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Significands and exponents apart: a significand product (exact: at most 22
-// bits) times a power of two that is made by writing the exponent field. Eight
-// products, each below 4 · 2^F, fit in an int32 for F ≤ 26; longer sums are
-// made in double, exactly. Infinities, NaN and overflow are left to a slow way,
-// one element at a time.
+// Significands and exponents are kept separately. A term is a significand
+// product (exact: at most 22 bits) times a power of two, made by writing the
+// exponent field. Eight products, each below 4 · 2^F, fit in an int32 for
+// F ≤ 26; longer sums are formed in double, exactly. Infinities, NaN and
+// overflow go to a slow path, one element at a time.
 #include "runtime/sim/NarrowProduct.h"
 #include "runtime/sim/ProductTile.h"
 #include <algorithm>
@@ -18,8 +18,7 @@ namespace {
 
 #define ACT_INLINE static inline __attribute__((always_inline))
 
-/// `number`: the significand. Of TF32 the low 13 bits of the word are not
-/// looked at.
+/// `number`: the significand. For TF32 the low 13 bits of the word are ignored.
 template <class F>
 ACT_INLINE void takeApart(const uint32_t *codes, size_t count, float *number,
                           int32_t *exponent) {
@@ -69,7 +68,7 @@ float valueOf(Element type, uint32_t code) {
   }
 }
 
-/// Everything of one product; the kernel's argument.
+/// One product; the argument of a kernel.
 struct Work {
   Extent extent;
   Accumulation how;
@@ -105,7 +104,7 @@ template <bool Half> ACT_INLINE void split(const Words &c, Floats &s, Ints &e) {
   e = field == (Half ? 31 : 255) ? Ints{} + specialExponent : e;
 }
 
-/// x, not rounded yet, as the accumulator's bits.
+/// Rounds x to the accumulator's bits.
 template <Accumulation::Result R> ACT_INLINE Words rounded(const Doubles &x) {
   if constexpr (R == Accumulation::RnF16) {
     Words r;
@@ -117,7 +116,7 @@ template <Accumulation::Result R> ACT_INLINE Words rounded(const Doubles &x) {
     Ints u;
     load(u, &f);
     if constexpr (R != Accumulation::RnF32) {
-      // To nearest has gone away from zero where the result is larger; the next
+      // Where rounding to nearest went away from zero, step back: the next
       // number towards zero has the next smaller code. True overflow stays.
       Doubles back = __builtin_convertvector(f, Doubles);
       Longs up = x > 0 ? back > x : back < x;
@@ -131,7 +130,7 @@ template <Accumulation::Result R> ACT_INLINE Words rounded(const Doubles &x) {
   }
 }
 
-/// `numbers`, `exponents`: of the operands taken apart, A first.
+/// `numbers`, `exponents`: space for the parts of the operands, A first.
 template <Accumulation::Result R>
 ACT_INLINE void exactKernel(const Work &w, const float *numbers,
                             const int32_t *exponents) {
@@ -164,7 +163,8 @@ ACT_INLINE void exactKernel(const Work &w, const float *numbers,
         largest = largest > special ? Ints{} : largest;
         // A term of exponent e is multiplied by 2^(e − base − 127).
         Ints base = largest - (F + 127);
-        // Inlined, or vectors would be handed over in another way than here.
+        // Inlined, or vectors would be passed by a different calling
+        // convention.
         auto aligned = [&](Floats s, Ints e) __attribute__((always_inline)) {
           Ints t = e - base;
           t = t < 64 ? Ints{} + 64 : t; // 2^−63: truncates to zero as well
@@ -218,7 +218,7 @@ ACT_INLINE void anyExactKernel(const Work &w, float *numbers,
   }
 }
 
-// For what this machine has of vectors.
+// The kernels by vector width of the machine.
 using Kernel = void (*)(const Work &, float *numbers, int32_t *exponents);
 void exact128(const Work &w, float *numbers, int32_t *exponents) {
   anyExactKernel(w, numbers, exponents);
@@ -237,7 +237,7 @@ Kernel chooseKernel() {
   return exact128;
 }
 
-/// What the exact way needs of memory, kept between calls.
+/// Memory for the exact path, kept between calls.
 struct Room {
   std::vector<float> numbers;
   std::vector<int32_t> exponents;
@@ -249,8 +249,8 @@ Room &room() {
   return here;
 }
 
-/// One element by the same rules, for the rare ones with infinities or NaN: the
-/// specials decide, or a sum overflowed on the way.
+/// One element by the same rules, for the rare case of infinities or NaN, as
+/// operands or by overflow of a sum. In a block, specials decide the result.
 uint32_t slowElement(const Work &w, unsigned row, unsigned col, uint32_t c) {
   const unsigned m = w.extent.m, n = w.extent.n, k = w.extent.k;
   const bool half = w.how.result == Accumulation::RnF16;
@@ -275,7 +275,7 @@ uint32_t slowElement(const Work &w, unsigned row, unsigned col, uint32_t c) {
                                : (specials < 0 ? 0xff800000 : 0x7f800000);
       continue;
     }
-    // One block alone, by the kernel, eight columns of it the same.
+    // Run the kernel on this one block, with eight equal columns.
     unsigned length = end - first;
     uint32_t c8[W];
     uint8_t bad8[W];
@@ -330,7 +330,7 @@ void multiplyExactly(const Accumulation &how, Extent x, Element aType,
       c[i] = slowElement(w, unsigned(i / x.n), unsigned(i % x.n), r.before[i]);
 }
 
-// Cut into tiles; what stands beyond a matrix is zero.
+// Multiplies in tiles, padded with zeros.
 void multiply(const Accumulation &how, Extent x, Element aType, Element bType,
               const uint32_t *a, const uint32_t *b, uint32_t *c) {
   thread_local LeftTile left;

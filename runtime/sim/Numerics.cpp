@@ -14,7 +14,7 @@ double sqrtRounded(double a, Rounding r) {
   double s = std::sqrt(a);
   if (r == Rounding::Rn || r == Rounding::None || !(s > 0) || std::isinf(s))
     return s;
-  // The square has 106 bits: exact, so the comparison is.
+  // The square has 106 bits and is exact in Quad, so the comparison is too.
   Quad square = Quad(s) * s;
   uint64_t u = as<uint64_t>(s);
   if (r == Rounding::Rp)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as PTX has them: formats, rounding, flushing, saturation. Exact; no
-// floating-point environment is read or changed, and nothing here branches in
-// a way that keeps a loop over lanes from being vectorised, except pack().
+// PTX arithmetic: formats, rounding, flushing, saturation. Exact; nothing reads
+// or changes the floating-point environment. Except for pack(), no branch keeps
+// a loop over lanes from being vectorised.
 //
 //     format   bits  exponent  mantissa  infinity  canonical NaN
 //     F16       16       5        10       yes      0x7fff
@@ -13,16 +13,16 @@
 //     F32       32       8        23       yes      0x7fffffff
 //     F64       64      11        52       yes
 //
-// Two ways lead to a narrower format. narrow<F>(float) is branch-free. pack<F>
-// takes any number as sign, exponent and 64-bit significand: what is not a
-// float goes there. Both know the rounding modes Rn, Rz, Rm, Rp, Rna.
+// Two functions convert to a narrower format. narrow<F>(float) is branch-free.
+// pack<F> takes any number as sign, exponent and 64-bit significand, for inputs
+// that are no float. Both support the rounding modes Rn, Rz, Rm, Rp, Rna.
 //
-// Sums and fused products that round other than to nearest, or to a format
-// narrower than the one they are computed in, go through round-to-odd: the sum
-// in a type with at least two bits more, its last bit set when the sum is
-// inexact, then rounds to the right value in any mode and any narrower format
-// (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums: proved
-// algorithms using rounding to odd", IEEE Trans. Comput. 57(4), 2008).
+// Sums and fused products that do not round to nearest, or that round to a
+// format narrower than the one they are computed in, go through round-to-odd.
+// The sum is formed in a type with at least two bits more, and its last bit is
+// set if it is inexact. It then rounds correctly to any narrower format in any
+// mode (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums:
+// proved algorithms using rounding to odd", IEEE Trans. Comput. 57(4), 2008).
 #ifndef ACT_RUNTIME_SIM_NUMERICS_H
 #define ACT_RUNTIME_SIM_NUMERICS_H
 #include <cstdint>
@@ -74,8 +74,8 @@ using TF32 = Format<uint32_t, 8, 10, true, 0x3ffff>; // in the low 19 bits
 using F32 = Format<uint32_t, 8, 23, true, 0x7fffffff>;
 using F64 = Format<uint64_t, 11, 52, true, 0x7fffffffffffffff>;
 
-/// The NaN that a tensor copy fills with where the tensor ends, and that
-/// fma.oob takes for zero.
+/// The NaN with which a tensor copy fills elements outside the tensor; fma.oob
+/// treats it as zero.
 constexpr uint16_t oobNaN16 = 0xffff;
 
 // ---- f32 pieces
@@ -102,7 +102,7 @@ template <typename T> inline T saturate(T x) {
 
 // ---- to narrower formats
 
-/// What becomes of a magnitude beyond the largest finite number.
+/// The result for a magnitude beyond the largest finite number.
 template <class F>
 constexpr typename F::Bits overflowOf(bool negative, Rounding r, bool finite) {
   bool away = r == Rounding::Rn || r == Rounding::Rna ||
@@ -111,8 +111,8 @@ constexpr typename F::Bits overflowOf(bool negative, Rounding r, bool finite) {
   return away && !finite ? F::infinity : F::maxFinite;
 }
 
-/// Whether to add one to a kept significand: `rest` of the dropped part
-/// against `half` of the last kept place.
+/// Whether to add one to the kept significand. `rest`: the dropped part,
+/// `half`: half a unit of the last kept place.
 template <typename T>
 inline bool roundsUp(Rounding r, bool negative, T kept, T rest, T half) {
   switch (r) {
@@ -129,8 +129,8 @@ inline bool roundsUp(Rounding r, bool negative, T kept, T rest, T half) {
   }
 }
 
-/// A float in a format with fewer mantissa bits. `finite`: beyond the largest
-/// number comes the largest number, for infinities too.
+/// Rounds a float to a format with fewer mantissa bits. `finite`: overflow and
+/// infinities give the largest finite number.
 template <class F>
 inline uint32_t narrow(float x, Rounding r = Rounding::Rn,
                        bool finite = false) {
@@ -146,7 +146,7 @@ inline uint32_t narrow(float x, Rounding r = Rounding::Rn,
   uint32_t kept = significand >> drop;
   uint32_t rest = significand & ((uint32_t(1) << drop) - 1);
   uint32_t half = uint32_t(1) << (drop - 1);
-  // A carry out of the mantissa runs into the exponent, as it should.
+  // A carry out of the mantissa correctly increments the exponent.
   uint32_t encoded = ((uint32_t(biased < 1 ? 1 : biased) - 1) << M) + kept +
                      roundsUp<uint32_t>(r, negative, kept, rest, half);
   uint32_t infinite = finite ? F::maxFinite : F::infinity;
@@ -207,7 +207,7 @@ typename F::Bits narrowDouble(double x, Rounding r = Rounding::Rn,
                  mantissa | uint64_t(e != 0) << 52, r, finite);
 }
 
-/// Never negative: what is below zero (and -0) becomes +0.
+/// Negative numbers and -0 become +0.
 template <class F> inline uint32_t relu(uint32_t bits) {
   uint32_t a = bits & F::magnitude;
   bool nan = F::hasInfinity ? a > F::infinity : a == F::nan;
@@ -229,7 +229,7 @@ inline uint8_t toE4M3(float x) {
 inline uint8_t toE5M2(float x) {
   return uint8_t(narrow<E5M2>(x, Rounding::Rn, true));
 }
-/// The f32 word with the number rounded to ten mantissa bits.
+/// The f32 word of the number rounded to ten mantissa bits.
 inline uint32_t toTF32(float x, Rounding r = Rounding::Rna,
                        bool finite = false) {
   uint32_t n = narrow<TF32>(x, r, finite) << 13;
@@ -242,7 +242,7 @@ template <class F> inline float widen(uint32_t bits) {
   constexpr unsigned M = F::mantissaBits;
   uint32_t a = bits & F::magnitude;
   uint32_t sign = (bits >> F::signShift & 1) << 31;
-  // The product puts the exponent right and normalises subnormals.
+  // The multiplication corrects the exponent and normalises subnormals.
   float scaled =
       as<float>(a << (23 - M)) * as<float>(uint32_t(254 - F::bias) << 23);
   uint32_t u = as<uint32_t>(scaled);
@@ -258,7 +258,7 @@ inline float fromHalf(uint16_t bits) { return widen<F16>(bits); }
 inline float fromBFloat(uint16_t bits) { return widen<BF16>(bits); }
 inline float fromE4M3(uint8_t bits) { return widen<E4M3>(bits); }
 inline float fromE5M2(uint8_t bits) { return widen<E5M2>(bits); }
-/// What a tensor core reads of an f32 word given as tf32.
+/// The value that a tensor core reads from an f32 word as tf32.
 inline float fromTF32(uint32_t bits) { return as<float>(bits & 0xffffe000); }
 
 // ---- sums and products in directed rounding
@@ -294,8 +294,8 @@ template <typename T> inline Wide<T> addOdd(Wide<T> a, Wide<T> b) {
   return as<W>(inexact ? moved : u);
 }
 
-/// A double in f32, rounded to odd: to be rounded once more, to a format with
-/// at most 22 mantissa bits.
+/// A double as f32, rounded to odd; round it once more, to a format with at
+/// most 22 mantissa bits.
 inline float toOdd(double x) {
   float f = float(x);
   uint32_t u = as<uint32_t>(f);
@@ -305,9 +305,9 @@ inline float toOdd(double x) {
   return as<float>(inexact ? moved : u);
 }
 
-/// A number of the wider type in T. x holds at least two bits more than T, or
-/// is rounded to odd; so rounding to nearest first and then looking which way
-/// it went is right.
+/// Rounds a number of the wider type to T. x has at least two bits more than T,
+/// or was rounded to odd. So it is correct to round to nearest and then step
+/// back if that went the wrong way.
 template <typename T> inline T roundTo(Wide<T> x, Rounding r) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   T n = T(x);
@@ -328,7 +328,7 @@ template <typename T> inline T roundTo(Wide<T> x, Rounding r) {
   }
 }
 
-/// The sign that an exact zero gets from a sum: minus in Rm unless both are +0.
+/// Gives an exact zero sum its sign: minus in Rm unless both operands are +0.
 template <typename T>
 inline T zeroSign(T sum, bool minusA, bool minusB, Rounding r) {
   return r == Rounding::Rm && sum == 0 ? ((minusA || minusB) ? T(-0.0) : T(0))
@@ -354,8 +354,8 @@ template <typename T> inline T fmaRounded(T a, T b, T c, Rounding r) {
       zeroSign<Wide<T>>(s, __builtin_signbit(product), __builtin_signbit(c), r),
       r);
 }
-/// The wider quotient of two Ts is never rounded onto a T, or a midpoint of
-/// two, that it is not: 2p + 2 bits suffice.
+/// Double rounding is harmless: with 2p + 2 bits, the wider quotient is never
+/// rounded onto a T, or a midpoint of two, unless it is exactly that.
 template <typename T> inline T divRounded(T a, T b, Rounding r) {
   if (r == Rounding::Rn || r == Rounding::None)
     return a / b;
@@ -368,7 +368,7 @@ double sqrtRounded(double a, Rounding r);
 
 template <typename T> inline T least(T a, T b, bool nan) {
   T m = a < b ? a : b;
-  // Of two zeros the one with a sign.
+  // Of two zeros, -0 is the smaller.
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   m = a == b ? as<T>(Bits(as<Bits>(a) | as<Bits>(b))) : m;
   T other = b != b ? a : b; // if a is NaN
@@ -418,12 +418,12 @@ inline int64_t toInteger32(float x, Rounding r, double least, double most) {
   return int64_t(as<uint64_t>(n + magic) & 0xfffffffffffff) - 0x8000000000000;
 }
 
-/// A number as a signed or unsigned integer of `bits` bits (in the low bits),
-/// clamped; NaN gives `ofNaN`.
+/// A number as a signed or unsigned integer of `bits` bits, clamped, in the low
+/// bits; NaN gives `ofNaN`.
 uint64_t toInteger(double x, Rounding r, unsigned bits, bool isSigned,
                    uint64_t ofNaN);
 
-/// An integer in a format.
+/// An integer rounded to a format.
 template <class F>
 inline typename F::Bits fromInteger(uint64_t bits, bool isSigned, Rounding r,
                                     bool finite = false) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where undefined values came from, in words, and who stored them in memory.
-// Values outlive the launch that made them, so their origins do: they belong to
-// the Memory. Both kinds have numbers from 1.
+// Texts for the origins of undefined values, and the stores that put such
+// values in memory. Values outlive the launch that made them, and so must their
+// origins: they belong to the Memory. Both kinds are numbered from 1.
 //
 //     origin    "%r3, which was never written"
-//     store     the finding that there is if somebody uses what is in memory
-//               now, and the origin of it
+//     store     the finding to report when the stored value is used, and its
+//               origin
 //
-// Equal ones have one number, so there are no more than places in programs.
+// Equal entries share a number, so there are at most as many as places in
+// programs.
 #ifndef ACT_RUNTIME_SIM_ORIGINS_H
 #define ACT_RUNTIME_SIM_ORIGINS_H
 #include "runtime/sim/Finding.h"

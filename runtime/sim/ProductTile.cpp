@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plain way of a tile, for vectors of any width (W lanes of 32 bits). Where
-// a product of two numbers and the alignment of it are exact in float, which is
-// nearly always, a term is two multiplications and a conversion to int32, which
-// is what the model's truncation is (TensorCore.h). Where that is not so
-// somewhere, the tile is done again in the exact way (NarrowProduct.cpp).
+// The plain (fast) path for a tile, for vectors of any width (W lanes of 32
+// bits). Nearly always a product of two numbers and its alignment are exact in
+// float. A term is then two multiplications and a conversion to int32, which is
+// the model's truncation (TensorCore.h). If that fails anywhere, the tile is
+// done again by the exact path (NarrowProduct.cpp).
 //
-// Plain is right when
+// The plain path is exact when
 //
 //   - E is at most 110 and no c is tiny: products are below 2^112 and units at
 //     least 2^−126 (F ≤ 27), so every term that is not truncated to zero is a
-//     normal number in float, and so is the result; infinities and NaN have an
-//     exponent that is beyond, even times zero
-//   - the sum fits in an int32: 2^(29 − F) products do, each below 4 · 2^F; c
-//     and further groups of products are added with a look at the size
+//     normal number in float, and so is the result; infinities and NaN have a
+//     larger exponent, even times zero
+//   - the sum fits in an int32: 2^(29 − F) products do, each below 4 · 2^F;
+//     adding c and further groups of products checks the size
 #include "runtime/sim/ProductTile.h"
 #include "runtime/sim/NarrowProduct.h"
 #include "runtime/sim/Wide.h"
@@ -28,7 +28,7 @@ namespace {
 #define ACT_UNROLL4 _Pragma("GCC unroll 4")
 
 constexpr int leastExponent = -99, mostExponent = 110;
-// Sums from here on are too near to the end of int32.
+// Sums from here on are too close to the limit of int32.
 constexpr uint32_t mostSum = 0x78000000;
 
 template <unsigned W> struct Vectors {
@@ -58,7 +58,7 @@ template <typename V> ACT_INLINE V greater(const V &a, const V &b) {
 template <typename V> ACT_INLINE V lesser(const V &a, const V &b) {
   return a < b ? a : b;
 }
-/// Four floats, or four int16, over and over.
+/// Four floats or four int16, repeated to fill a vector.
 template <typename V, typename T> ACT_INLINE V repeat(const T *four) {
   if constexpr (sizeof(V) == 4 * sizeof(T)) {
     return load<V>(four);
@@ -94,7 +94,7 @@ ofHalf(const typename Vectors<W>::Words &u) {
   return bits<typename V::Floats>(bits<typename V::Words>(scaled) | (u & 0x8000)
                                                                         << 16);
 }
-/// The nearest half's code; of what was rounded to odd.
+/// The code of the nearest half; x was rounded to odd.
 template <unsigned W>
 ACT_INLINE typename Vectors<W>::Words
 toHalves(const typename Vectors<W>::Floats &x) {
@@ -110,7 +110,7 @@ toHalves(const typename Vectors<W>::Floats &x) {
   return r | (u >> 16 & 0x8000);
 }
 
-/// One block of K of a tile: L products, or any number with L = 0.
+/// One block of K of a tile: L products; L = 0 for any number.
 template <Accumulation::Result R, unsigned W, unsigned L> class PlainTile {
   using V = Vectors<W>;
   using Ints = typename V::Ints;
@@ -120,8 +120,8 @@ template <Accumulation::Result R, unsigned W, unsigned L> class PlainTile {
   using Halves = typename V::Halves;
   static constexpr bool half = R == Accumulation::RnF16;
   static constexpr unsigned chunks = 32 / W, wide = 16 / W;
-  // Whether it takes more than one group of products that fit in an int32, and
-  // whether one fills it to the brim.
+  // hasGroups: it takes several groups of products that each fit in an int32.
+  // looksAtSums: one group suffices, but c may make it overflow.
   static constexpr bool hasGroups =
       L == 0 || (L == 32 && R != Accumulation::Rz13);
   static constexpr bool looksAtSums = !hasGroups && L >= 16;
@@ -174,7 +174,7 @@ public:
     largestOfAll = most;
   }
 
-  /// Whether all that was done is right.
+  /// Whether all results are exact.
   __attribute__((always_inline)) bool isExact() const {
     Ints bad = bits<Ints>(largestOfAll > mostExponent) | overflow >> 31;
     if constexpr (half) {
@@ -195,7 +195,7 @@ private:
   alignas(64) int16_t largest[4][32]; // exponents of products
   Ints largestOfAll = Ints{} + leastExponent, overflow = {};
   Words largestSum = {};
-  // The least but for those of zeros, which wrap around to large ones; of
+  // The smallest c, without zeros, which wrap around to large values; for
   // halves the largest code.
   Words leastOrMostC = half ? Words{} : Words{} + ~0u;
   Halves leastTerm = Halves{} + uint16_t(0xffff);
@@ -253,7 +253,7 @@ private:
     }
   }
 
-  /// Adds terms that fit in an int32 together.
+  /// Adds terms whose sum fits in an int32.
   __attribute__((always_inline)) void add(unsigned first, unsigned length,
                                           unsigned chunk,
                                           const Floats (&scale)[4],
@@ -286,12 +286,12 @@ private:
     }
   }
 
-  /// The sum in units of `back` as the accumulator's code.
+  /// The accumulator's code for the sum in units of `back`.
   __attribute__((always_inline)) static Words rounded(const Ints &sum,
                                                       const Floats &back) {
     Floats total = __builtin_convertvector(sum, Floats);
     if constexpr (R != Accumulation::RnF32) {
-      // To nearest has gone away from zero where the result is larger; the next
+      // Where rounding to nearest went away from zero, step back: the next
       // number towards zero has the next smaller code.
       Ints again = __builtin_convertvector(total, Ints);
       Ints code = bits<Ints>(total);
@@ -320,8 +320,7 @@ ACT_INLINE bool plain(const Accumulation &how, const LeftTile &a,
   return tile.isExact();
 }
 
-/// False: d is of no use. Blocks that are whole and usual have loops of their
-/// own.
+/// False: d is not valid. The usual block lengths have their own loops.
 template <unsigned W>
 ACT_INLINE bool plain(const Accumulation &how, const LeftTile &a,
                       const RightTile &b, const TileSums &c, TileSums &d) {
@@ -358,8 +357,8 @@ ACT_INLINE bool plain(const Accumulation &how, const LeftTile &a,
 
 using Eight = Vectors<8>;
 
-/// The value (of specials: anything) and the exponent. Of TF32 the low 13 bits
-/// of the word are not looked at.
+/// The value (unspecified for infinity and NaN) and the exponent. For TF32 the
+/// low 13 bits of the word are ignored.
 template <class F>
 ACT_INLINE void takeApart(Eight::Words u, Eight::Floats &number,
                           Eight::Ints &exponent) {
@@ -368,7 +367,7 @@ ACT_INLINE void takeApart(Eight::Words u, Eight::Floats &number,
   if constexpr (std::is_same_v<F, TF32>)
     u >>= 13;
   Eight::Words a = u & uint32_t(F::magnitude), e = a >> M;
-  auto s = bits<Eight::Floats>(a << (23 - M)); // the bias is made up for
+  auto s = bits<Eight::Floats>(a << (23 - M)); // the bias is corrected below
   if constexpr (F::bias != 127)
     s *= __builtin_bit_cast(float, uint32_t(254 - F::bias) << 23);
   number = bits<Eight::Floats>(bits<Eight::Words>(s) | (u >> F::signShift & 1)
@@ -414,7 +413,7 @@ ACT_INLINE void transposed(const uint32_t *words, unsigned first,
     x[i] = load<FourWords>(words + 8 * i + first);
   transpose(x);
 }
-/// Calls each(t, words of t of columns 0 2 4 6 1 3 5 7).
+/// Calls each(t, the words of t for columns 0 2 4 6 1 3 5 7).
 template <typename Each>
 ACT_INLINE void eachColumns(const uint32_t *words, const Each &each) {
   FourWords even[4], odd[4];
@@ -440,7 +439,7 @@ template <class F> ACT_INLINE void takeApart(RightTile &o) {
     });
 }
 
-/// Two neighbours of `width` bits, p pairs up, as 16 bits each.
+/// Pair p of neighbours of `width` bits, widened to 16 bits each.
 template <unsigned width, bool isSigned>
 ACT_INLINE Eight::Words pairOf(Eight::Words u, unsigned p) {
   auto element = [&](unsigned at) __attribute__((always_inline)) {
@@ -544,7 +543,7 @@ ACT_INLINE void addPairs(const LeftTile &a, const RightTile &b,
     }
 }
 
-// ---- for what this machine has of vectors
+// ---- kernels by vector width
 
 #define ACT_KERNELS(name, W, target)                                           \
   target void left##name(LeftTile &o) { takeAnyApart(o); }                     \
@@ -573,7 +572,7 @@ const TileKernels &kernels() {
   return chosen;
 }
 
-/// The tile's rows along K in the order that `order` draws.
+/// Copies the tile with its positions along K in the given order.
 template <typename Tile>
 void reorder(const Tile &from, const unsigned *order, Tile &to) {
   to.type = from.type;

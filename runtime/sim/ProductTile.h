@@ -4,19 +4,19 @@
 // them; a warp's part of wgmma is a row of such tiles.
 //
 // Operands come as a warp holds them (Fragments.h): registers of 32 lanes, lane
-// 4 g + t of group g. They are taken apart once and used often. Sums stay in
-// the lanes that hold them, so that nothing is moved around:
+// 4 g + t of group g. They are split into numbers and exponents once and used
+// often. Sums stay in the lanes that hold them, so that no data moves:
 //
 //     sums[2 h + p][4 g + t]    row 8 h + g, column 2 t + p
 //
-// What is multiplied by what is then laid out for vectors of 4, 8 or 16 lanes:
+// The operands are then laid out for vectors of 4, 8 or 16 lanes:
 //
 //     A   [k][h][4 g + t]       row 8 h + g, for every t
 //     B   [k][p][t]             column 2 t + p; a vector repeats the four
 //
 //     sums[2 h + p][lanes] += A[k][h][lanes] * B[k][p][lanes % 4]
 //
-// An f32 or an s32 is a word of a register of D; of f16 a register has both p.
+// A register of D holds one f32 or s32; with f16 it holds both p.
 #ifndef ACT_RUNTIME_SIM_PRODUCTTILE_H
 #define ACT_RUNTIME_SIM_PRODUCTTILE_H
 #include "runtime/sim/TensorCore.h"
@@ -29,7 +29,7 @@ struct TileSums {
   alignas(64) uint32_t words[4][32]; // codes of f32, f16 or s32
 };
 
-/// 16 rows of A. `words`: its registers, of which 2 s + h has rows 8 h to
+/// 16 rows of A. `words`: its registers; register 2 s + h has rows 8 h to
 /// 8 h + 7 of slab s (32 / bits times four along K).
 struct LeftTile {
   static constexpr unsigned mostRegisters = 4, mostK = 32, mostPairs = 32;
@@ -38,7 +38,7 @@ struct LeftTile {
   alignas(64) uint32_t words[mostRegisters][32] = {};
   alignas(64) float numbers[mostK][2][32];
   alignas(64) int16_t exponents[mostK][2][32];
-  /// Of integers instead: two neighbours along K, of 16 bits each.
+  /// For integers instead: two neighbours along K, of 16 bits each.
   alignas(64) uint32_t pairs[mostPairs][2][32];
   uint32_t code(unsigned row, unsigned k) const;
 };
@@ -58,28 +58,28 @@ struct RightTile {
 /// d = a · b + c of single bits: the population count of a and b.
 void multiplyBits(const LeftTile &a, const RightTile &b, const TileSums &c,
                   TileSums &d);
-/// Fills in what is behind `words`, from those and from what stands before.
+/// Fills in the members after `words` from `words` and the members before it.
 void takeApart(LeftTile &);
 void takeApart(RightTile &);
-/// d = a · b + c, of narrow floating-point types; d is another than c.
+/// d = a · b + c, for narrow floating-point types; d must not be c.
 void multiply(const Accumulation &how, const LeftTile &a, const RightTile &b,
               const TileSums &c, TileSums &d);
-/// The same of integers of 4 or 8 bits; all wrap around, or saturate.
+/// The same for integers of 4 or 8 bits; sums wrap around or saturate.
 void multiply(const LeftTile &a, const RightTile &b, bool saturate,
               const TileSums &c, TileSums &d);
 
-/// How tiles are multiplied with vectors of some width.
+/// The functions that multiply tiles with vectors of one width.
 struct TileKernels {
   unsigned lanes;
   void (*left)(LeftTile &); // takeApart()
   void (*right)(RightTile &);
-  /// False: the plain way is not right for these numbers, and d of no use.
+  /// False: the fast path is not exact for these numbers, and d is not valid.
   bool (*plain)(const Accumulation &, const LeftTile &, const RightTile &,
                 const TileSums &, TileSums &);
   void (*integers)(const LeftTile &, const RightTile &, const TileSums &,
                    TileSums &, bool saturate);
 };
-/// Those that this machine can run, the fastest, which is used, last.
+/// Those that this machine can run. The last is the fastest, and is used.
 const std::vector<TileKernels> &tileKernels();
 
 } // namespace act::runtime::sim

@@ -2,9 +2,9 @@
 //
 // A decoded module: what the machine executes.
 //
-// Registers of a warp stand lane after lane, so that a handler is a loop over
-// 32 values that the C++ compiler vectorises. A register's place is a byte
-// offset into the frame, a multiple of 64:
+// A warp's register is stored lane after lane, so that a handler is a loop over
+// 32 values that the C++ compiler vectorises. A register's slot is its byte
+// offset in the frame, a multiple of 64:
 //
 //     .pred              4 bytes: bit l is lane l's value      (slot of 64)
 //     .b8, .b16 types    uint16_t[32]                          (slot of 64)
@@ -13,13 +13,13 @@
 //     .b128              two uint64_t[32], low half first      (512)
 //
 // Immediates and constant special registers (%tid.x ...) are slots too, filled
-// when a frame is made; handlers do not see the difference. An 8-bit register
-// holds its value zero- or sign-extended by whoever reads it with a type.
+// when a frame is made; handlers do not see the difference. An instruction that
+// reads an 8-bit register zero- or sign-extends it by its type.
 //
-// An Instruction is a handler, its operands as slots in an order that the
-// handler's family defines, and numbers that the family defines. `reads` and
-// `writes` say which slots it uses: the machine propagates from them which
-// lanes of a register were ever defined (of what moves bits, which bits:
+// An Instruction is a handler, operand slots in an order that the handler's
+// family defines, and numbers that the family defines. `reads` and `writes`
+// list the slots it uses. From them the machine propagates which lanes of a
+// register are defined (for instructions that move bits, which bits:
 // UndefinedBits.h), and merges lanes at .sync instructions. An instruction
 // whose operand matters only sometimes (selp) leaves it out of `reads` and
 // calls Context::define() itself.
@@ -40,9 +40,9 @@ namespace act::runtime::sim {
 
 struct Context;
 
-/// What a handler says happened. Next: go on behind this instruction. Jumped:
-/// the handler set Context::fragment (control flow). Blocked: nothing happened;
-/// run it again when others have moved. Exited: these lanes are done.
+/// A handler's result. Next: continue after this instruction. Jumped: the
+/// handler set Context::fragment (control flow). Blocked: no effect; run it
+/// again after others have run. Exited: these lanes have ended.
 enum class Step : uint8_t { Next, Jumped, Blocked, Exited };
 
 struct Instruction;
@@ -53,12 +53,12 @@ constexpr uint32_t noSlot = ~uint32_t(0);
 struct SlotUse {
   uint32_t slot;
   uint16_t bytes; // per lane: 0 (predicate), 2, 4, 8, 16
-  /// Of a source: the instruction looks at so many of its bytes.
+  /// For a source: how many of its bytes the instruction uses.
   uint8_t used = 8;
-  /// Of a source of flagByBits: each of its bits matters to the whole result.
+  /// For a source with flagByBits: each of its bits affects the whole result.
   bool selects = false;
-  /// Of a source of flagStrictReads: a value that goes to memory, and may be
-  /// undefined. The handler hands that on (Context::put).
+  /// For a source with flagStrictReads: a value stored to memory, which may be
+  /// undefined. The handler propagates that (Context::put).
   bool passes = false;
 
   uint64_t usedBits() const {
@@ -81,24 +81,24 @@ struct Instruction {
   uint16_t readCount = 0, writeCount = 0;
   uint32_t site = 0; // index into Program::sites
 };
-/// An undefined lane in `reads` is a finding here (addresses, operands of
-/// barriers), unless the source passes (SlotUse); without it the result is
-/// undefined, silently.
+/// An undefined lane in `reads` is a finding (addresses, operands of barriers),
+/// unless the source has SlotUse::passes. Without this flag the result silently
+/// becomes undefined.
 constexpr uint8_t flagStrictReads = 1;
 /// All lanes of the warp that have not exited must execute it together.
 constexpr uint8_t flagAligned = 2;
 /// The handler defines its results itself (Context::define).
 constexpr uint8_t flagDefinesItself = 4;
-/// Each bit of its results depends on no more than one bit of each source,
-/// apart from those that select (SlotUse): what it makes of undefined bits is
-/// found by running it with others in their place.
+/// Each bit of its results depends on at most one bit of each source, except
+/// for sources that select (SlotUse). The effect of undefined bits is found by
+/// running it with other bits in their place.
 constexpr uint8_t flagByBits = 16;
-/// A bit of its result depends on none that are higher, of its sources.
+/// A bit of its result depends on no higher bit of a source.
 constexpr uint8_t flagUpward = 32;
-/// It stands in a loop that does nothing but look (CtaOrder.h).
+/// It is in a loop that only polls (CtaOrder.h).
 constexpr uint8_t flagLooks = 8;
 
-/// A variable of a function, placed.
+/// Where a variable of a function is stored.
 struct Placement {
   ptx::Space space = ptx::Space::Local;
   uint64_t offset = 0; // .shared: in the CTA's shared memory; .local and
@@ -109,7 +109,7 @@ struct Placement {
 /// A function's address as a value: this plus its index, times 16.
 constexpr uint64_t functionWindow = uint64_t(0x5ffd) << 32;
 
-/// Up to a multiple of `align`; 0 is none.
+/// Rounds up to a multiple of `align`; 0: unchanged.
 inline uint64_t alignTo(uint64_t value, uint64_t align) {
   return align ? (value + align - 1) / align * align : value;
 }
@@ -121,7 +121,7 @@ struct FunctionCode {
   uint32_t frameBytes = 0;       // registers, constants, specials
   uint32_t registerBytes = 0;    // the registers' share, at the start
   std::vector<std::byte> image;  // initial bytes of the frame behind them
-  /// Specials to be filled per warp or frame: slot and which.
+  /// Special registers to fill in for each frame.
   struct SpecialSlot {
     uint32_t slot;
     uint16_t special; // decode/Specials.h
@@ -129,8 +129,8 @@ struct FunctionCode {
     uint64_t addend;
   };
   std::vector<SpecialSlot> specials;
-  /// Of .local variables and, in device functions, of parameters, results and
-  /// .param variables; per lane. Placements are offsets into that.
+  /// Per lane, for .local variables and, in device functions, for parameters,
+  /// results and .param variables. Placements are offsets into it.
   uint64_t localBytes = 0;
   std::vector<Placement> parameters, results, variables;
   uint64_t dynamicSharedOffset = 0; // where .extern .shared starts
@@ -158,7 +158,7 @@ public:
   std::deque<std::vector<uint32_t>> slotPool;
   std::deque<std::vector<SlotUse>> usePool;
   std::deque<std::shared_ptr<void>> dataPool;
-  /// Of dataPool, what instructions of one spelling have in common.
+  /// Entries of dataPool that instructions of one spelling share.
   std::unordered_map<std::string, const void *> bySpelling;
   Site site(uint32_t index) const;
   /// The name of the register in a slot; empty when there is none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cheap repeatable random numbers (SplitMix64). Seed 0 is special by agreement
-// of all users: isQuiet() says that no order is to be drawn, roundsPlainly()
-// that no rounding is: the plain choice is taken.
+// Cheap repeatable random numbers (SplitMix64). By convention seed 0 draws
+// nothing: isQuiet() tells users to take the default order, roundsPlainly() to
+// take the default rounding.
 #ifndef ACT_RUNTIME_SIM_RANDOM_H
 #define ACT_RUNTIME_SIM_RANDOM_H
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
       : state(mix(seed ^ mix(stream))), from(seed), rounding(rounding) {}
   bool isQuiet() const { return from == 0; }
   bool roundsPlainly() const { return rounding == 0; }
-  /// Of how numbers are rounded, which is one and the same in all of a launch.
+  /// The seed for rounding, the same throughout a launch.
   uint64_t roundingSeed() const { return rounding; }
   uint64_t next() { return mix(state += 0x9e3779b97f4a7c15); }
   /// In [0, bound); bound > 0.

@@ -7,8 +7,9 @@ namespace act::runtime::sim {
 
 namespace {
 
-// Whether no bank is wanted for two words, as far as that is plain: `bytes`
-// are so many banks, from a multiple of them on.
+// A quick test that no bank serves two different words. Units of max(4, bytes)
+// bytes stand for the banks they cover, so offsets must be multiples of that;
+// false when they are not.
 bool isOnce(const uint64_t *offsets, unsigned count, unsigned bytes) {
   const unsigned unit = std::max(4u, bytes), units = 128 / unit;
   uint64_t wanted[32], odd = 0;
@@ -28,7 +29,7 @@ bool isOnce(const uint64_t *offsets, unsigned count, unsigned bytes) {
 } // namespace
 
 unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
-  // So many lanes fill the 128 bytes of a wavefront at best.
+  // The lanes that at best fill the 128 bytes of a wavefront.
   unsigned group = std::max(1u, bytes <= 4 ? 32 : 128 / bytes);
   unsigned words = std::max(1u, bytes / 4), total = 0;
   for (unsigned first = 0; first < count; first += group) {
@@ -69,7 +70,7 @@ ACT_WIDE bool isRow(const uint64_t (&offsets)[32], uint64_t step) {
 void Sectors::count(Counters &counters, const Region &region,
                     const uint64_t (&offsets)[32], uint32_t mask,
                     unsigned bytes, bool isStore) {
-  // One place for all, or a row.
+  // The common cases: one address for all lanes, or consecutive ones.
   if (mask == ~0u && (offsets[31] == offsets[0] ||
                       offsets[31] == offsets[0] + uint64_t(31) * bytes)) {
     uint64_t step = offsets[31] == offsets[0] ? 0 : bytes;

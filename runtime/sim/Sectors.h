@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a warp's access costs: sectors of 32 bytes in global memory, wavefronts
-// in shared memory (32 banks of 4 bytes; lanes that want different words of one
-// bank take turns; 8- and 16-byte accesses go in 2 and 4 groups of lanes).
+// The cost of a warp's access: sectors of 32 bytes in global memory, wavefronts
+// in shared memory (32 banks of 4 bytes; different words of one bank are served
+// in turn; 8- and 16-byte accesses go in 2 and 4 groups of lanes).
 #ifndef ACT_RUNTIME_SIM_SECTORS_H
 #define ACT_RUNTIME_SIM_SECTORS_H
 #include "runtime/sim/Machine.h"

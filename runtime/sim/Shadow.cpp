@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned stripes = 64;
 
-// A Manner in five bits, as cells keep it.
+// A Manner in five bits, as cells store it.
 constexpr unsigned mannerBits = 5;
 uint8_t encode(const Manner &m) {
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
@@ -18,10 +18,10 @@ uint8_t encode(const Manner &m) {
 bool isStrong(uint8_t m) { return m & 1; }
 Scope scopeOf(uint8_t m) { return Scope(m >> 1 & 3); }
 bool isAsync(uint8_t m) { return m >> 3 & 1; }
-// By an operation on an mbarrier beyond its init.
+// An operation on an mbarrier, other than its init.
 bool isObject(uint8_t m) { return m >> 4 & 1; }
 
-// Of packed epochs: the agent, and the group of 32 that it is in.
+// Fields of packed epochs: the agent, and its group of 32.
 constexpr unsigned groupShift = tickBits + 5, ctaShift = tickBits + agentBits;
 uint64_t agentOf(uint64_t epoch) { return epoch >> tickBits; }
 uint64_t groupOf(uint64_t epoch) { return epoch >> groupShift; }
@@ -29,30 +29,31 @@ uint32_t laneOf(uint64_t epoch) { return agentOf(epoch) & 31; }
 uint64_t ofLane(uint64_t epoch, unsigned lane) {
   return epoch + (uint64_t(lane) << tickBits);
 }
-// The same tick of the first agent of its group.
+// The same tick for the first agent of the group.
 uint64_t ofFirst(uint64_t epoch) { return epoch & ~(uint64_t(31) << tickBits); }
 uint32_t tickOf(uint64_t epoch) { return epoch & ((1u << tickBits) - 1); }
 
 } // namespace
 
-// Agents go by groups of 32, as lanes of a warp do. Groups of which the same
-// lanes read alike at the same tick are one reader where they are of the same
-// eight: neighbours in a CTA, or the same group of neighbouring CTAs.
+// Agents are handled in groups of 32, like the lanes of a warp. Groups whose
+// same lanes read at the same tick by the same instruction share one Reader, if
+// they are of the same aligned eight: neighbouring groups of a CTA, or the same
+// group of eight neighbouring CTAs.
 struct Shadow::Reader {
   uint64_t key;   // the packed epoch of the first agent of the first of the
-                  // eight; the manner stands where its lane would
-  uint32_t lanes; // of each group; 0: nobody
+                  // eight; the manner is stored in place of its lane
+  uint32_t lanes; // of each group; 0: no reader
   uint32_t site : siteBits, ofCtas : 1, members : 8; // a bit per group
 
   Reader() = default;
-  /// Of the group of an agent, whose packed epoch is given.
+  /// The reader for one group, given the packed epoch of any of its agents.
   Reader(uint64_t epoch, uint32_t lanes, uint32_t site, uint8_t manner)
       : key((epoch & ~(uint64_t(255) << tickBits)) | uint64_t(manner)
                                                          << tickBits),
         lanes(lanes), site(site), ofCtas(0),
         members(1u << (groupOf(epoch) & 7)) {}
   uint8_t manner() const { return key >> tickBits & 31; }
-  /// The bit in `members` of the group of an agent; 0: it is not of the eight.
+  /// The bit in `members` for an agent's group; 0: not one of the eight.
   uint32_t bitOf(uint64_t epoch) const {
     const uint64_t apart = groupOf(key ^ epoch);
     if (ofCtas)
@@ -67,7 +68,7 @@ struct Shadow::Reader {
     constexpr uint64_t tickAndManner = (uint64_t(1) << groupShift) - 1;
     return !((key ^ r.key) & tickAndManner) && site == r.site;
   }
-  /// Takes in r, the reader of the group of an agent, if it can.
+  /// Merges r, the reader of the group of `epoch`, if possible.
   bool join(const Reader &r, uint64_t epoch) {
     if (lanes != r.lanes || !isAlike(r))
       return false;
@@ -85,8 +86,8 @@ struct Shadow::Reader {
     ofCtas = 1;
     return true;
   }
-  /// Becomes r, a weak one, where that says all that this does: of the same
-  /// groups, and no lane less. False: not so, or not plainly.
+  /// Becomes r, a weak read, if r covers this reader: the same groups and at
+  /// least its lanes. False when it does not, or not cheaply.
   bool replace(const Reader &r) {
     constexpr unsigned sameEight = groupShift + 3;
     if (lanes & ~r.lanes)
@@ -96,7 +97,8 @@ struct Shadow::Reader {
     *this = r;
     return true;
   }
-  /// Calls of(packed epoch of its first agent) for every group; stops at false.
+  /// Calls of(packed epoch of the first agent) for each group until one returns
+  /// false.
   template <typename Of> bool eachGroup(const Of &of) const {
     const uint64_t first = key & ~(uint64_t(31) << tickBits);
     const unsigned shift = ofCtas ? ctaShift : groupShift;
@@ -110,7 +112,7 @@ private:
   static constexpr uint64_t eightCtas = uint64_t(7) << (ctaShift - groupShift);
 };
 
-// Two in a line of the cache: every access of every lane looks at some.
+// Two per cache line, since every access of every lane reads some.
 struct alignas(32) Shadow::Cell {
   uint64_t write; // packed epoch, 0: never written in this launch
   Reader reader;  // the only one; unused with a list
@@ -127,13 +129,13 @@ struct Shadow::Table {
   struct Split {
     Cell parts[4];
   };
-  // In blocks: they stay where they are.
+  // In blocks, so that their addresses stay valid.
   static constexpr unsigned blockShift = 6;
   std::vector<std::unique_ptr<Split[]>> splits;
   uint32_t splitCount = 0;
   std::vector<uint32_t> freeSplits;
-  // Few readers are the rule: those take no memory of their own, and three and
-  // the count one line of the cache.
+  // Most lists are short. The first few readers need no extra allocation; three
+  // of them and the count fill one cache line.
   struct alignas(64) List {
     static constexpr unsigned few = 7;
     uint32_t count = 0, oldest = 0;
@@ -219,7 +221,7 @@ struct Shadow::Table {
     dropList(cell);
     cell.more = index | Cell::isSplit;
   }
-  // After a write of all four parts, none of which is split any more.
+  // Call it after a write of all four parts, which are then not split.
   void join(Cell &cell) {
     uint32_t index = cell.split();
     cell = split(index).parts[0];
@@ -228,8 +230,8 @@ struct Shadow::Table {
   }
   Cell *partsOf(const Cell &cell) { return split(cell.split()).parts; }
 
-  /// Visits what stands for the bytes [begin, end) of a cell of `size` bytes at
-  /// `offset`, splitting where it must; `writes` makes whole cells one again.
+  /// Visits the cells for bytes [begin, end) of a cell of `size` bytes at
+  /// `offset`, splitting as needed; `writes` merges cells that are covered.
   template <unsigned size = cellBytes, typename Visit>
   void visit(Cell &cell, unsigned begin, unsigned end, uint64_t offset,
              bool writes, const Visit &each) {
@@ -251,7 +253,7 @@ struct Shadow::Table {
         join(cell);
     }
   }
-  /// Whether `is` holds for all that stands for them now.
+  /// Whether `is` holds for all their cells as they are now.
   template <unsigned size = cellBytes, typename Is>
   bool all(const Cell &cell, unsigned begin, unsigned end, const Is &is) {
     if constexpr (size > 1)
@@ -267,7 +269,7 @@ struct Shadow::Table {
       }
     return is(cell);
   }
-  /// r: the reader of the group of the agent whose packed epoch is given.
+  /// r: the reader of the group of `epoch`, which is packed.
   void addReader(Cell &cell, const Reader &r, uint64_t epoch);
   static void addToList(List &readers, Reader r, uint64_t epoch);
   void write(Cell &cell, uint64_t epoch, uint32_t site, uint8_t manner) {
@@ -279,8 +281,8 @@ struct Shadow::Table {
   }
 };
 
-// The same thread's later read stands for its earlier, unless that was weak and
-// this one is not.
+// A thread's later read replaces its earlier one, unless the earlier was weak
+// and the later is strong: a strong read conflicts with fewer writes.
 inline void Shadow::Table::addReader(Cell &cell, const Reader &r,
                                      uint64_t epoch) {
   if (!cell.list()) {
@@ -326,7 +328,7 @@ void Shadow::Table::addToList(List &readers, Reader r, uint64_t epoch) {
       other.members &= ~bit;
     else if (other.members == bit)
       other.lanes &= ~r.lanes;
-    // Else the earlier read stands beside the later, which does no harm.
+    // Else both reads stay in the list, which does no harm.
     if (!other.members) {
       other.lanes = 0;
       place = &other;
@@ -348,11 +350,12 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     if (conflict.kind >= Conflict::Race)
       return;
     Epoch e = unpack(epoch);
-    // All proxies see an mbarrier; but data where one was need a fence (not
-    // where one was only initialised: Triton makes such, and it goes well).
+    // All proxies see an mbarrier. Data that reuses its bytes needs a fence,
+    // except where it was only initialised: Triton does that, and it works.
     bool needsProxy =
         wrote && m.async && !m.object && (!isAsync(manner) || isObject(manner));
-    // A fence.proxy.async::generic orders for the async proxy alone.
+    // A fence.proxy.async::generic orders only for the async proxy, so its
+    // effect is found in what is known with a fence.
     if (by.ordered(e, needsProxy) ||
         (m.async && !needsProxy && by.ordered(e, true)))
       return;
@@ -381,8 +384,9 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     return;
   }
   auto raceWithReader = [&](const Reader &r) {
-    // The writer's warp read it as one: Triton loads with all lanes and writes
-    // back with one. A load is served for all its lanes before what follows.
+    // If the writer is one of the readers, its warp's lanes do not race with
+    // it: one load serves all its lanes before the store. Triton loads with all
+    // lanes and writes back with one.
     const bool own = r.has(self);
     r.eachGroup([&](uint64_t first) {
       if (!own || groupOf(first) != groupOf(self))
@@ -414,8 +418,8 @@ std::unique_lock<std::mutex> Shadow::lockOf(uint64_t offset) const {
                : std::unique_lock<std::mutex>();
 }
 
-/// What [offset, offset + bytes) of an access that begins at `first` has of
-/// undefined bytes.
+/// Handles the undefined bytes in [offset, offset + bytes), a part of an access
+/// that begins at `first`.
 void Shadow::judgeDefined(const Observer &by, uint64_t first, uint64_t offset,
                           uint64_t bytes, Conflict &conflict) {
   uint32_t undefined = 0;
@@ -463,17 +467,18 @@ void Shadow::accessStretch(const Observer &by, uint64_t first, uint64_t offset,
 
 // ---- lanes of a warp at once
 
-// What all of some lanes are sure of without looking further: most accesses
-// need no more.
+// The fast check of some lanes: what they all know without a closer look. It
+// suffices for most accesses.
 struct Shadow::Sure {
   explicit Sure(WarpObserver &by)
       : by(by), self(pack(by.self)), manner(encode(by.manner)) {}
   WarpObserver &by;
   uint64_t self; // of lane 0
   uint8_t manner;
-  // Of an agent that is no thread, one access does not come before the next.
+  // Only a thread's own accesses are ordered among themselves; those of an
+  // asynchronous agent are not.
   bool ownFirst = !by.manner.deferred;
-  // The last groups asked for, and the tick that is known of all their agents.
+  // A cache: groups, and the tick that is known of all their agents.
   struct {
     uint64_t group = ~uint64_t(0);
     uint32_t tick = 0;
@@ -500,7 +505,7 @@ struct Shadow::Sure {
                               !(r.lanes & ~lanes));
     });
   }
-  // A single lane may write it.
+  // Whether the lane may write the cell. `lane`: a mask of one bit.
   bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
     if (!afterWrite(cell, lane))
       return false;
@@ -532,7 +537,7 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
                 sure.by.site, sure.manner);
   };
-  // At most two cells: an access is at a multiple of its size.
+  // At most two cells, since offsets are multiples of the size.
   Cell *const cells = table.cells + offset % stretchBytes / cellBytes;
   const unsigned begin = offset % cellBytes,
                  count = (begin + bytes + cellBytes - 1) / cellBytes;
@@ -548,7 +553,7 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
   return true;
 }
 
-// accessSurely() of all of a cell.
+// accessSurely() for a whole cell.
 bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
                         uint32_t lanes) {
   Cell &cell = table.cells[offset % stretchBytes / cellBytes];
@@ -567,7 +572,7 @@ bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
   if (lanes & (lanes - 1) || !sure.afterAll(table, cell, lanes))
     return false;
   bits |= all;
-  // Read and written in turn: it keeps its list.
+  // A cell that is read and written in turn keeps its list allocated.
   const uint32_t kept = cell.more;
   if (kept)
     table.list(kept).clear();
@@ -638,9 +643,9 @@ bool Shadow::readPlainly(const Observer &by, uint32_t agents,
     return false;
   }
   bool heardAll = true;
-  // Of groups of agents: up to which tick they are known. Threads, who write
-  // through the generic proxy, are many at one tick; of all others the last
-  // write that was known is remembered.
+  // Caches. Threads, which write through the generic proxy, are many at one
+  // tick: keep the known tick per group. For other agents keep only the last
+  // write that was found known.
   struct Fenced {
     uint64_t group = ~uint64_t(0);
     uint32_t tick = 0;
@@ -683,8 +688,8 @@ bool Shadow::readPlainly(const Observer &by, uint32_t agents,
     });
     return true;
   };
-  // Nearly all cells are like the one before: written by its group or by the
-  // same copy, and last read by who reads now.
+  // Nearly all cells resemble the one before: written by the same group or the
+  // same copy, and last read by the current reader.
   auto isLikeLast = [&](Cell &cell) {
     if (cell.more)
       return false;

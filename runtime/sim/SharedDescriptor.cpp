@@ -3,7 +3,7 @@
 
 namespace act::runtime::sim {
 
-// The field's numbers count down where rows grow: 1 is 128 B.
+// By the descriptor's field, whose values go down as rows grow: 1 is 128 B.
 static constexpr Swizzle swizzles[4] = {Swizzle::None, Swizzle::B128,
                                         Swizzle::B64, Swizzle::B32};
 

@@ -22,8 +22,8 @@
 //       swizzled  minor % 8 * S  + minor / 8 * SBO
 //                 + major % (S/16) * 16 + major / (S/16) * LBO
 //
-// from the descriptor's address. The swizzle is then applied to the sum: it
-// works on address bits, so a descriptor may start inside of a pattern (kernels
+// from the descriptor's address. The swizzle is then applied to the sum. It
+// acts on address bits, so a descriptor may start inside a pattern (kernels
 // step along K by adding to the address).
 #ifndef ACT_RUNTIME_SIM_SHAREDDESCRIPTOR_H
 #define ACT_RUNTIME_SIM_SHAREDDESCRIPTOR_H

@@ -9,7 +9,7 @@
 using namespace act;
 using namespace act::runtime;
 
-// Findings are counted without end and kept up to here.
+// All findings are counted; their text is kept up to this size.
 static constexpr size_t maximumText = 1 << 20;
 
 static sim::Options optionsOf(const DeviceOptions &o) {
@@ -49,7 +49,7 @@ SimExecutor::SimExecutor(const sim::Target &target,
       pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
 }
 
-// The simulator frees its own memory; what was adopted goes back.
+// The simulator frees its own memory; adopted memory goes back to its owner.
 SimExecutor::~SimExecutor() {
   for (auto &[address, block] : blocks)
     if (block.adopted && block.release)
@@ -62,7 +62,7 @@ Result<void *> SimExecutor::allocate(uint64_t bytes) {
     return Error{"cannot allocate " + std::to_string(bytes) +
                      " bytes on device " + facts.name,
                  ""};
-  // The interface promises zeroes: reading them is reading what was written.
+  // The interface promises zeros, so they count as written.
   simulator.markInitialised(*p, bytes);
   std::lock_guard lock(mutex);
   blocks[reinterpret_cast<uintptr_t>(*p)] = {bytes, false, nullptr};
@@ -82,7 +82,7 @@ Result<void *> SimExecutor::allocateShared(uint64_t bytes) {
 }
 
 Status SimExecutor::free(void *address) {
-  // What is under way may use it.
+  // Launches under way may use it.
   finishAll();
   std::function<void()> release;
   {

@@ -2,16 +2,16 @@
 //
 // The simulator as a device: "sim:sm_90a".
 //
-// Streams run each operation before they return, as far as that goes
-// (SimStream.h). Memory is the host's, at the same address, but the interface
-// does not say so (hostAddressable is false): bytes that arrive by copy or fill
-// are known to the checks as written, bytes that a program puts there behind
-// the device's back are not.
+// Streams run each operation before the call returns, if they can
+// (SimStream.h). Device memory is host memory at the same address, but the
+// interface does not say so (hostAddressable is false): the checks see bytes
+// that arrive by copy or fill as written, but not bytes that the program writes
+// directly.
 //
-// A launch in which a check noticed something is an error that says what, of
-// the launch's call or, if it has not ended by then, of the next that waits for
-// it; its stores have happened all the same, and the finding is kept for
-// findings(). So is a copy to the host of bytes that a kernel left undefined.
+// A launch with findings is an error, returned by the launch call or, if the
+// launch has not ended by then, by the next call that waits for it. Its stores
+// take effect anyway, and findings() keeps the finding. The same holds for a
+// copy to the host of bytes that a kernel left undefined.
 #ifndef ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_SIMEXECUTOR_H
 #include "runtime/Executor.h"
@@ -59,24 +59,24 @@ private:
   friend class SimStream;
   friend struct SimLaunch;
   // ---- streams, all under `running` (SimStream.cpp)
-  /// Goes on with all streams until it is enough, or some time has passed.
-  /// False when nothing moves.
+  /// Advances all streams until `enough`, or for a bounded time. False when
+  /// nothing can advance.
   bool goOn(const std::function<bool()> &enough);
-  /// Does all that is first in its stream and can be done now.
+  /// Runs operations at the heads of streams as far as possible now.
   bool attemptAll();
-  /// Goes on until it has ended; what the queue then still waits for does not
-  /// come, and is a deadlock.
+  /// Advances all streams until `ended`. If nothing can advance before that,
+  /// the queue's first operation ends as a deadlock.
   void finish(SimQueue &queue, const std::function<bool()> &ended);
   /// The same for all queues.
   void finishAll();
   Status takeFailure(SimQueue &queue);
 
 public:
-  /// Ends the launch that is first in the queue, or that it waits for.
+  /// Ends the first launch in the queue, or the one that it waits for.
   void giveUp(SimQueue &queue);
 
 private:
-  /// An error when there are findings, which are kept.
+  /// Keeps findings; an error when there are any.
   Status keep(const std::vector<sim::Finding> &found);
 
   sim::Simulator simulator;
@@ -93,7 +93,7 @@ private:
   Findings noticed;
   std::recursive_mutex running;
   std::vector<std::shared_ptr<SimQueue>> queues;
-  std::optional<Error> abandoned; // what came of streams that are gone
+  std::optional<Error> abandoned; // the first failure of destroyed streams
 };
 
 } // namespace act::runtime

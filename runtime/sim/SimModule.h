@@ -25,7 +25,7 @@ class SimModule : public Module {
 public:
   SimModule(SimExecutor &device, std::unique_ptr<sim::LoadedModule> module)
       : device(device), module(std::move(module)) {}
-  /// Ends what is under way first, as it may be kernels of this module.
+  /// First finishes all streams, which may run kernels of this module.
   ~SimModule() override;
   Result<Kernel *> kernel(const std::string &symbol) override;
   Result<Variable> variable(const std::string &symbol) override;

@@ -11,7 +11,7 @@ using namespace act::runtime;
 
 namespace {
 
-// Something that is done at once when its turn has come.
+// An operation that completes at once when it reaches the head of its stream.
 struct Work : SimTask {
   explicit Work(std::function<Status()> function)
       : function(std::move(function)) {}
@@ -39,7 +39,8 @@ struct WaitFor : SimTask {
 } // namespace
 
 namespace act::runtime {
-// Begins when its turn has come, and goes on with each SimExecutor::advance().
+// A launch: begins at the head of its stream, then runs as Simulator::advance()
+// lets it.
 struct SimLaunch : SimTask {
   SimLaunch(SimExecutor &device, SimKernel &kernel, sim::LaunchRequest request)
       : device(device), kernel(kernel), request(std::move(request)) {}
@@ -206,12 +207,12 @@ Result<double> SimEvent::elapsedSince(Event &start) {
       .count();
 }
 
-// ---- going on with all streams
+// ---- advancing all streams
 
 namespace {
 
-// Warp instructions: of a kernel before its call returns without its end, and
-// of each before the others have their turn.
+// In warp instructions: `patience` that a call waits for its operation before
+// it returns without its end, `turn` of a launch before the others run.
 constexpr uint64_t patience = uint64_t(1) << 25, turn = uint64_t(1) << 20;
 
 } // namespace
@@ -222,7 +223,7 @@ bool SimExecutor::attemptAll() {
     auto queue = queues[i]; // a callback may make streams
     while (!queue->tasks.empty()) {
       auto task = queue->tasks.front();
-      // What is done at once may be a callback, which may use this very stream.
+      // A task that is done at once may be a callback that uses this stream.
       const bool atOnce = task->isDoneAtOnce();
       if (atOnce)
         queue->tasks.pop_front();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams of a simulator, and what they have yet to do.
+// Streams of a simulator and their queues.
 //
 // A call runs its operation before it returns, if it can: a launch that ends
-// says at once what was found. A kernel that waits for one of another stream
-// stays under way when its call returns, and so does one that runs very long;
-// what comes behind it in its stream queues up:
+// reports its findings at once. A kernel that waits for another stream's, or
+// that runs very long, stays under way when its call returns. Later operations
+// of its stream queue up:
 //
 //     stream 1   launch a (waits for b)   copy        under way, queued
 //     stream 2   launch b                             ends, and a goes on
 //
-// Every call on any stream goes on with all of them. Whoever then waits for a
-// stream on which nothing moves any more has found a deadlock: each host thread
-// has launched what others wait for before it waits.
+// Every call on any stream advances all streams. If the host waits for a stream
+// and nothing can advance any more, that is a deadlock: a host thread launches
+// what other kernels wait for before it waits itself.
 #ifndef ACT_RUNTIME_SIM_SIMSTREAM_H
 #define ACT_RUNTIME_SIM_SIMSTREAM_H
 #include "runtime/Executor.h"
@@ -26,20 +26,20 @@ namespace act::runtime {
 /// An operation of a stream.
 struct SimTask {
   virtual ~SimTask() = default;
-  /// Goes on with it; nothing when it is not at its end.
+  /// Advances the operation; empty while it has not ended.
   virtual std::optional<Status> attempt() = 0;
-  /// Whether attempt() is its end, whenever it is called.
+  /// Whether the first attempt() always ends it.
   virtual bool isDoneAtOnce() const { return false; }
-  /// Nothing moves any more: ends what it waits for.
+  /// Nothing can advance any more: ends what it waits for.
   virtual void giveUp() {}
   std::optional<Status> outcome;
-  bool left = false; // its call has returned: nobody else tells what it came to
+  bool left = false; // its call has returned; a failure goes to the queue
 };
 
 /// Operations in order; the first is under way.
 struct SimQueue {
   std::deque<std::shared_ptr<SimTask>> tasks;
-  std::optional<Error> failure; // the first that no call has returned yet
+  std::optional<Error> failure; // the first not yet returned by a call
   bool abandoned = false;       // its stream is gone
 };
 
@@ -49,7 +49,7 @@ public:
   Status synchronize() override;
   Result<double> elapsedSince(Event &start) override;
 
-  /// One recording of it.
+  /// One recording of the event.
   struct Record {
     std::weak_ptr<SimQueue> queue;
     std::optional<std::chrono::steady_clock::time_point> time;

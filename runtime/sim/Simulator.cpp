@@ -14,8 +14,8 @@ using ptx::Space;
 
 namespace {
 
-// Memory of the module's variables: allocated before decoding, which needs the
-// addresses, and initialised, patches too.
+// Allocates the module's variables, before decoding, which needs the addresses,
+// and initialises them, patches included.
 Status placeVariables(Program &program, Memory &memory) {
   const ptx::Module &tree = *program.tree;
   program.variables.assign(tree.variables.size(), nullptr);
@@ -131,18 +131,19 @@ Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
   auto module = std::make_unique<LoadedModule>(std::move(program), space);
   if (!placed)
     return placed.error();
-  // The module owns its variables by now, so that a failure frees them.
+  // The module owns its variables by now, so a failure frees them.
   if (Status s = Decoder::decode(*module->program()); !s)
     return s.error();
   return module;
 }
 
-// What a cooperative grid synchronises in: cooperative_groups.h uses a few
-// words of it.
+// The memory in which a cooperative grid synchronises; cooperative_groups.h
+// uses a few words of it.
 constexpr uint64_t workspaceBytes = 4096;
 
-/// At most so many CTAs are there at once. Registers, of which only an estimate
-/// is known, are left out. Of shared memory, 1 KiB per CTA is the system's.
+/// An upper bound on the resident CTAs. It ignores registers, since only an
+/// estimate of these is known. The system reserves 1 KiB of shared memory per
+/// CTA.
 static uint64_t residentCtas(const Target &t, uint64_t threads,
                              uint64_t sharedBytes) {
   uint64_t shared = (sharedBytes + 127) / 128 * 128 + 1024;
@@ -235,7 +236,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   grid.sharedBytes = shared;
   grid.checks = options.checks;
   grid.passesUndefined = !options.strict;
-  // Parameters are aligned as a tensor map wants them.
+  // Parameters are aligned as tensor maps require.
   std::vector<std::byte> &block = grid.parameterBlock;
   block.resize(request.parameters.size() + 128);
   auto base = reinterpret_cast<uintptr_t>(block.data());
@@ -267,7 +268,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   return launch;
 }
 
-// Its grid lives on for a while, for what others remember of it.
+// Underway keeps the grid while other launches may refer to its accesses.
 void Simulator::end(Launch &launch) {
   Grid &grid = *launch.grid;
   launch.outcome.emplace(grid.finish());
@@ -275,7 +276,7 @@ void Simulator::end(Launch &launch) {
     if (auto s = space.free(reinterpret_cast<void *>(grid.workspace)); !s)
       launch.outcome.emplace(s.error());
   underway->end(grid);
-  // What others are about to write is not the host's yet.
+  // While other launches may still write, the host does not read yet.
   if (*launch.outcome && underway->empty())
     for (Finding &f : space.takenByHost())
       (*launch.outcome)->findings.push_back(std::move(f));

@@ -9,26 +9,25 @@
 //     auto report = sim.launch(**module, "kernel", request);
 //     for (const Finding &f : report->findings) puts(f.str().c_str());
 //
-// Device addresses are host addresses: memory given out by allocate() may be
-// read and written by the host between launches. Memory of the host that
-// kernels may touch is made known with registerHost(). Everything else is out
-// of bounds.
+// Device addresses are host addresses: the host may read and write memory from
+// allocate() between launches. registerHost() makes host memory accessible to
+// kernels. Everything else is out of bounds.
 //
-// What the parts are:
+// The parts:
 //
 //   ptx/      text → tree                         (knows the grammar)
 //   decode/   tree → Program                      (knows instructions, targets)
 //   Machine   grid → clusters → CTAs → warps → fragments of lanes that step
 //             together; barriers; asynchronous operations
 //   Memory    allocations, the windows of shared and local memory
-//   Clock, Shadow   who knows of whose accesses: races
-//   Definedness, DefinedBytes, Origins   what is undefined in registers and in
-//             memory, and where it came from
-//   Counters  what the hardware would have done
+//   Clock, Shadow   happens-before and races
+//   Definedness, DefinedBytes, Origins   undefined values in registers and
+//             memory, and their origins
+//   Counters  what the hardware would have executed
 //
-// Launches of kernels that wait for each other are begun with begin(), and
-// advance() goes on with all that are under way; launch() does both. Calls take
-// turns by a mutex; inside, clusters run on `threads` host threads.
+// For kernels that wait for each other, begin() starts each launch and
+// advance() runs all launches under way; launch() does both. A mutex serialises
+// calls; within a call, clusters run on `threads` host threads.
 #ifndef ACT_RUNTIME_SIM_SIMULATOR_H
 #define ACT_RUNTIME_SIM_SIMULATOR_H
 #include "act/Result.h"
@@ -49,29 +48,33 @@ namespace act::runtime::sim {
 
 struct Options {
   bool checks = true;
-  /// Reading memory that was never written is a finding, and storing an
-  /// undefined value. Else both hand it on, and what is found is its use: as an
-  /// address, to decide control, at a barrier, by the host.
+  /// Whether reading memory that was never written, or storing an undefined
+  /// value, is a finding. If not, both propagate the undefined value, and only
+  /// its use is a finding: as an address, in control flow, at a barrier, by the
+  /// host.
   bool strict = false;
-  /// Orders warps and CTAs and places asynchronous operations; draws errors of
-  /// approximate functions, and how tensor cores sum, unless those are to be as
-  /// they are with seed 0. 0: everything as early as possible, in order,
-  /// correctly rounded.
+  /// Draws the order of warps and CTAs and the times of asynchronous
+  /// operations. With `drawsRounding` it also draws the errors of approximate
+  /// functions and how tensor cores sum. 0: everything as early as possible, in
+  /// order, correctly rounded.
   uint64_t seed = 0;
   bool drawsRounding = true;
-  uint64_t maximumInstructions = 0; // warp instructions of a launch; 0: no end
+  uint64_t maximumInstructions = 0; // warp instructions per launch; 0: no limit
   unsigned threads = 0;             // 0: one per core
-  /// Where printf and assert of kernels write; when empty, stdout and stderr.
+  /// Receives the output of printf and assert in kernels; empty: stdout and
+  /// stderr.
   std::function<void(std::string_view)> print;
   size_t maximumFindings = 100;
 };
 
-/// A kernel's needs, known once it is decoded.
+/// A kernel's resources, known once it is decoded.
 struct KernelInfo {
   std::string name;
   uint64_t parameterBytes = 0, sharedBytes = 0, localBytes = 0;
   uint32_t registers = 0; // 32-bit registers live at once, an estimate
   uint32_t maxThreads = 1024;
+  /// Its .maxntid bounds a block, and no .reqntid says what it is.
+  bool boundsBlock = false;
   uint32_t requiredBlock[3] = {0, 0, 0}, requiredCluster[3] = {0, 0, 0};
   struct Parameter {
     uint64_t offset, bytes;
@@ -91,15 +94,15 @@ struct LaunchRequest {
 struct LaunchReport {
   std::vector<Finding> findings; // of this launch, most severe class first
   Counters counters;
-  /// Warp instructions after which it was stopped (Options); 0: it ended.
+  /// Warp instructions after which it was stopped (Options); 0: it completed.
   uint64_t stoppedAfter = 0;
 };
 
-/// That a launch was stopped, in words.
+/// The error for a launch that was stopped.
 Error stopped(const std::string &kernel, uint64_t warpInstructions);
 
 class Program; // a decoded module
-/// Outlives the launches of its kernels that are under way.
+/// Must outlive the launches of its kernels that are under way.
 class LoadedModule {
 public:
   LoadedModule(std::unique_ptr<Program> program, Memory &memory);
@@ -121,18 +124,18 @@ private:
 class Grid;
 class Underway;
 
-/// A launch that has begun. Dropped before it has ended, it goes on, and nobody
-/// hears of it.
+/// A launch that has begun. If the handle is dropped before the end, the launch
+/// continues and its report is lost.
 class Launch {
 public:
   bool ended() const { return has; }
-  /// What became of it, once it has ended.
+  /// The outcome, once it has ended.
   const Result<LaunchReport> &report() const { return *outcome; }
 
 private:
   friend class Simulator;
   std::shared_ptr<Grid> grid;
-  uint64_t waitedAt = ~uint64_t(0); // Underway::events when all of it waited
+  uint64_t waitedAt = ~uint64_t(0); // Underway::events when it began to wait
   std::atomic<bool> has{false};
   std::optional<Result<LaunchReport>> outcome;
 };
@@ -147,36 +150,36 @@ public:
   /// initialises its variables. `name` is what messages call it.
   Result<std::unique_ptr<LoadedModule>> load(std::string_view text,
                                              const std::string &name);
-  /// Runs the kernel to its end. That it waits for what none of the launches
-  /// under way does is a deadlock.
+  /// Runs the kernel to its end. If it waits for something that no launch under
+  /// way does, that is a deadlock.
   Result<LaunchReport> launch(const LoadedModule &module,
                               const std::string &kernel,
                               const LaunchRequest &request);
 
-  /// Checks the request, and enters it with the launches that are under way.
+  /// Checks the request, and adds it to the launches under way.
   Result<std::shared_ptr<Launch>> begin(const LoadedModule &module,
                                         const std::string &kernel,
                                         const LaunchRequest &request);
-  /// Lets each launch that is under way run until it ends, waits, or has
-  /// executed about `instructions` of a warp (0: no end). Those that wait are
-  /// left alone while nothing has changed, unless it is to `look`: who changed
-  /// memory besides cannot be known. False when none has moved.
+  /// Runs each launch under way until it ends, waits, or has executed about
+  /// `instructions` warp instructions (0: no limit). Skips waiting launches
+  /// while no launch has changed memory; `look` runs those too, since changes
+  /// by others are not seen. False when none has advanced.
   bool advance(uint64_t instructions, bool look);
-  /// Says that nobody comes for whom the launch waits: it ends as a deadlock.
+  /// Nothing will do what the launch waits for: ends it as a deadlock.
   void giveUp(Launch &launch);
-  /// The host has changed memory that kernels may wait for.
+  /// Call it after the host has changed memory that kernels may wait for.
   void changed();
 
-  /// Aligned to 512 bytes. Uninitialised for the checks (though zero) unless
-  /// the host says that it wrote it: markInitialised().
+  /// Aligned to 512 bytes and zero, but uninitialised for the checks until the
+  /// host calls markInitialised().
   Result<void *> allocate(uint64_t bytes, const std::string &name = "");
   Status free(void *address);
-  /// What is undefined there at the end of a launch is one of its findings.
+  /// Undefined values there at the end of a launch are findings of the launch.
   void registerHost(void *address, uint64_t bytes, const std::string &name);
   void unregisterHost(void *address);
   void markInitialised(const void *address, uint64_t bytes);
-  /// Call it for what the host takes from allocate()d memory behind a launch:
-  /// what kernels stored there of undefined values is found then.
+  /// Call it when the host reads allocate()d memory after a launch. Returns
+  /// findings for undefined values that kernels stored there.
   std::vector<Finding> takenByHost(const void *address, uint64_t bytes) {
     return space.takenByHost(address, bytes);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Swizzles of shared memory: which 16-byte chunk of a row holds what.
+// Swizzles of shared memory: the order of the 16-byte chunks of a row.
 //
 // Rows of 32, 64 or 128 bytes are stored with their chunks permuted, so that a
-// column of chunks touches all banks. The permutation depends on nothing but
-// the address: bits of the 128-byte line number are XORed into the bits of the
-// chunk number. TMA writes with it, wgmma reads with it.
+// column of chunks touches all banks. The permutation depends only on the
+// address: bits of the 128-byte line number are XORed into the chunk number.
+// TMA writes with it, wgmma reads with it.
 //
 //     address bits    9 8 7 | 6 5 4 | 3 2 1 0
 //                     line    chunk   byte
@@ -26,9 +26,9 @@ constexpr uint32_t patternBytes(Swizzle s) {
   return s == Swizzle::None ? 0 : 128u << unsigned(s);
 }
 
-/// Where the byte at `address` really is. `firstLine` is the line (address bits
-/// 7 to 9) in which the pattern starts, for patterns that do not start at a
-/// multiple of their length.
+/// The physical address of the byte at `address`. `firstLine` is the line
+/// (address bits 7 to 9) in which the pattern starts, for patterns that do not
+/// start at a multiple of their length.
 constexpr uint32_t swizzled(uint32_t address, Swizzle s,
                             uint32_t firstLine = 0) {
   uint32_t mask = (1u << unsigned(s)) - 1;

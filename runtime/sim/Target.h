@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The architectures that can be simulated, and what a module may ask of them.
+// The architectures that can be simulated, and the targets that run on them.
 #ifndef ACT_RUNTIME_SIM_TARGET_H
 #define ACT_RUNTIME_SIM_TARGET_H
 #include "act/Result.h"

@@ -6,8 +6,8 @@ namespace act::runtime::sim {
 
 namespace {
 
-// Elements at start, start + step ...: how many are before the tensor, and how
-// many before its end.
+// For `count` elements at start, start + step ...: `first` lie before the
+// tensor, `end` before its end.
 void clip(int64_t start, int64_t size, int64_t step, uint32_t count,
           uint32_t &first, uint32_t &end) {
   auto reach = [&](int64_t to) {
@@ -18,7 +18,7 @@ void clip(int64_t start, int64_t size, int64_t step, uint32_t count,
   end = std::max(first, reach(size));
 }
 
-// Every which element of dimension d is taken, and how many are.
+// The element stride in dimension d, and the number of elements taken.
 uint32_t stepOf(const TiledTensor &t, unsigned d) {
   return d < t.rank && (d > 0 || t.interleave) ? t.elementStrides[d] : 1;
 }
@@ -81,7 +81,7 @@ std::vector<TensorBox::Stretch> TensorBox::stretches(uint64_t offset,
                                                      bool insideOnly) const {
   uint64_t span = sim::rowBytes(swizzle);
   bool whole = !insideOnly || isWhole();
-  // Chunks only change places within `span` bytes.
+  // The swizzle moves chunks only within `span` bytes.
   if (whole &&
       (swizzle == Swizzle::None || (offset % span == 0 && bytes % span == 0)))
     return {{offset, bytes}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The box that a tensor copy moves: which bytes of global memory, and where
-// each lies in shared memory.
+// The box that a tensor copy moves: its bytes in global memory, and the place
+// of each in shared memory.
 //
 //     tensor 5 × 8, box 2 × 4 at {6, 1}          in shared memory
 //
@@ -9,14 +9,14 @@
 //       . . . . . . a b                          c d 0 0
 //       . . . . . . c d
 //
-// A row is a run along dimension 0. Rows follow each other in shared memory
-// without gaps, dimension 1 next, and the swizzle then permutes 16-byte chunks
-// by their address (Swizzle.h). Elements outside of the tensor are the fill
-// value when they come in, and stay behind on the way out. With an element
-// stride of s in a dimension every s-th element is taken, and the box has
-// box / s of them, rounded up; dimension 0 has one in interleaved layouts only
-// (CUDA driver API, tensor map object management). An interleaved layout is
-// otherwise one whose dimension 0 is a slice of channels: 16 or 32 bytes.
+// A row is a run along dimension 0. Rows are contiguous in shared memory, with
+// dimension 1 next; the swizzle then permutes 16-byte chunks by their address
+// (Swizzle.h). Elements outside the tensor read as the fill value, and are not
+// written on the way out. With an element stride of s in a dimension, every
+// s-th element is taken, box / s of them, rounded up; in dimension 0 the stride
+// applies only to interleaved layouts (CUDA driver API, tensor map object
+// management). Otherwise an interleaved layout only means that dimension 0 is a
+// slice of channels of 16 or 32 bytes.
 #ifndef ACT_RUNTIME_SIM_TENSORBOX_H
 #define ACT_RUNTIME_SIM_TENSORBOX_H
 #include "runtime/TensorMap.h"
@@ -29,7 +29,7 @@ namespace act::runtime::sim {
 uint64_t bytesOfBox(const TiledTensor &tensor);
 
 struct TensorBox {
-  /// Of no more bytes than shared memory has.
+  /// The box must fit in shared memory.
   TensorBox(const TiledTensor &tensor, const int32_t (&start)[5]);
 
   /// Elements [first, end) of a row lie in the tensor, the first at `global`.
@@ -44,9 +44,9 @@ struct TensorBox {
   Swizzle swizzle;
 
   uint64_t rowBytes() const { return uint64_t(rowElements) * elementBytes; }
-  bool isWhole() const; // all of it is inside of the tensor
-  /// Stretches of shared memory, ascending, that hold rows' elements inside of
-  /// the tensor (or all elements) when the box is at `offset`.
+  bool isWhole() const; // all of it is inside the tensor
+  /// Ascending stretches of shared memory that hold the elements inside the
+  /// tensor (or all elements) when the box is at `offset`.
   struct Stretch {
     uint64_t offset, bytes;
   };

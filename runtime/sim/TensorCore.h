@@ -2,10 +2,10 @@
 //
 // The arithmetic of tensor cores: D = A · B + C for small matrices.
 //
-// Integers and f64 are as the ISA says: exact with wrap-around or saturation; a
-// chain of fused multiply-adds along K. For the narrow floating-point types the
-// ISA leaves order, rounding and truncation open. The default is the model that
-// was measured bit for bit on the hardware:
+// Integers and f64 follow the ISA: integers are exact, with wrap-around or
+// saturation; f64 is a chain of fused multiply-adds along K. For the narrow
+// floating-point types the ISA leaves order, rounding and truncation open. The
+// default is the model that was measured bit for bit on the hardware:
 //
 //   P. Xie, Y. Wang, F. Yang, M. Yang: MMA-Sim: Bit-Accurate Reference Model of
 //   Tensor Cores and Matrix Cores, arXiv 2511.10909 (2025); the same features
@@ -13,7 +13,7 @@
 //   of NVIDIA tensor cores, PeerJ CS 7:e330 (2021) and by F. Khattak, M.
 //   Mikaitis: Accurate Models of NVIDIA Tensor Cores, arXiv 2512.07004 (2025).
 //
-// K is cut into blocks of L. For each block in turn
+// K is split into blocks of L. For each block in turn
 //
 //     c ← round( 2^E · Σ trunc_F(term / 2^E) ),  terms: L products and c
 //
@@ -21,7 +21,7 @@
 //     (its significand lies in [1, 4) and is not normalised; subnormal factors
 //     keep the exponent of the smallest normal number)
 //   - E is the largest exponent of a term that is not zero, at least −126
-//   - trunc_F drops what is below 2^−F, towards zero
+//   - trunc_F truncates towards zero to multiples of 2^−F
 //   - the sum is exact; it is rounded towards zero to f32 (below: RZ), or to 13
 //     mantissa bits (RZ13), or to nearest even to f16 (for f16 accumulators);
 //     from 2^128 on it is infinite
@@ -64,7 +64,7 @@ enum class Element : uint8_t {
 unsigned bitsOf(Element e);
 inline bool isFloating(Element e) { return e <= Element::F64; }
 
-/// How sums are made; the table above.
+/// How sums are formed; see the table above.
 struct Accumulation {
   enum Result : uint8_t { RzF32, Rz13, RnF32, RnF16 };
   uint8_t block = 16;    // L
@@ -75,10 +75,10 @@ struct Accumulation {
 enum class Unit : uint8_t { Mma, Mma884, Wgmma };
 /// `a`: the type of the operands; `half`: the accumulator is f16.
 Accumulation accumulationOf(uint32_t sm, Unit unit, Element a, bool half);
-/// Another one that the ISA allows just as well.
+/// A random one that the ISA also allows.
 Accumulation drawAccumulation(Random &random, unsigned k, bool half);
-/// The one that a launch's seed draws: equal products have equal sums, whoever
-/// computes them.
+/// The one drawn by a launch's seed: equal products have equal sums in every
+/// warp.
 inline Accumulation seededAccumulation(const Random &of, unsigned k,
                                        bool half) {
   Random random(of.roundingSeed(), uint64_t(k) << 1 | half);
@@ -89,9 +89,9 @@ struct Extent {
   unsigned m, n, k; // n a multiple of 8; k at most 32 (narrow floats)
 };
 
-/// Codes of narrow floating-point numbers, one in a word: a[k][m], b[k][n]. c
-/// and the result, in place: f32 bits, or f16 bits in words: c[m][n]. Operands
-/// in registers are multiplied without being laid out like this: ProductTile.h.
+/// Codes of narrow floating-point numbers, one per word: a[k][m], b[k][n]. c
+/// and the result, in place: f32 bits, or f16 bits in words: c[m][n].
+/// ProductTile.h multiplies operands in registers without this layout.
 void multiply(const Accumulation &how, Extent extent, Element aType,
               Element bType, const uint32_t *a, const uint32_t *b, uint32_t *c);
 /// a[m][k], b[k][n], c[m][n] in place.

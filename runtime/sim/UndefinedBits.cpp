@@ -7,7 +7,8 @@ namespace act::runtime::sim {
 
 namespace {
 
-// More sources than that are undefined as a whole.
+// With more undefined sources, the result is wholly undefined: trials double
+// with each source.
 constexpr unsigned maximumVaried = 4;
 
 uint64_t bitsOf(unsigned bytes) {
@@ -21,7 +22,7 @@ uint64_t laneOf(const Context &c, const SlotUse &use, unsigned lane) {
   return value;
 }
 
-/// The registers of some slots as they were.
+/// Saves and restores the registers of some slots.
 class Kept {
 public:
   void keep(const Context &c, const SlotUse &use) {
@@ -39,8 +40,9 @@ private:
 
 using Bits = std::array<uint64_t, 32>;
 
-// Undefined bits of each lane of a result, found by running the instruction
-// with zeros and ones in their place, in all ways for different registers.
+// The undefined bits of each lane of a result. Runs the instruction with zeros
+// and with ones for the undefined bits of each source, in all combinations of
+// sources; a result bit that varies is undefined.
 std::vector<Bits> byTrial(Context &c, const Instruction &i,
                           const std::vector<SlotUse> &varied) {
   Kept kept;
@@ -74,7 +76,7 @@ std::vector<Bits> byTrial(Context &c, const Instruction &i,
   return ones;
 }
 
-// From the lowest undefined bit of a source on, all are.
+// All bits from the lowest undefined bit of a source up (flagUpward).
 Bits upward(const Context &c, const Instruction &i, uint32_t lanes) {
   Bits bits{};
   for (; lanes; lanes &= lanes - 1) {

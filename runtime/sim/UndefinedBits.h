@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What instructions make of undefined registers (Definedness.h): most hand
-// them on, some may not use them.
+// How instructions treat undefined registers (Definedness.h): most propagate
+// them, some must not use them.
 #ifndef ACT_RUNTIME_SIM_UNDEFINEDBITS_H
 #define ACT_RUNTIME_SIM_UNDEFINEDBITS_H
 #include "runtime/sim/Machine.h"
 
 namespace act::runtime::sim {
 
-/// Lanes, of those that execute, in which a source is not wholly defined.
+/// The active lanes in which a source is not wholly defined.
 inline uint32_t undefinedLanes(const Context &c, const Instruction &i) {
   uint32_t good = ~0u;
   for (unsigned k = 0; k < i.readCount; ++k)
@@ -16,12 +16,12 @@ inline uint32_t undefinedLanes(const Context &c, const Instruction &i) {
   return c.mask & ~good;
 }
 
-/// Reports sources that are used where they are undefined; what the instruction
-/// hands on (SlotUse) is none of them, but sets Context::passes.
+/// Reports undefined sources. Those that the instruction propagates
+/// (SlotUse::passes) only set Context::passes.
 void reportUndefined(Context &c, const Instruction &i);
 
-/// Results are undefined where sources are that they depend on. `some`: lanes
-/// with an undefined source.
+/// Marks results undefined that depend on undefined sources. `some`: lanes with
+/// an undefined source.
 void propagateUndefined(Context &c, const Instruction &i, uint32_t some);
 
 inline void propagate(Context &c, const Instruction &i) {

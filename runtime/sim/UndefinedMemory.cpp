@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Undefined values on their way through memory: what loads make of undefined
-// bytes, and stores and copies of undefined values.
+// Undefined values in memory: loads of undefined bytes, and stores and copies
+// of undefined values.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Origins.h"
 #include <cstring>
@@ -45,7 +45,7 @@ bool isLocal(const Warp &w, const Context::Target &where) {
          where.data < w.local + 32 * localLimit;
 }
 
-/// As a genuine address, for messages.
+/// The address as the kernel sees it, for messages.
 uint64_t addressOf(const Context &c, const Context::Target &where,
                    uint64_t offset) {
   if (!where.owner)
@@ -54,11 +54,12 @@ uint64_t addressOf(const Context &c, const Context::Target &where,
   return sharedWindow | rank << sharedRankShift | offset;
 }
 
-// As the key of what an operand reads: no origin, but as odd as those of
-// memory.
+// A key for operands that read memory never written. It is no origin's number;
+// it is odd so that noOrigin - 2 * operand is no slot either.
 constexpr uint32_t noOrigin = ~uint32_t(0);
 
-/// Of bytes of memory that `at` reads; `store`: who put them there, if anybody.
+/// The origin of undefined bytes that `at` reads. `store`: the store that put
+/// them there, 0 for none.
 uint32_t originOfPart(const Context &c, const Instruction &at,
                       const Context::Target &where, uint64_t offset,
                       uint32_t store, unsigned operand = 0) {
@@ -99,7 +100,7 @@ uint32_t Context::originAt(const Instruction &at, const Target &where,
 
 namespace {
 
-/// The number of what `at` stores.
+/// The number (Origins.h) of the store `at`.
 uint32_t storeOf(const Context &c, const Instruction &at, unsigned lane,
                  uint32_t origin, uint32_t slot) {
   return c.grid.numberFor(at.site, origin, [&] {
@@ -177,7 +178,7 @@ void Warp::copyLocals(uint64_t to, uint64_t from, uint64_t bytes) {
 void Warp::forgetLocals(unsigned lane, uint64_t begin, uint64_t end) {
   begin += lane * localLimit;
   end += lane * localLimit;
-  // A frame is small; deep calls may hold many.
+  // Erase by key: a frame is small, while deep calls may hold many entries.
   while (begin < end)
     undefinedLocals.erase(begin++);
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the launches of one simulator share while they are under way.
+// State that the launches of one simulator share while they are under way.
 //
 // Kernels of different streams may wait for each other. Each launch is a Grid;
-// Simulator::advance() lets one after the other run for a while. What they tell
-// each other goes through global memory, and so what was released there, and
-// that something has changed, is kept here and not by the grid. Their CTAs are
-// numbered one launch behind the other:
+// Simulator::advance() runs each in turn for a while. They communicate through
+// global memory, so the releases made there and the change counter are kept
+// here and not in the grid. Launches number their CTAs consecutively:
 //
 //     launch a    CTAs 0 to 7       under way
 //     launch b    CTAs 8 to 11      ended: its accesses are still remembered,
 //                                   since a may race with it
 //     launch c    CTAs 12 to 75     comes after b, and not after a
 //
-// When none is under way any more, all is forgotten and numbers begin at 0.
+// When no launch is under way any more, all state is dropped and numbering
+// restarts at 0.
 #ifndef ACT_RUNTIME_SIM_UNDERWAY_H
 #define ACT_RUNTIME_SIM_UNDERWAY_H
 #include "runtime/sim/Clock.h"
@@ -31,29 +31,30 @@ namespace act::runtime::sim {
 
 class Grid;
 
-/// What a release or a fence leaves for a thread that acquires it.
+/// What a release or a fence passes to a thread that acquires it.
 struct Told {
   KnowledgeRef seen, proxied;
 };
 
-/// A word of memory through which threads synchronise: what was released to it,
-/// by the threads of a CTA, and for whom.
+/// What was released to a word of memory: for each CTA and scope, what its
+/// threads published.
 struct Release {
   struct Part {
     uint32_t cta;
     Scope scope; // Cta, Cluster or Gpu
     Told told;
   };
-  std::vector<Part> parts; // of all that tell the GPU, one with the last's CTA
+  // All releases with GPU scope share one part, with the last one's CTA.
+  std::vector<Part> parts;
 };
 
 class Underway {
 public:
-  /// Changes of global memory, by kernels or by who waits for them.
+  /// Counts changes of global memory by kernels or by the host.
   std::atomic<uint64_t> events{0};
 
-  /// Releases by address of a 4-byte word: the message a strong read takes.
-  /// Lock `mutex` of the table around an atomic operation and its message.
+  /// Releases by address of a 4-byte word; a strong read acquires them. Hold
+  /// the table's `mutex` over an atomic operation and its release or acquire.
   struct ReleaseTable {
     std::mutex mutex;
     std::unordered_map<uint64_t, Release> words;
@@ -63,10 +64,10 @@ public:
     return releases[mix(address >> 2) % releases.size()];
   }
 
-  /// Numbers the grid's CTAs behind those of the others. False when there are
-  /// no such numbers left.
+  /// Numbers the grid's CTAs after those of the others. False when the numbers
+  /// run out.
   bool add(std::shared_ptr<Grid> grid);
-  /// It has ended. When it was the last, all is forgotten.
+  /// Call it when a launch has ended. After the last one, drops all state.
   void end(const Grid &grid);
   bool empty() const { return running == 0; }
   bool isAlone() const { return running == 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A warp's fragments: which one runs, how they split, meet and merge.
+// A warp's fragments: which one runs, and how they split, meet and merge.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/UndefinedBits.h"
 #include "runtime/sim/decode/ControlFlow.h"
@@ -13,14 +13,14 @@ namespace act::runtime::sim {
 
 namespace {
 
-// A fragment that has run so many steps lets others run as many.
+// A fragment yields after 2^turnShift steps until the others have run as many.
 constexpr unsigned turnShift = 11;
-// So many looks in vain end a fragment's turn: the others of its warp go on.
+// After this many vain polls per lane, a fragment yields until the next turn.
 constexpr uint32_t looksOfATurn = 8;
 
 unsigned laneStride(unsigned bytes) { return bytes < 8 ? bytes : 8; }
 
-// Copies lanes of a slot of `bytes` per lane (0: predicate; 16: two halves).
+// Copies lanes of a slot with `bytes` per lane (0: predicate; 16: two halves).
 void copyLanes(std::byte *to, const std::byte *from, unsigned bytes,
                uint32_t lanes) {
   if (bytes == 0) {
@@ -67,7 +67,8 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   frame->caller = caller;
   if (caller) {
     frame->depth = caller->depth + 1;
-    // A call without variables takes room as well, so recursion ends.
+    // A call without variables takes space too, so that endless recursion hits
+    // the limit.
     uint64_t bytes = caller->function->localBytes;
     frame->localBase = caller->localBase + (bytes ? bytes : 64);
   }
@@ -123,7 +124,7 @@ void Warp::merge(uint32_t index) {
       f.didIn = nullptr;
     else if (!f.didIn)
       f.didIn = o.didIn, f.did = o.did;
-    // Together they look if one does.
+    // The merged fragment counts as polling if one of the two does.
     uint64_t sinceLook = f.steps - f.polledSteps;
     if (o.isLooking() && !f.isLooking()) {
       sinceLook = o.steps - o.polledSteps;
@@ -137,7 +138,7 @@ void Warp::merge(uint32_t index) {
     f.polledSteps = f.steps - sinceLook;
     f.blocked = false;
     fragments.erase(fragments.begin() + i);
-    return; // the others were merged when they came here
+    return; // at most one other: earlier arrivals have merged already
   }
 }
 
@@ -173,8 +174,8 @@ bool Context::meet(const Instruction &at, uint32_t members,
       here |= f.waitingMask;
   if (wanted & ~here)
     return false;
-  // All are here, some at other instructions: their operands come to this
-  // frame for the time of the instruction (Warp::finishMeeting undoes it).
+  // All are here, some at other instructions. Copy their operands into this
+  // frame while the instruction runs (Warp::finishMeeting undoes it).
   auto eachSlot = [&](auto visit) {
     for (unsigned k = 0; k < at.readCount; ++k)
       visit(at.reads[k]);
@@ -209,7 +210,7 @@ bool Context::meet(const Instruction &at, uint32_t members,
 
 void Warp::finishMeeting(const Instruction &at) {
   Frame &frame = *fragments[current].frame;
-  // Results go to whom they belong, then the frame's own lanes come back.
+  // Copy the results to their lanes' frames, then restore this frame.
   uint32_t lanes = 0;
   for (Met &m : met) {
     lanes |= m.lanes;
@@ -222,7 +223,7 @@ void Warp::finishMeeting(const Instruction &at) {
   }
   size_t offset = 0;
   auto restore = [&](const SlotUse &use) {
-    // Where a joined lane's own register is this one, the result stays.
+    // A joined lane of this same frame keeps a result in its own register.
     uint32_t keep = 0;
     for (const Met &m : met)
       for (unsigned k = 0; k < at.writeCount; ++k)
@@ -264,8 +265,8 @@ void Warp::exit(uint32_t lanes) {
 
 namespace {
 
-// `i` is to be executed by the whole warp, and is, but for lanes that went
-// around it and then exited.
+// The whole warp executes `i`, as it must, except for lanes that bypassed it
+// and then exited: reports those (Warp::Left).
 void checkLeft(Context &c, const Instruction &i) {
   for (const Warp::Left &l : c.warp.left)
     if (l.in == c.fragment.frame->function) {
@@ -288,7 +289,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
     f.looks = 0;
   }
   const bool checks = cta->grid->checks;
-  bool moved = false; // a step that only waits is none
+  bool moved = false; // executed a step that did not only wait
   for (uint32_t ran = 0; ran < budget; ++ran) {
     if (fragments.empty())
       return Outcome::Finished;
@@ -335,7 +336,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       } else {
         f.blocked = true;
         f.waitingFor = "the other lanes of its warp";
-        // Unless the rest waits elsewhere for good: the machine says so then.
+        // If the rest never comes, that is reported as a deadlock.
         continue;
       }
     }
@@ -347,7 +348,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
       if (!f.frame->inflight.empty())
         c.checkInflight(i);
       if (i.flags & flagByBits)
-        propagate(c, i); // while its sources are what they were
+        propagate(c, i); // before it overwrites its sources
     }
     size_t fragmentCount = fragments.size();
     Step step = i.run(c, i);
@@ -394,7 +395,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
     }
     if (fragments.size() > 1) {
       merge(current);
-      // The other half of a branch may meet lanes that went there before.
+      // The other half of a branch may meet lanes that took it before.
       if (step == Step::Jumped)
         merge(uint32_t(fragments.size() - 1));
     }

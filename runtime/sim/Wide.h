@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ACT_WIDE before a function compiles it for AVX2 and AVX-512 too; the loader
-// takes the best that the machine has. For loops over 32 lanes.
+// picks the best version for the machine. For loops over 32 lanes.
 #ifndef ACT_RUNTIME_SIM_WIDE_H
 #define ACT_RUNTIME_SIM_WIDE_H
 #include <cstdint>

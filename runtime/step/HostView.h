@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A range of a device's memory as the CPU sees it: the memory itself where the
-// CPU may touch it, else a copy.
+// A CPU view of a range of device memory: the memory itself if the CPU may
+// access it, else a copy.
 //
 //   HostView view(device, stream, address, bytes);
 //   if (auto s = view.fetch(); !s) return s;     // only to read

@@ -11,8 +11,8 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::artifact;
 
-// What has no quick way of its own is made in the cache, so many at a time, and
-// converted from there.
+// Types without a direct generator are converted from f32 in batches of this
+// size, which stay in the cache.
 constexpr uint64_t batch = 2048;
 
 static void convertNormals(std::array<uint32_t, 2> key, float scale,
@@ -29,7 +29,7 @@ static void convertNormals(std::array<uint32_t, 2> key, float scale,
 static void normals(std::array<uint32_t, 2> key, float scale, uint64_t first,
                     uint64_t count, DType to, void *target) {
   auto *bytes = static_cast<uint8_t *>(target);
-  uint64_t whole = count / 4; // a counter's four are written together
+  uint64_t whole = count / 4; // a counter yields four elements
   bool aligned = reinterpret_cast<uintptr_t>(target) % elementBytes(to) == 0;
   if (aligned && to == DType::F32)
     fillNormals().f32(key, first / 4, whole, scale,
@@ -45,7 +45,7 @@ static void normals(std::array<uint32_t, 2> key, float scale, uint64_t first,
 }
 
 Elements runtime::initialElements(const Parameter &p, uint64_t seed) {
-  // Integers are zero: they have no normals.
+  // Integers are zero: they have no normal distribution.
   if (p.init == Init::Zeros || (!isFloat(p.type.dtype) && !isNf4(p.type.dtype)))
     return [](uint64_t, uint64_t count, DType to, void *target) {
       std::memset(target, 0, count * elementBytes(to));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a parameter holds before training. Element i of a normal parameter is a
-// pure function of (seed, the parameter's name, i): Philox keyed by seed and
-// name, and Box-Muller (Normals.h), then rounded to the element type. So it
-// depends on neither device nor threads nor order nor other parameters.
+// Initial values of parameters. Element i of a normal parameter is a pure
+// function of (seed, the parameter's name, i): Philox keyed by seed and name,
+// then Box-Muller (Normals.h), then rounding to the element type. So it does
+// not depend on device, threads, order or other parameters.
 #ifndef ACT_RUNTIME_STEP_INITIALVALUES_H
 #define ACT_RUNTIME_STEP_INITIALVALUES_H
 #include "runtime/step/TensorBytes.h"

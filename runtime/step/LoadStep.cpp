@@ -21,7 +21,7 @@ LoadedStep::~LoadedStep() {
     (void)executor->unregisterHost(hostArena);
     munmap(hostArena, hostArenaSize);
   }
-  // Nothing can be done about a failure here; the device frees the rest itself.
+  // Failures are ignored here; the device frees the rest itself.
   for (auto *list : {&parameters, &states})
     for (void *p : *list)
       (void)executor->free(p);
@@ -62,8 +62,8 @@ unsigned LoadedStep::threads() const {
   return info.kind == "cuda" ? availableCores() : info.threads;
 }
 
-// What does not fit is said here, before gigabytes of it are touched and the
-// system ends the process.
+// Reports a lack of memory before gigabytes are touched and the system kills
+// the process.
 Status LoadedStep::checkMemory() const {
   DeviceInfo info = executor->info();
   StepMemory need = memoryOf(data, info.kind == "host" ? info.threads : 0);
@@ -76,7 +76,7 @@ Status LoadedStep::checkMemory() const {
                      has.limit + ")",
                  ""};
   };
-  // A card has memory of its own; the arena on the host is not there.
+  // A card has its own memory; the host arena is not in it.
   const bool card = info.kind == "cuda";
   uint64_t there = card ? need.onDevice() : need.total();
   if (there > free.bytes)
@@ -86,7 +86,7 @@ Status LoadedStep::checkMemory() const {
   return ok();
 }
 
-// Memory of the CPU on every device; known to it, so that copies are quick.
+// CPU memory on every device; registered with it, so that copies are fast.
 Status LoadedStep::allocateHostArena() {
   for (const Function &f : data.functions)
     hostArenaSize = std::max(hostArenaSize, f.hostArenaBytes);
@@ -114,7 +114,7 @@ Status LoadedStep::prepare() {
     if (!m)
       return m.error();
     module = std::move(*m);
-    // The bytes now live in the module; a step may be megabytes of code.
+    // The module has its own copy; a step may have megabytes of code.
     std::vector<uint8_t>().swap(data.code);
   } else if (!data.kernels.empty()) {
     return Error{"the step has kernels but no code", ""};

@@ -16,7 +16,8 @@ HostView LoadedStep::view(void *address, const TensorType &type) {
   return HostView(direct, *stream, address, *byteSize(type));
 }
 
-// On the device two halves take turns: one is filled while the other is copied.
+// Size of one staging buffer. Two alternate: one is filled while the other is
+// copied.
 constexpr uint64_t stagingBytes = 32 << 20;
 
 Status LoadedStep::reserveStaging() {
@@ -70,7 +71,7 @@ Status LoadedStep::write(void *address, const TensorType &type,
         memory, threads());
     if (!filled)
       return filled;
-    // The copy of the half before this one.
+    // Wait for the copy of the previous half, which is filled next.
     if (auto s = stream->synchronize(); !s)
       return s;
     if (auto s = stream->copy(static_cast<uint8_t *>(address) + first * width,
@@ -99,8 +100,8 @@ Status LoadedStep::initialiseParameter(size_t i, uint64_t seed) {
   return writeParameter(i, initialElements(data.parameters[i], seed));
 }
 
-// Memory is zeroed when it is allocated, so states that nobody has written yet
-// are left alone: of the host's pages none is touched.
+// Allocated memory is zeroed, so states that were never written are skipped:
+// on the host their pages stay untouched.
 Status LoadedStep::resetStates() {
   if (!statesWritten)
     return ok();
@@ -123,8 +124,8 @@ Status LoadedStep::initialise(uint64_t seed) {
   return ok();
 }
 
-// Equal types are copied byte for byte; between float types (and into nf4)
-// values are converted; anything else is a mistake of the caller.
+// Equal types are copied byte for byte. Between float types, and to nf4, values
+// are converted. Anything else is the caller's error.
 static Status checkConvertible(const std::string &name, const TensorType &have,
                                DType given) {
   if (given == have.dtype)
@@ -172,7 +173,7 @@ Status LoadedStep::getTensor(const std::string &name, const TensorType &type,
 Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
   const Parameter &p = data.parameters[i];
-  if (isNf4(type)) // frozen: no state follows it
+  if (isNf4(type)) // frozen: it has no master states
     return setTensor(p.name, p.type, type, source, parameters[i]);
   auto s = checkConvertible(p.name, p.type, type);
   return s ? writeParameter(i, elementsAt(type, source)) : s;
@@ -291,7 +292,7 @@ Status LoadedStep::checkRunnable(const Function &f, const Prepared &p) const {
   return ok();
 }
 
-// Ports that have memory of the device beside the memory they are bound to.
+// Copies ports that have device memory as well as the memory they are bound to.
 Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
                              bool output) {
   const auto &ports = output ? f.outputs : f.inputs;
@@ -376,14 +377,13 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
   return recordEvent(p, p.launches.size());
 }
 
-// A run that is repeated is worth a graph: the device is given one thing
-// instead of thousands.
+// A repeated run is worth a graph: one launch instead of thousands.
 Status LoadedStep::enqueueAsGraph(const Function &f, Prepared &p) {
   if (!p.graph) {
     if (auto s = stream->beginCapture(); !s)
       return s;
     auto launched = enqueue(f, p);
-    auto graph = stream->endCapture(); // in any case, or the stream is stuck
+    auto graph = stream->endCapture(); // even on failure, or the stream hangs
     if (!launched)
       return launched;
     if (!graph)
@@ -433,8 +433,8 @@ static bool endsIn(const std::string &text, std::string_view end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Where the last of the workspaces ends that kernels of other devices need,
-/// and none of these launches touches.
+/// The end of the last workspace that no launch touches: only kernels of other
+/// devices need it.
 static uint64_t endOfOthersWorkspaces(const Function &f) {
   uint64_t end = 0;
   for (const Buffer &b : f.plan) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built with -ffp-contract=off: a fused multiply-add would give other bits
-// where the machine has one.
+// Built with -ffp-contract=off: a fused multiply-add would give different bits.
 #include "runtime/step/Normals.h"
 #include "act/Random/Philox.h"
 #include <cmath>
@@ -9,8 +8,8 @@
 
 using namespace act;
 
-// What is below is compiled once for each width of vectors, so it is all part
-// of one function.
+// The code below is compiled once per vector width, so all of it is inlined
+// into one function.
 #define ACT_INLINE static inline __attribute__((always_inline))
 
 ACT_INLINE float asFloat(uint32_t bits) {
@@ -27,8 +26,7 @@ ACT_INLINE uint32_t bitsOf(float f) {
 
 // -2 ln((w + 1/2) / 2^32). The number is 2^e (1 + x) with 1 + x between
 // sqrt(1/2) and sqrt(2), and ln(1 + x) = x - x^2/2 + x^3 p(x); p interpolates
-// at Chebyshev's nodes. ln 2 is in two parts; the first times e
-// is exact.
+// at Chebyshev nodes. ln 2 is split in two parts; the larger times e is exact.
 ACT_INLINE float squaredRadius(uint32_t w) {
   constexpr uint32_t sqrtHalf = 0x3f3504f3;
   uint32_t bits = bitsOf(static_cast<float>(w) + 0.5f) - sqrtHalf;
@@ -49,8 +47,8 @@ ACT_INLINE float squaredRadius(uint32_t w) {
   return radius > 0 ? radius : 0;
 }
 
-// Cosine and sine of w / 2^32 turns: an eighth of a turn to both sides of a
-// quarter, by polynomials, then turned by the quarters.
+// Cosine and sine of w / 2^32 turns: by polynomials for the distance to the
+// nearest quarter turn (at most an eighth), then rotated by the quarters.
 ACT_INLINE void direction(uint32_t w, float &cosine, float &sine) {
   uint32_t quarters = (w + 0x20000000u) >> 30;
   float t =
@@ -73,12 +71,12 @@ ACT_INLINE void direction(uint32_t w, float &cosine, float &sine) {
   sine = asFloat(bitsOf(odd ? c : s) ^ negativeSine);
 }
 
-// So many counters at a time: their words stay in the nearest cache.
+// Counters per batch: their words fit the L1 cache.
 constexpr uint64_t some = 256;
 
-// As act::philox. A word is the lower half of 64 bits, where a product of two
-// has room, and whatever is above it is ignored: so a vector of products is one
-// instruction, and none moves halves about.
+// As act::philox. Each word is the lower half of a 64-bit lane, which also
+// holds its product; the upper half is ignored. So a vector of products is one
+// instruction, with no shuffles of halves.
 ACT_INLINE void draw(std::array<uint32_t, 2> key, uint64_t counter,
                      uint64_t counters, uint32_t (*__restrict words)[some]) {
   constexpr uint64_t low = 0xffffffff;
@@ -109,7 +107,7 @@ ACT_INLINE void draw(std::array<uint32_t, 2> key, uint64_t counter,
 
 ACT_INLINE void store(float *out, uint64_t i, float v) { out[i] = v; }
 
-// To nearest, ties to even; nothing here is infinite or NaN.
+// Rounds to nearest, ties to even. Inputs are never infinite or NaN.
 ACT_INLINE void store(uint16_t *out, uint64_t i, float v) {
   uint32_t bits = bitsOf(v);
   out[i] = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);

@@ -2,14 +2,13 @@
 //
 // Standard normals from Philox by Box-Muller, many at a time.
 //
-// Counter c gives the four elements 4c .. 4c+3: words 0 and 1 a pair, words 2
-// and 3 another. The first word of a pair is the radius, sqrt(-2 ln u) with
-// u = (w + 1/2) / 2^32, the second the angle in turns of 2^-32. It is computed
-// in f32, by polynomials and operations that IEEE 754 defines to the bit
-// (conversion, +, -, *, square root; no fused multiply-add), so every machine,
-// vector width and compiler gives the same bits. Beside the exact values the
-// error is some 1e-7, and 4e-8 / r for small radii r. Nothing is larger than
-// 6.77.
+// Counter c gives the four elements 4c .. 4c+3: words 0 and 1 are a pair, words
+// 2 and 3 another. The first word of a pair gives the radius, sqrt(-2 ln u)
+// with u = (w + 1/2) / 2^32; the second is the angle in turns of 2^-32. All is
+// computed in f32, by polynomials and operations that IEEE 754 defines to the
+// bit (conversion, +, -, *, square root; no fused multiply-add), so every
+// machine, vector width and compiler gives the same bits. The error is about
+// 1e-7, and 4e-8 / r for small radii r. No result is larger than 6.77.
 #ifndef ACT_RUNTIME_STEP_NORMALS_H
 #define ACT_RUNTIME_STEP_NORMALS_H
 #include <array>
@@ -26,9 +25,9 @@ struct FillNormals {
   void (*bf16)(std::array<uint32_t, 2> key, uint64_t counter, uint64_t counters,
                float scale, uint16_t *out);
 };
-/// By the widest vectors of this machine.
+/// With the widest vectors of this machine.
 const FillNormals &fillNormals();
-/// By vectors of each width that it has, narrowest first. All give the same
+/// One per vector width of this machine, narrowest first. All give the same
 /// bits.
 std::vector<FillNormals> normalsByWidth();
 

@@ -10,7 +10,7 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::artifact;
 
-// Of elements: a thread's share at a time, from half a megabyte on.
+// Elements per piece of a thread's work: half a megabyte or more.
 constexpr uint64_t piece = 1 << 18;
 
 Elements runtime::elementsAt(DType from, const void *source) {
@@ -36,7 +36,7 @@ template <typename Byte> static auto *floatsAt(Byte *bytes, int64_t offset) {
   return reinterpret_cast<Float *>(bytes + offset);
 }
 
-// Whole blocks, and whole bytes of codes.
+// Elements per piece: whole blocks and whole bytes of codes.
 static uint64_t nf4Piece(const TensorType &type) {
   uint64_t unit = rangeAlignment * static_cast<uint64_t>(type.blockSize);
   return (piece / 4 + unit - 1) / unit * unit;
@@ -48,7 +48,7 @@ static void quantise(const TensorType &type, uint64_t n,
   bool nested = type.dtype == DType::NF4Nested;
   auto block = static_cast<size_t>(type.blockSize);
   nf4::Layout at(static_cast<int64_t>(n), type.blockSize, nested);
-  // The padding; whatever is behind is written.
+  // Zero the padding; all bytes after it are written below.
   int64_t used = static_cast<int64_t>(n / 2 + n % 2);
   std::memset(codes + used, 0, static_cast<size_t>(at.scales - used));
   std::vector<float> magnitudes(nested ? (n + block - 1) / block : 0);

@@ -68,7 +68,7 @@ static bool isFlag(llvm::StringRef name) {
   return name == "--kv-cache" || name == "--attention-mask";
 }
 
-// `value` is there for every option but flags and --packed.
+// `value` is present for every option except flags and --packed.
 Status Parser::option(const std::string &name,
                       std::optional<std::string> value) {
   ImportOptions &o = command.options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line of act-import. `--name value` and `--name=value` are the
-// same but for --packed, whose value is optional and so needs the `=`.
+// The command line of act-import. `--name value` and `--name=value` are
+// equivalent, except for --packed: its value is optional and needs the `=`.
 #ifndef ACT_TOOLS_ACTIMPORT_OPTIONS_H
 #define ACT_TOOLS_ACTIMPORT_OPTIONS_H
 #include "passes/import/ImportModel.h"

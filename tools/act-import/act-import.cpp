@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-import: a Hugging Face config.json as a module in the act dialect.
+// act-import: turns a Hugging Face config.json into a module in the act
+// dialect.
 #include "act/File/AtomicFile.h"
 #include "act/File/MappedFile.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,8 +19,8 @@ static int fail(const act::Error &error) {
   return 1;
 }
 
-// The module's text, with the line that says what it was made from. Values
-// carry the names that the importer gave them.
+// The module's text, with a first line that records the command. Values carry
+// the importer's names.
 static std::string print(ModuleOp module, const std::string &config,
                          const std::vector<std::string> &arguments) {
   std::string text;
@@ -33,7 +34,7 @@ static std::string print(ModuleOp module, const std::string &config,
   return text;
 }
 
-// A config.json is what is expected.
+// An error for a folder, or a file that is not a config.json.
 static act::Status refuseOtherKinds(const std::string &path) {
   constexpr auto wanted = act::tools::FileKind::Config;
   std::string what = act::tools::ifFolder(path, wanted);

@@ -11,7 +11,8 @@ static const char pages[] =
 #include "tile.md.inc"
     ;
 
-// Traits, interfaces and the table of attributes are for pass writers.
+// Drops traits, interfaces and the table of attributes: they are for authors of
+// passes.
 static std::string withoutInternals(StringRef section) {
   std::string out;
   bool keep = true;

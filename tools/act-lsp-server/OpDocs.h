@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The manual of act's ops, as mlir-tblgen writes it from the .td files: what an
-// editor shows of an op, which MLIR itself keeps no text of.
+// The documentation of act's ops, as mlir-tblgen writes it from the .td files.
+// Editors show it; MLIR itself keeps no such text at run time.
 #ifndef ACT_TOOLS_ACTLSPSERVER_OPDOCS_H
 #define ACT_TOOLS_ACTLSPSERVER_OPDOCS_H
 #include "llvm/ADT/StringRef.h"
@@ -19,7 +19,7 @@ struct OpDoc {
 /// By name, such as "act.silu": those of the dialects act and tile.
 const std::map<std::string, OpDoc> &opDocs();
 
-/// The ops of a page of mlir-tblgen -gen-op-doc.
+/// Parses the output of mlir-tblgen -gen-op-doc.
 std::map<std::string, OpDoc> readOpDocs(llvm::StringRef page);
 
 } // namespace act::lsp

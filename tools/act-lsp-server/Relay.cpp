@@ -33,7 +33,7 @@ class Messages {
 public:
   explicit Messages(int file) : file(file) {}
 
-  /// None: the end, or something else than messages.
+  /// None at the end of input or at anything that is not a message.
   std::optional<std::string> next() {
     size_t end;
     while ((end = buffer.find("\r\n\r\n")) == std::string::npos)
@@ -73,7 +73,7 @@ private:
   std::string buffer;
 };
 
-/// The line up to the cursor, which is counted in units of UTF-16.
+/// The line up to the cursor, whose column counts UTF-16 units.
 StringRef before(StringRef text, int64_t line, int64_t character) {
   for (; line > 0 && !text.empty(); --line)
     text = text.split('\n').second;
@@ -89,8 +89,8 @@ StringRef before(StringRef text, int64_t line, int64_t character) {
   return text.take_front(at);
 }
 
-/// "act.so" where the line ends in that and an op can stand there: at its
-/// beginning, or behind what names the op's results.
+/// "act.so" if the line ends in it and an op may stand there: at the start, or
+/// after the names of the op's results.
 std::optional<std::string> opBeingTyped(StringRef line) {
   StringRef rest = line.rtrim("abcdefghijklmnopqrstuvwxyz0123456789_");
   StringRef word = line.drop_front(rest.size());
@@ -118,7 +118,7 @@ json::Array completions(StringRef typed) {
   return items;
 }
 
-/// Puts the op's manual in front of what MLIR says of it.
+/// Puts the op's documentation before MLIR's own hover text.
 bool documentHover(json::Object &message) {
   json::Object *result = message.getObject("result");
   json::Object *contents = result ? result->getObject("contents") : nullptr;
@@ -155,7 +155,7 @@ void Relay::noteText(const json::Object &message) {
   } else if (*method == "textDocument/didClose") {
     texts.erase(uri->str());
   } else if (*method == "textDocument/didChange") {
-    // MLIR's server asks for whole texts.
+    // Each change is the whole text: MLIR's server requests full sync.
     const json::Array *changes = params->getArray("contentChanges");
     for (const json::Value &change : changes ? *changes : json::Array())
       if (const json::Object *c = change.getAsObject())
@@ -197,7 +197,7 @@ void Relay::readEditor() {
   Messages messages(editorIn);
   while (auto text = messages.next()) {
     Expected<json::Value> message = json::parse(*text);
-    // What is no JSON is the server's to refuse.
+    // Invalid JSON goes to the server, which rejects it.
     if (!message)
       consumeError(message.takeError());
     else if (const json::Object *object = message->getAsObject()) {
@@ -244,7 +244,7 @@ bool Relay::start() {
 
 void Relay::finish() {
   outs().flush();
-  // The only end that is open for writing: the thread sees the end.
+  // The only open write end of the pipe: the thread then reads end of file.
   close(STDOUT_FILENO);
   fromServer.join();
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands between an editor and MLIR's language server, which runs in the same
-// process, and adds what MLIR knows nothing of: the manual of act's ops.
+// A relay between an editor and MLIR's language server, which runs in the same
+// process. It adds the documentation of act's ops.
 //
 //   editor ── standard input ──► Relay ── pipe ──► MLIR's server
 //   editor ◄─ standard output ── Relay ◄─ pipe ──  MLIR's server
 //
-// When the editor asks to complete `act.so`, where an op stands, it is answered
-// here; MLIR completes nothing but the empty word. When the server answers what
-// is hovered over, and that is an op of act's, its manual is put in front. All
-// else passes as it is.
+// The relay itself answers a request to complete `act.so` where an op may
+// stand; MLIR completes only the empty word. If the server's hover text is for
+// an act op, the relay puts its documentation first. All else passes unchanged.
 #ifndef ACT_TOOLS_ACTLSPSERVER_RELAY_H
 #define ACT_TOOLS_ACTLSPSERVER_RELAY_H
 #include "llvm/Support/JSON.h"
@@ -22,18 +21,18 @@ namespace act::lsp {
 
 class Relay {
 public:
-  /// Takes the place of the process's standard input and output, from which
-  /// MLIR's server then reads the relay's. False: there are no pipes left.
+  /// Replaces the process's standard input and output, so that MLIR's server
+  /// talks to the relay. False: no pipe could be made.
   bool start();
-  /// Once the server has returned: everything it has said has been passed on.
-  /// The thread that reads from the editor may still wait for it, so a Relay is
-  /// never destroyed.
+  /// Call once the server has returned; passes on the rest of its output. The
+  /// thread that reads from the editor may still block, so a Relay is never
+  /// destroyed.
   void finish();
 
 private:
   void readEditor();
   void readServer();
-  /// Whether the message is answered here.
+  /// Answers the message itself if it can; returns whether it did.
   bool answer(const llvm::json::Object &message);
   void noteText(const llvm::json::Object &message);
   void sendToEditor(const std::string &text);

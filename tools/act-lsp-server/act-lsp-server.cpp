@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The language server for .mlir files with act in them: MLIR's own, and the
-// manual of act's ops (Relay.h).
+// The language server for .mlir files with act ops: MLIR's own, plus the
+// documentation of act's ops (Relay.h).
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/Support/LLVM.h"
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   act::registerDialects(registry);
-  // --help, and MLIR's formats for its own tests, are no conversation.
+  // With --help, or MLIR's input formats for tests, no editor is connected.
   bool talks = llvm::all_of(llvm::ArrayRef(argv + 1, argc - 1), [](char *word) {
     return llvm::StringRef(word).ltrim('-').starts_with("log");
   });

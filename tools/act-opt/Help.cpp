@@ -26,11 +26,11 @@ void act::hideRareOptions() {
                              "split-input-file",
                              "verify-diagnostics",
                              "version"};
-  // Categories are printed in the order of their names: the passes' is "General
-  // options".
+  // The name puts these after the passes' category, "General options":
+  // categories are printed in alphabetical order.
   static llvm::cl::OptionCategory ofMlir("Options of MLIR");
   for (auto &[name, option] : llvm::cl::getRegisteredOptions()) {
-    // The list of passes is one option without a name of its own.
+    // The list of passes is one option without a name.
     if (!option->hasArgStr())
       continue;
     if (!llvm::is_contained(shown, StringRef(name)))

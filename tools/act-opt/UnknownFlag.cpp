@@ -8,7 +8,7 @@ using llvm::StringRef;
 
 namespace act {
 
-// A flag of act's that is still there went to no pass.
+// The error for one of act's flags that no pass took.
 static Error unplaced(const OptPassFlag &flag, bool assigns) {
   std::string name = std::string("--") + flag.name;
   if (!assigns)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM's parser compares a mistyped flag with the options that it has, and
-// act's short flags (passes/CommandLine.h) are none: '--optimzer=adamw' was
-// taken for -o. Here both are looked at.
+// LLVM's parser compares a mistyped flag with its own options only, and act's
+// short flags (passes/CommandLine.h) are not among them: it read
+// '--optimzer=adamw' as -o. This check looks at both.
 #ifndef ACT_TOOLS_ACTOPT_UNKNOWNFLAG_H
 #define ACT_TOOLS_ACTOPT_UNKNOWNFLAG_H
 #include "act/Result.h"
@@ -10,9 +10,9 @@
 
 namespace act {
 
-/// The first flag that neither LLVM nor act has, or that act has but has
-/// nothing to give to. Once all options are registered, of the arguments that
-/// expandOptPassFlags has left.
+/// An error for the first flag that neither LLVM nor act knows, or that act
+/// knows but no pass takes. Call once all options are registered, with the
+/// arguments that expandOptPassFlags left.
 Status checkFlags(llvm::ArrayRef<char *> arguments);
 
 } // namespace act

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-opt: runs the named passes in their order, as mlir-opt does, with act's
-// dialect and passes registered beside the upstream ones. Six things differ
-// from mlir-opt's own main: files are read with care (tools/ReadModule.h),
-// written whole or not at all, an error does not print the whole module, has no
-// place where it is about none, no plugins are loaded, and --help begins with
-// what is act's (Help.h).
+// act-opt: runs the named passes in their order, like mlir-opt, with act's
+// dialect and passes registered as well as the upstream ones. Six differences
+// from mlir-opt's own main:
+// - it checks input files before parsing (tools/ReadModule.h);
+// - it writes output files whole or not at all;
+// - errors do not print the whole module;
+// - errors that concern no place in the file show none;
+// - it loads no plugins;
+// - --help begins with act's passes and flags (Help.h).
 #include "act/File/AtomicFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -29,8 +32,9 @@ static int fail(const act::Error &error) {
   return 1;
 }
 
-/// Prints what has no place in the file: what is wrong with an option, or with
-/// the whole of it, whose line is 0. All else has a line to be shown.
+/// Prints diagnostics without a place in the file: about an option, or about
+/// the whole file, whose line is 0. Leaves the others to the next handler,
+/// which shows the line.
 static LogicalResult printWithoutPlace(Diagnostic &diagnostic,
                                        VerbosityLevel level) {
   auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
@@ -117,7 +121,7 @@ int main(int argc, char **argv) {
         "own passes and options\n";
     act::hideRareOptions();
   }
-  // A plugin's MLIR would be another than the one in here.
+  // A plugin would bring its own copy of MLIR.
   for (const char *option : {"load-pass-plugin", "load-dialect-plugin"})
     llvm::cl::getRegisteredOptions().lookup(option)->removeArgument();
   if (auto s = act::checkFlags(llvm::ArrayRef(arguments).drop_front()); !s)

@@ -15,7 +15,7 @@ struct CommandLine {
   bool minimize = false, validate = false, json = false;
 };
 
-/// 0: a plan, on standard output; 1: none, with a message.
+/// Returns 0 and prints a plan on standard output, or 1 and a message.
 int run(const CommandLine &line);
 
 } // namespace act::plantool

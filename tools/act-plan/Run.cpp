@@ -45,13 +45,13 @@ static Result<Plan> makePlan(const CommandLine &o, const Problem &problem) {
   if (!o.minimize)
     return fit(problem, *o.capacity, options);
   auto plan = solve(problem, options);
-  // What was asked for may be found although the lowest was not.
+  // A plan within the capacity may exist although the minimum was not found.
   if (plan && o.capacity && plan->arenaBytes > *o.capacity)
     return fit(problem, *o.capacity, options);
   return plan;
 }
 
-/// The offsets that came with the file, as a plan in the capacity.
+/// The file's own offsets as a plan within the capacity.
 static Result<Plan> givenPlan(const CommandLine &o, const Problem &problem) {
   Plan plan;
   plan.lowerBoundBytes = plan.provenBytes = problem.lowerBound();
@@ -64,7 +64,7 @@ static Result<Plan> givenPlan(const CommandLine &o, const Problem &problem) {
   return plan;
 }
 
-/// What there is to do with a file without an option that makes a plan.
+/// The error if no option makes a plan and there is nothing to validate.
 static Error nothingToDo(const CommandLine &o, size_t fixed) {
   const std::string makes = "--capacity=N or --minimize makes a plan";
   const char *expected = "expected --capacity=N or --minimize";

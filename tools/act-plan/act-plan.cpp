@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// act-plan: gives buffers with known lifetimes their places in one arena.
+// act-plan: places buffers with known lifetimes in one arena.
 #include "tools/Numbers.h"
 #include "tools/act-plan/CommandLine.h"
 #include "tools/arguments/ParseArguments.h"

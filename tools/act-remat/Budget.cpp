@@ -16,7 +16,7 @@ Result<int64_t> parseBudget(const std::string &text, int64_t peakBytes) {
     return error;
   if (amount->unit == 0 && amount->value > 1)
     return error;
-  // A hair more, so that 0.3 of 10 is 3.
+  // Rounded up a little, so that 0.3 of 10 is 3.
   double bytes =
       amount->value * (amount->unit == 0 ? double(peakBytes) : amount->unit);
   if (bytes >= 0x1p62)

@@ -13,10 +13,10 @@ struct Found {
 };
 
 std::string text(const Found &found);
-/// Where there is no schedule, why, and what would do.
+/// If there is no schedule, says why and which budget would do.
 std::string json(const Found &found);
 bool hasSchedule(const Found &found);
-/// Why there is none, and what would do.
+/// Why there is none, and which budget would do.
 Error noSchedule(const Found &found);
 
 } // namespace act::rematool

@@ -43,7 +43,7 @@ static int run(const std::string &file, const std::string &budget,
       std::fputs(rematool::json(found).c_str(), stdout);
     return fail(rematool::noSchedule(found));
   }
-  // Nothing is printed that somebody else has not found to be right.
+  // Print only what an independent evaluation confirms.
   auto checked = remat::evaluate(*graph, found.answer.schedule);
   if (!checked || checked->peakBytes != found.answer.peakBytes ||
       checked->extraCost != found.answer.extraCost ||

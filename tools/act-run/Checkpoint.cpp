@@ -16,8 +16,8 @@ using namespace act::run;
 
 namespace {
 
-/// FNV-1a over 8-byte words: the identifier need not resist an adversary, only
-/// tell two checkpoints apart. What is large is hashed in pieces, on all cores.
+/// FNV-1a over 8-byte words. The identifier only tells checkpoints apart; it
+/// need not resist an adversary. Large data is hashed in pieces on all cores.
 class Hash {
 public:
   void add(const void *data, size_t n) {
@@ -57,7 +57,7 @@ private:
   }
 };
 
-// Gradients are rebuilt in every step.
+// Gradients are not saved: every step recomputes them.
 bool isSaved(const Entity &state) { return state.role != ACTRT_ROLE_GRADIENT; }
 
 Result<uint64_t> number(const safetensors::Metadata &m, const char *key) {
@@ -93,9 +93,8 @@ std::string metadataOf(const File &f, const char *key) {
 
 } // namespace
 
-// A process may have died between the two renames; then the state of the
-// weights that are there is in FILE.state.next, which this save is about to
-// replace.
+// A process may have died between the two renames. The state of the existing
+// weights is then in FILE.state.next, which this save is about to replace.
 static void finishInterruptedSave(const std::string &path) {
   auto weights = safetensors::Set::open(path);
   auto next = safetensors::File::open(path + ".state.next");
@@ -116,7 +115,7 @@ static Status writeState(Model &model, const std::string &path,
   return safetensors::write(path, std::move(tensors), place);
 }
 
-// Of everything that changes: what is frozen is not looked at again.
+// A hash of everything that training changes; skips frozen parameters.
 static Result<std::string> identify(Model &model, const std::string &path,
                                     const TrainingPosition &position) {
   Hash hash;
@@ -125,7 +124,7 @@ static Result<std::string> identify(Model &model, const std::string &path,
     auto bytes = model.get(ACTRT_PARAMETER, *p, p->type.dtype);
     if (!bytes)
       return bytes.error();
-    // The last step's loss was computed before its update.
+    // The loss check misses this: the last step's loss precedes its update.
     if (!isFinite(*p, *bytes))
       return Error{"parameter '" + describe(*p) +
                        "' is not finite after step " +
@@ -148,7 +147,7 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
                            const TrainingPosition &position, Base base,
                            const std::string &vocabulary,
                            const SaveOptions &options) {
-  // /dev/null and pipes take the weights; there is no file beside them.
+  // /dev/null and pipes receive only the weights, without a state file.
   struct stat info;
   bool alone = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
                !S_ISDIR(info.st_mode);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A checkpoint is two files: FILE, the weights under Hugging Face names, and
-// FILE.state, all that training needs besides them (optimizer states, step,
-// seed; the place in the data follows from those two). Where FILE is large it
-// is shards with an index (act/Safetensors/Set.h), which is replaced as one
-// file is.
+// A checkpoint is two files. FILE has the weights under Hugging Face names.
+// FILE.state has everything else that training needs: optimizer states, step
+// and seed (these two determine the position in the data). A large FILE is
+// shards with an index (act/Safetensors/Set.h), which is replaced like one
+// file.
 //
 // Both carry the same identifier, a hash of their contents. Saving writes
 // FILE.state.next, then FILE, then renames FILE.state.next to FILE.state; each
 // is replaced atomically. Whenever the process dies, one of the two state files
-// belongs to the weights that are there:
+// matches the existing weights:
 //
 //   before FILE is replaced    old FILE   old FILE.state   (new .next ignored)
 //   between the two            new FILE   old FILE.state    new .next  <- used
@@ -25,8 +25,8 @@ struct TrainingPosition {
   uint64_t seed = 0;
 };
 
-/// Where the frozen parameters of a model that is trained in part come from; a
-/// checkpoint of the trained ones goes on only beside the same.
+/// The source of the frozen parameters of a partly trained model. A checkpoint
+/// of the trained ones only resumes with the same source.
 enum class Base { Seed, Files };
 
 /// `vocabulary` is JSON or empty.
@@ -35,15 +35,16 @@ Status saveCheckpoint(Model &model, const std::string &path,
                       const std::string &vocabulary,
                       const SaveOptions &options);
 
-/// A checkpoint's files, opened and seen to belong together.
+/// A checkpoint's files, opened and checked to belong together.
 class Checkpoint {
 public:
   static Result<Checkpoint> open(const std::string &path);
   TrainingPosition position;
   Base base = Base::Seed;
-  /// That the states are those of the model; before anything is set.
+  /// Checks that the states match the model. Call before anything is set.
   Status check(const Model &model) const;
-  /// Sets them. After the weights, whose setting resets the master copies.
+  /// Sets the states. Call after setting the weights, which resets the master
+  /// copies.
   Status setStates(Model &model) const;
 
 private:

@@ -10,7 +10,7 @@ using namespace act::run;
 using act::tools::finite;
 using act::tools::whole;
 
-// More steps or tokens than anybody waits for, and far from overflow.
+// A bound for steps and tokens: beyond any practical run, far from overflow.
 constexpr uint64_t many = 1'000'000'000'000;
 
 static void addShared(CLI::App &c, Options &o) {
@@ -36,7 +36,7 @@ static void addShared(CLI::App &c, Options &o) {
              "fill a buffer's memory with NaN when its lifetime ends");
 }
 
-// Of models that are fed with files of tokens.
+// Options for models that are fed with token files.
 static void addPadding(CLI::App &c, Options &o, CLI::Option *tokens) {
   c.add_option("--segments", o.segments,
                "for a packed model: each token's sequence number, int32 in the "

@@ -7,11 +7,11 @@ namespace act::run {
 
 struct CommandLine {
   Options options;
-  int (*command)(const Options &) = nullptr; // null: nothing to do but to exit
+  int (*command)(const Options &) = nullptr; // null: just exit
   int exitCode = 0;
 };
 
-/// Prints what --help asks for, or what is wrong with the command line.
+/// Parses the command line. Prints the help text or an error if there is one.
 CommandLine readCommandLine(int argc, char **argv);
 
 } // namespace act::run

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace act::run {
 
-/// The step asked for, unless the module has one.
+/// Adds the requested step unless the module has one.
 static LogicalResult writeChosenStep(ModuleOp module,
                                      const CompileOptions &options) {
   bool chosen = !options.optimizer.empty() || options.microBatches ||
@@ -54,14 +54,14 @@ Result<artifact::Step> compileModule(const std::string &path,
 // ---- What would fit
 
 namespace {
-/// A way to compile the module, and what the step then needs.
+/// A way to compile the module, and the memory that the step then needs.
 struct Candidate {
   std::string flags;
   int64_t bytes = 0;
 };
 } // namespace
 
-/// The module's step under a policy, as its report counts it.
+/// The bytes of the module's step under a policy, as its report counts them.
 static std::optional<int64_t> bytesUnder(ModuleOp module, StringRef policy,
                                          const CompileOptions &options) {
   OwningOpRef<ModuleOp> copy(module.clone());
@@ -103,7 +103,7 @@ std::string whatWouldFit(const std::string &path, const CompileOptions &options,
                     : std::string()) +
            "; make it from the imported one with --remat=budget=fit:" +
            std::to_string(free) + ", or " + smaller;
-  // Beside what the report counts a step needs what its kernels borrow.
+  // A step needs more than its report counts: its kernels' workspaces.
   OwningOpRef<ModuleOp> asItIs(module.clone());
   if (failed(writeChosenStep(*asItIs, options)))
     return smaller;

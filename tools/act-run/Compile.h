@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one door from act-run to the compiler. Compile.cpp implements it where
-// the compiler is part of the build; CompileUnavailable.cpp says so where it is
-// not.
+// act-run's interface to the compiler. Compile.cpp implements it if the build
+// includes the compiler; otherwise CompileUnavailable.cpp reports an error.
 #ifndef ACT_TOOLS_ACTRUN_COMPILE_H
 #define ACT_TOOLS_ACTRUN_COMPILE_H
 #include "act/Artifact/Step.h"
@@ -12,12 +11,12 @@
 namespace act::run {
 
 struct CompileOptions {
-  std::string device = "host"; // that it will run on, which says the
-  std::string target = "host"; // target: host, or a GPU's, sm_80
+  std::string device = "host"; // that will run it; determines the target
+  std::string target = "host"; // host, or a GPU's such as sm_80
   std::string wants = "train"; // "train": step (and eval); "infer": forward
-  std::string optimizer;       // adamw, sgd, or empty: as the module says
-  unsigned microBatches = 0;   // 0: as the module says, else one
-  std::string lossAverage;     // labels, micro-batches, or empty: likewise
+  std::string optimizer;       // adamw, sgd, or empty: the module's
+  unsigned microBatches = 0;   // 0: the module's, or one
+  std::string lossAverage;     // labels, micro-batches, or empty: the module's
   unsigned threads = 0;        // 0: one per core
 };
 
@@ -25,8 +24,8 @@ struct CompileOptions {
 Result<artifact::Step> compileModule(const std::string &path,
                                      const CompileOptions &options);
 
-/// By which policies the step, which needs `needed` bytes now, would need no
-/// more than `free`; as a line or some lines of advice.
+/// Advice, in one or more lines: the policies under which the step, which now
+/// needs `needed` bytes, fits in `free`.
 std::string whatWouldFit(const std::string &path, const CompileOptions &options,
                          uint64_t needed, uint64_t free);
 

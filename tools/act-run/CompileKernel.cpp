@@ -42,7 +42,7 @@ static Result<gpu::GPUFuncOp> choose(ParsedModule &parsed,
   return kernel;
 }
 
-/// Views of constant sizes say how much is behind them.
+/// The parameter's kind; views of constant size also give their bytes.
 static simtool::Parameter parameterOf(Type type) {
   using simtool::Parameter;
   Parameter p;

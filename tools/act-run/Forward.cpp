@@ -29,7 +29,7 @@ Result<Forward> run::openForward(const Options &o) {
       return assignment.error();
     f.assignment = std::move(*assignment);
   }
-  // A forward pass may read them where training dropout would be.
+  // A forward pass may still read these scalars, as dropout in training does.
   for (const char *scalar : {"step", "seed"})
     if (auto s = f.model->setScalar(scalar, int64_t{0}); !s)
       return s.error();

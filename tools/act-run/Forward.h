@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What infer and generate share: a model with its weights and its forward
+// Shared by infer and generate: a model with its weights and its forward
 // function, ready to run.
 #ifndef ACT_TOOLS_ACTRUN_FORWARD_H
 #define ACT_TOOLS_ACTRUN_FORWARD_H
@@ -16,9 +16,9 @@ struct Forward {
   WeightFiles files;
   Assignment assignment;
 };
-/// Loads options.file, and finds its weights in options.init.
+/// Loads options.file and finds its weights in options.init.
 Result<Forward> openForward(const Options &options);
-/// Sets them, or what the seed makes of those that are not there.
+/// Sets the weights; initialises missing ones from the seed.
 Status setWeights(Forward &forward, const Options &options);
 
 } // namespace act::run

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text from a causal model of fixed length: the last tokens of the text so far
-// stand in the first row, the logits at the last of them give the next. What
-// stands behind them cannot be seen by them.
+// Generates text with a causal model of fixed length. The last tokens of the
+// text so far fill the first row; the logits at the last of them give the next
+// token. They cannot attend to whatever follows them in the row.
 #include "act/Artifact/Convert.h"
 #include "act/Random/Philox.h"
 #include "tools/act-run/Forward.h"
@@ -17,7 +17,7 @@ static int64_t sample(const std::vector<double> &logits, const Options &o,
                       uint64_t place) {
   std::vector<size_t> order(logits.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // Equal logits in order of their tokens, so that the result is defined.
+  // Ties go by token, so that the result is deterministic.
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   });
@@ -86,7 +86,7 @@ static Status generateAll(const Options &o) {
       return s;
     if (auto s = f->model->run("forward"); !s)
       return s;
-    // Tokens beyond the text's own characters are never meant.
+    // Tokens beyond the vocabulary's characters are excluded.
     std::vector<double> row(known);
     for (size_t t = 0; t < known; ++t)
       row[t] = artifact::loadFloat(type, f->ports->data("logits"),

@@ -7,7 +7,7 @@
 using namespace act;
 using namespace act::run;
 
-// NumPy has no bf16 and no f8; those are written as f32.
+// NumPy has no bf16 or f8; those are written as f32.
 static const char *npyType(actrt_dtype t) {
   switch (t) {
   case ACTRT_DTYPE_F64:

@@ -12,7 +12,7 @@ using simtool::Argument;
 
 namespace {
 
-/// Launches the kernel once, and says how long that took.
+/// Launches the kernel once and returns how long that took.
 Result<double> launch(OpenKernel &card, const actrt_launch_shape &shape,
                       std::vector<Argument> &given) {
   std::vector<actrt_argument> arguments(given.size());

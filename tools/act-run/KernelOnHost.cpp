@@ -12,7 +12,7 @@ using simtool::Argument;
 
 namespace {
 
-/// passes/tile-to-host/HostContext.h
+/// The context of passes/tile-to-host/HostContext.h.
 std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
                                   uint64_t steps,
                                   const std::vector<Argument> &given) {
@@ -26,7 +26,8 @@ std::vector<uint64_t> makeContext(const uint32_t grid[3], FILE *out,
   return words;
 }
 
-/// A pointer of the kernel is handed on as a number: it may be null.
+/// Pointer arguments that are not arrays are passed as numbers: they may be
+/// null.
 Status launch(OpenKernel &host, const NativeKernel &kernel,
               const uint32_t grid[3], std::vector<Argument> &given,
               std::vector<uint64_t> &context) {
@@ -97,7 +98,7 @@ int run::kernelOnHost(const Options &o, const KernelOptions &options) {
   std::vector<Argument> &arguments = *parsed;
   OpenKernel host;
   auto &code = kernel->sharedObject;
-  auto opened = host.openDevice("host", 1); // programs in their order
+  auto opened = host.openDevice("host", 1); // one thread: programs in order
   if (opened)
     opened =
         host.load({reinterpret_cast<const char *>(code.data()), code.size()},
@@ -110,11 +111,11 @@ int run::kernelOnHost(const Options &o, const KernelOptions &options) {
           simtool::checkArguments(kernel->name, kernel->parameters, arguments);
       !s)
     return fail(s.error().str());
-  // Without an end, further than anybody waits.
+  // No limit: a count that no run reaches.
   uint64_t steps = o.launch.maximumInstructions;
   if (steps == 0 || steps > uint64_t(INT64_MAX))
     steps = INT64_MAX;
-  // What kernels print would break the JSON.
+  // Output of the kernel's prints would break the JSON.
   std::vector<uint64_t> context =
       makeContext(grid, o.launch.json ? stderr : stdout, steps, arguments);
   if (auto s = launch(host, *kernel, grid, arguments, context); !s)

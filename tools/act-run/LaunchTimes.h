@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long each kernel of a step takes.
+// The time of each kernel of a step.
 #ifndef ACT_TOOLS_ACTRUN_LAUNCHTIMES_H
 #define ACT_TOOLS_ACTRUN_LAUNCHTIMES_H
 #include "tools/act-run/Model.h"
@@ -9,15 +9,15 @@ namespace act::run {
 
 class LaunchTimes {
 public:
-  /// After each run of `function`. The first one, in which code is loaded and
-  /// memory touched for the first time, counts only if it stays the only one.
+  /// Call after each run of `function`. The first run, which loads code and
+  /// touches memory for the first time, counts only if it is the only one.
   Status add(Model &model, const std::string &function);
-  /// Prints a table to standard output, a line per kernel, the longest first,
-  /// and as JSON to `jsonPath` when it is not empty.
+  /// Prints a table to standard output, one line per kernel, the longest first.
+  /// Also writes JSON to `jsonPath` if that is not empty.
   Status print(const std::string &jsonPath) const;
 
 private:
-  std::vector<Launch> launches; // with the sum of the runs' milliseconds
+  std::vector<Launch> launches; // milliseconds summed over the runs
   uint64_t runs = 0;
 };
 

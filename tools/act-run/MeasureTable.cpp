@@ -34,7 +34,7 @@ Status run::printMeasurement(Model &model, const std::string &function,
   auto onHost = [&](uint64_t n) {
     return model.onHost ? std::optional<uint64_t>(n) : std::nullopt;
   };
-  // The report of a step made by hand may say nothing.
+  // The report of a handwritten step may lack the field.
   uint64_t scratch = field(report, "scratch_bytes_per_thread")
                          .value_or(s->scratch_bytes_per_thread);
   std::vector<Row> rows = {
@@ -73,7 +73,7 @@ Status run::printMeasurement(Model &model, const std::string &function,
     if (auto w = file::writeFile(jsonPath, json.dump(2) + "\n"); !w)
       return w;
   if (!model.onHost) {
-    // A simulator and a driver obtain memory for themselves.
+    // Simulators and drivers obtain memory for their own use.
   } else if (!measure::available()) {
     return Error{"allocations cannot be counted in this build", ""};
   } else if (obtained > 0 || o.calls + o.mapCalls > 0) {
@@ -97,7 +97,7 @@ Status run::printMeasurement(Model &model, const std::string &function,
                      std::to_string(s->scratch_high_water) +
                      " of a thread's scratch of " + std::to_string(scratch),
                  ""};
-  // What was predicted for the whole of the step's life was allocated, exactly.
+  // Memory that lives as long as the step must match its prediction exactly.
   for (const Row &r : rows)
     if (r.exact && r.predicted && r.predicted != r.measured)
       return Error{std::string(r.name) + " is predicted as " +

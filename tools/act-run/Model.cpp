@@ -36,7 +36,7 @@ static std::string inGiB(uint64_t bytes) {
   return std::to_string(bytes) + text;
 }
 
-// The runtime refuses such a step as well; here it is known what would help.
+// The runtime rejects such a step too, but only here can the error give advice.
 static Status checkFits(const artifact::Step &step, actrt_device device,
                         StepSource &source) {
   actrt_device_info info{};
@@ -51,9 +51,8 @@ static Status checkFits(const artifact::Step &step, actrt_device device,
     return ok();
   return Error{"the step needs " + need.text() + "\n  device " + info.name +
                    " has " + inGiB(info.free_bytes) + " free (" +
-                   info.free_limit + "), the step takes " +
-                   inGiB(there) + " there\n  " +
-                   source.advice(there, info.free_bytes) +
+                   info.free_limit + "), the step takes " + inGiB(there) +
+                   " there\n  " + source.advice(there, info.free_bytes) +
                    "\n  --any-memory runs it all the same",
                ""};
 }
@@ -96,7 +95,7 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   }
   if (auto s = m->describeAll(); !s)
     return s.error();
-  // What feeding a step needs to know and running it does not.
+  // Facts that the data sources need; the runtime does not.
   m->vocabulary =
       static_cast<int64_t>(std::min<uint64_t>(step->vocabulary, INT64_MAX));
   m->maxPositions = step->maxPositions;
@@ -279,8 +278,7 @@ Result<std::vector<Launch>> Model::launches(const std::string &function) {
   return list;
 }
 
-// ---- Ports
-// -------------------------------------------------------------------
+// ---- Ports -----------------------------------------------------------------
 
 void Ports::Release::operator()(void *p) const { std::free(p); }
 
@@ -344,8 +342,7 @@ Status Ports::set(const std::string &port, const std::vector<int64_t> &values) {
   return ok();
 }
 
-// ---- Type names
-// ----------------------------------------------------------------
+// ---- Type names ------------------------------------------------------------
 
 static const std::pair<actrt_dtype, const char *> typeNames[] = {
     {ACTRT_DTYPE_F64, "F64"},          {ACTRT_DTYPE_F32, "F32"},

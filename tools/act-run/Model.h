@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step on a device, through the runtime's C interface, with errors as Results
-// and memory for the ports of its functions.
+// A step on a device, through the runtime's C interface. Errors are Results,
+// and its functions' ports have memory.
 #ifndef ACT_TOOLS_ACTRUN_MODEL_H
 #define ACT_TOOLS_ACTRUN_MODEL_H
 #include "act-c/Runtime.h"
@@ -16,7 +16,7 @@ struct ModelOptions {
   std::string device = "host";
   unsigned threads = 0;
   bool allowNative = false, debug = false, measure = false, time = false;
-  bool anyMemory = false; // load also what does not seem to fit
+  bool anyMemory = false; // load even if it does not seem to fit
 };
 
 /// A parameter, state, input or output.
@@ -35,8 +35,7 @@ struct Entity {
 };
 std::string describe(const Entity &entity); // tokens: i32[2,64]
 
-/// One of a function's launches; the time is that of the last run, if asked
-/// for.
+/// One of a function's launches; the time is the last run's, if enabled.
 struct Launch {
   std::string name, kernel; // no kernel: a copy
   double milliseconds = 0;
@@ -49,7 +48,7 @@ public:
   const Entity *output(const std::string &name) const;
   std::vector<Entity> inputs, outputs;
   uint64_t maxPositions = 0; // no sequence may be longer; 0: any length
-  /// Integers into an input of any integer type; the counts must agree.
+  /// Sets an input of any integer type; the counts must agree.
   Status set(const std::string &input, const std::vector<int64_t> &values);
   const uint8_t *data(const std::string &port) const;
   /// Element `i` of a float port.
@@ -76,13 +75,13 @@ public:
   int64_t vocabulary = 0;   // tokens are below this; 0: unknown
   bool predictsNext = true; // labels are the tokens shifted by one
   artifact::LossAverage lossAverage = artifact::LossAverage::Labels;
-  bool onHost = true; // what it obtains is not a simulator's or a driver's
+  bool onHost = true; // no memory belongs to a simulator or driver
 
   const Entity *parameter(const std::string &name) const;
   bool hasFunction(const std::string &name) const;
   bool hasScalar(const std::string &name) const;
 
-  /// One parameter, and its master copy; states are zero from the start.
+  /// Initialises a parameter and its master copy; other states start as zero.
   Status initialise(const Entity &parameter, uint64_t seed);
   Status set(actrt_entity kind, const std::string &name, const void *data,
              const actrt_type &type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One kernel on a device of the runtime, and what it is launched with.
+// One kernel and its arguments on a device of the runtime.
 #ifndef ACT_TOOLS_ACTRUN_OPENKERNEL_H
 #define ACT_TOOLS_ACTRUN_OPENKERNEL_H
 #include "act-c/Runtime.h"
@@ -9,10 +9,10 @@
 
 namespace act::run {
 
-/// A call of the C interface that failed, with its message.
+/// Turns a failed call of the C interface into an error with its message.
 Status check(actrt_status status);
 
-/// A device with one module and one stream; memory goes with the device.
+/// A device with one module and one stream; the device frees the memory.
 struct OpenKernel {
   actrt_device device = nullptr;
   actrt_module module = nullptr;
@@ -26,13 +26,13 @@ struct OpenKernel {
 
   /// `threads`: of the host; 0: one per core.
   Status openDevice(const std::string &name, uint32_t threads = 0);
-  /// `code`: as actrt_module_load takes it, with these flags.
+  /// `code` and `flags`: as for actrt_module_load.
   Status load(std::string_view code, uint32_t flags, const std::string &name);
 
-  /// Reads the files, and gives arrays memory. What nobody has written is NaN,
-  /// as on the simulator.
+  /// Reads the files and allocates the arrays. Unwritten memory is NaN, as on
+  /// the simulator.
   Status place(std::vector<simtool::Argument> &arguments);
-  /// Arrays that are written come back: their addresses are then the host's.
+  /// Copies written arrays back; their addresses are then on the host.
   Status fetch(std::vector<simtool::Argument> &arguments);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every command starts with: the step on its device, and its first values.
+// The start of every command: the step on its device and its initial values.
 #ifndef ACT_TOOLS_ACTRUN_OPENMODEL_H
 #define ACT_TOOLS_ACTRUN_OPENMODEL_H
 #include "tools/act-run/Options.h"
@@ -13,16 +13,16 @@ namespace act::run {
 Result<std::unique_ptr<Model>> openModel(const Options &options,
                                          const char *wants);
 
-/// Every file that the options name can be read, and those with a header have a
-/// right one; before anything that takes long.
+/// Checks that every input file can be read and has a valid header, if any.
+/// Call before anything slow.
 Status checkInputs(const Options &options);
 
-/// assign, and says what was noticed.
+/// assign(), and prints its notes.
 Result<Assignment> findWeights(const Model &model, const WeightFiles &files,
                                Missing missing = Missing::Adapters);
 
-/// Initial values of the parameters that have no tensor, and the tensors of the
-/// others; with --times says how long the former took.
+/// Sets parameters from their tensors, the others to initial values. With
+/// --times it prints how long the latter took.
 Status setFirstValues(Model &model, const Options &options,
                       const Assignment &assignment, uint64_t seed);
 

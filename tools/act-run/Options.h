@@ -9,7 +9,7 @@
 
 namespace act::run {
 
-/// What the command line says. Options that a command does not have keep their
+/// The parsed command line. Options that a command does not have keep their
 /// defaults.
 struct Options {
   std::string file, device = "host";
@@ -24,8 +24,8 @@ struct Options {
       resume, dumpGradients;
   uint64_t steps = 0, evalEvery = 0, saveEvery = 0;
   int64_t packLength = 0;
-  unsigned microBatches = 0; // 0: as the module says, else one
-  std::string lossAverage;   // labels, micro-batches; empty: likewise
+  unsigned microBatches = 0; // 0: the module's, or one
+  std::string lossAverage;   // labels, micro-batches; empty: the module's
   double learningRate = 0;
   bool logTimes = false, saveWhole = false;
   uint64_t maxShardBytes = 5'000'000'000;
@@ -38,7 +38,7 @@ struct Options {
   uint64_t topK = 0;
   // kernel
   simtool::CommandLine launch;
-  std::string target; // empty: the device's; of sim alone sm_80
+  std::string target; // empty: the device's; sm_80 for plain "sim"
   std::string simulator = "sim", cacheDir, blockSizes;
 };
 
@@ -48,7 +48,7 @@ int generate(const Options &options);
 /// 2: a check of the simulator or of the kernel itself found something.
 int kernel(const Options &options);
 struct KernelOptions;
-/// The same on the CPU, of a kernel on blocks.
+/// The same on the CPU, for a kernel on blocks.
 int kernelOnHost(const Options &options, const KernelOptions &kernel);
 /// The same on a device of the runtime, such as cuda:0.
 int kernelOnCard(const Options &options, const KernelOptions &kernel);

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Who may stand in the same file: a checkpoint replaces the weights that it
-/// grew from, and nothing else replaces anything.
+/// Which uses may share a file: a checkpoint may replace the weights that it
+/// started from. Nothing else may be replaced.
 enum class Role { Other, Weights };
 
 struct Named {
@@ -25,13 +25,13 @@ struct Named {
   bool inPlace = false; // written as the run goes, not replaced at its end
 };
 
-// Devices and pipes hold nothing that could be overwritten.
+// Devices and pipes hold no data to overwrite.
 bool isSpecial(const std::string &path) {
   std::error_code e;
   return fs::is_other(fs::status(path, e));
 }
 
-// The place that a name stands for, also when nothing is there yet.
+// The path that a name refers to, even if no file exists yet.
 fs::path placeOf(const std::string &name) {
   std::error_code e;
   fs::path path = fs::absolute(name, e);
@@ -63,7 +63,7 @@ void addCheckpoint(std::vector<Named> &list, const char *option,
 Status checkWritable(const Named &f) {
   std::error_code e;
   if (!f.inPlace || !fs::is_regular_file(f.path, e)) {
-    // The temporary goes away again, as nothing is committed.
+    // Nothing is committed, so the temporary file is removed again.
     auto file = file::AtomicFile::create(f.path);
     return file ? ok() : Status(file.error());
   }

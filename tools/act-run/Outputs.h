@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run writes is looked at before it begins, so that hours of training do
-// not end in a folder that is not there, or in a log where the weights were.
+// Checks outputs before a run begins, so that hours of training do not end with
+// a missing folder or a log that replaced the weights.
 #ifndef ACT_TOOLS_ACTRUN_OUTPUTS_H
 #define ACT_TOOLS_ACTRUN_OUTPUTS_H
 #include "act/Result.h"
@@ -9,9 +9,9 @@
 
 namespace act::run {
 
-/// Every output can be written, is no other output, and is no input; only a
-/// checkpoint may replace the weights that the run began with. Links are
-/// followed. Nothing is left behind, and what exists keeps its contents.
+/// Checks that every output is writable and is neither another output nor an
+/// input. Only a checkpoint may replace the weights that the run began with.
+/// Follows links. Leaves no files behind and changes none.
 Status checkOutputs(const Options &options);
 
 } // namespace act::run

@@ -23,7 +23,7 @@ public:
   PackedBatches(std::vector<Row> rows, BatchShape shape, std::string text)
       : rows(std::move(rows)), shape(shape), text(std::move(text)) {}
 
-  // One pass after another over the rows, in the order of the file.
+  // Cycles through the rows in the order of the file.
   Result<Batch> batch(uint64_t step) override {
     auto perStep = static_cast<uint64_t>(shape.rows);
     uint64_t batches = rows.size() / perStep;
@@ -65,7 +65,7 @@ static Result<std::vector<int64_t>> integers(const nlohmann::json &json,
   return out;
 }
 
-// The list under one of two names: act's own, and the one that tokenizers use.
+// The token list, under act's own key or the one that tokenizers use.
 static Result<std::vector<int64_t>> readTokens(const nlohmann::json &json) {
   bool own = json.contains("tokens"), theirs = json.contains("input_ids");
   if (own && theirs)
@@ -74,7 +74,7 @@ static Result<std::vector<int64_t>> readTokens(const nlohmann::json &json) {
   return integers(json, own ? "tokens" : "input_ids");
 }
 
-// What a mask leaves of a sample: padding is at an end, and nowhere else.
+// The range of a sample that its mask keeps: padding may only be at the ends.
 struct Kept {
   size_t first, end;
 };
@@ -139,7 +139,7 @@ static Result<Sample> readSample(std::string_view line, int64_t vocabulary) {
                        std::to_string(s.tokens.size()) + " tokens",
                    ""};
   }
-  // Padding may be of any token and have any label.
+  // Drop padding before the checks: it may have any tokens and labels.
   keep(s.tokens, *kept);
   keep(own, *kept);
   if (auto c = checkTokens(s.tokens, vocabulary, false); !c)
@@ -197,12 +197,12 @@ Result<std::unique_ptr<BatchSource>> run::openPack(const std::string &path,
 
   std::vector<Row> rows;
   std::vector<int64_t> inRow;
-  // A group has room for so many sequences; each of its rows gets its share,
-  // and keeps one for its padding.
+  // Each row gets an equal share of its group's sequences, including one for
+  // the row's padding.
   int64_t rowsPerGroup = shape.rows / shape.groups;
   int64_t mostPerRow = shape.maxSequences / rowsPerGroup;
   uint64_t real = 0, counted = 0;
-  // Rows before this one are full, so the search need not start from the first.
+  // Rows before this one are full, so the search starts here.
   size_t open = 0;
   for (const Sample &s : *samples) {
     size_t r = open;

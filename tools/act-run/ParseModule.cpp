@@ -13,7 +13,7 @@ static void describe(Diagnostic &d, llvm::raw_ostream &os) {
   if (!isa<UnknownLoc>(d.getLocation()))
     if (auto file = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
       os << file.getFilename().getValue() << ":";
-      // A module that nobody wrote, around what is in the file, is at line 0.
+      // The implicit module around the file's contents is at line 0.
       if (file.getLine())
         os << file.getLine() << ":" << file.getColumn() << ":";
       os << " ";
@@ -30,7 +30,7 @@ ParsedModule::ParsedModule(const std::string &path, unsigned threads)
   registerDialects(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
-  // An op that a verifier refuses may not be printable either.
+  // An op that a verifier rejects may not be printable.
   context.printOpOnDiagnostic(false);
   if (threads != 1)
     context.enableMultithreading();

@@ -16,7 +16,7 @@ public:
   static Result<std::unique_ptr<ParsedModule>> open(const std::string &path,
                                                     unsigned threads = 0);
   mlir::ModuleOp operator*() { return *module; }
-  /// What has been diagnosed since the file was read, or `otherwise`.
+  /// The diagnostics since the file was read; if there are none, `otherwise`.
   Error error(const std::string &otherwise) const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far a run is, on standard error: a bar that redraws itself on a terminal,
-// a line now and then elsewhere.
+// Progress of a run, on standard error: a bar that redraws itself on a
+// terminal, an occasional line elsewhere.
 //
 //   [#########---------------]  190/500  loss 2.3125  41.2k tokens/s  0:12 left
 #ifndef ACT_TOOLS_ACTRUN_PROGRESS_H
@@ -14,7 +14,7 @@ namespace act::run {
 
 class Progress {
 public:
-  /// Steps first+1 .. last, each with so many tokens.
+  /// Steps first+1 .. last.
   Progress(uint64_t first, uint64_t last, uint64_t tokensPerStep);
   ~Progress();
   void step(uint64_t step, double loss);

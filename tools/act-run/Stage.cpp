@@ -12,7 +12,7 @@ Stage::Stage(std::string what, uint64_t bytes)
   try {
     watcher = std::thread([this] { watch(); });
   } catch (const std::system_error &) {
-    // Where no thread can be had, nothing is shown.
+    // Without a thread nothing is shown.
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run does before its first step, on standard error, if it takes long
-// enough that somebody wonders: after a second a line that says so, and one
-// every ten seconds; on a terminal a line that redraws itself and goes away.
+// Shows slow work before a run's first step, on standard error: a line after
+// one second and then every ten seconds; on a terminal, one line that redraws
+// itself and disappears.
 //
 //   initialising parameters: 2.31 of 4.94 GB
 #ifndef ACT_TOOLS_ACTRUN_STAGE_H
@@ -19,7 +19,7 @@ namespace act::run {
 
 class Stage {
 public:
-  /// `bytes` is how much there is to do; 0: nobody knows.
+  /// `bytes`: the total work; 0: unknown.
   explicit Stage(std::string what, uint64_t bytes = 0);
   ~Stage();
   Stage(const Stage &) = delete;

@@ -51,7 +51,8 @@ private:
 };
 } // namespace
 
-/// Whether the file is an artifact; an error unless it is that or a module.
+/// Whether the file is an artifact; an error if it is neither that nor a
+/// module.
 static Result<bool> isArtifact(const std::string &path) {
   if (auto folder = tools::ifFolder(path, tools::FileKind::Module);
       !folder.empty())

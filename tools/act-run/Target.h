@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to compile for, so that a device can run it.
+// Chooses the compiler's target for a device.
 #ifndef ACT_TOOLS_ACTRUN_TARGET_H
 #define ACT_TOOLS_ACTRUN_TARGET_H
 #include "act/Result.h"
@@ -9,12 +9,12 @@
 namespace act::run {
 
 /// "host", or the newest of the compiler's GPU targets whose code `device`
-/// ("sim:sm_80", "cuda:0") runs. Opens the device to ask it.
+/// ("sim:sm_80", "cuda:0") runs. Opens the device to query it.
 Result<std::string> targetOf(const std::string &device);
 
-/// The same of a device with that architecture: sm_87 takes the code of sm_86.
-/// What is later and no sm_90a takes that of sm_89, as sm_90a's is for no
-/// other.
+/// The same for a device with that architecture. sm_87 runs code for sm_86.
+/// Newer devices than sm_90a run code for sm_89, since sm_90a code runs nowhere
+/// else.
 Result<std::string> targetFor(const std::string &device,
                               const std::string &architecture);
 

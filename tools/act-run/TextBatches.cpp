@@ -8,8 +8,8 @@ using namespace act::run;
 
 namespace {
 
-/// Rows start at random places of the first nine tenths. The last tenth is read
-/// from its start in rows one after the other.
+/// Training rows start at random positions in the first nine tenths of the
+/// text. The last tenth is held out and read in consecutive rows.
 class TextBatches : public BatchSource {
 public:
   TextBatches(Vocabulary vocab, std::vector<int64_t> tokens, BatchShape shape,

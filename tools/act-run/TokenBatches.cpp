@@ -11,7 +11,7 @@ using namespace act::run;
 namespace {
 class TokenBatches : public BatchSource {
 public:
-  Batch all; // of all steps; no labels: the tokens shifted
+  Batch all; // of all steps; without labels: the shifted tokens
   uint64_t count = 0, perStep = 0;
   int64_t row = 0;
   bool list = true;
@@ -55,9 +55,9 @@ static uint64_t product(const std::vector<int64_t> &shape, size_t from) {
       [](uint64_t n, int64_t size) { return n * static_cast<uint64_t>(size); });
 }
 
-// Where the batches of an array are, for the input of tokens. The last
-// dimension is a row; only a packed model lets it differ from its own, as its
-// tokens are one flat list for each micro-batch.
+// Finds the batches in an array of tokens. The last dimension is a row. Only a
+// packed model allows a different row length, as its tokens are one flat list
+// per micro-batch.
 static Status placeBatches(TokenBatches &source, const Ports &ports,
                            const std::vector<int64_t> &shape, bool mayBeAlone) {
   const Entity &port = *ports.input("tokens");
@@ -88,8 +88,8 @@ static Status placeBatches(TokenBatches &source, const Ports &ports,
   return ok();
 }
 
-// Padding of a packed model is a sequence of its own, so what a mask hides must
-// not stand inside of another one.
+// In a packed model padding is a separate sequence, so masked tokens must not
+// lie inside another one.
 static Status maskSegments(Batch &all, const std::vector<int64_t> &mask,
                            int64_t rowLength) {
   if (all.segments.empty())

@@ -100,7 +100,7 @@ Status Training::load() {
   return ok();
 }
 
-// Whatever can be wrong with them that does not need the model.
+// Opens the weights; reports all errors that can be found without the model.
 Status Training::openWeights() {
   position.seed = o.seed.value_or(0);
   std::vector<std::string> paths = o.init;
@@ -139,7 +139,7 @@ Status Training::assignWeights() {
   if (checkpoint)
     if (auto s = checkpoint->check(*model); !s)
       return s;
-  // A base that the seed made is made again.
+  // A frozen base that came from the seed is initialised from it again.
   bool remade = checkpoint && base == Base::Seed;
   auto found =
       findWeights(*model, files, remade ? Missing::Frozen : Missing::Adapters);
@@ -153,7 +153,7 @@ Status Training::setValues() {
   auto s = setFirstValues(*model, o, assignment, position.seed);
   if (s && checkpoint)
     s = checkpoint->setStates(*model);
-  // Mapped files that this run may replace are let go.
+  // Unmap files that this run may replace.
   assignment = {};
   files = {};
   checkpoint.reset();
@@ -230,7 +230,7 @@ Result<std::optional<double>> Training::evaluate(uint64_t step) {
   auto evalShape = batchShape(*evaluation);
   if (!evalShape)
     return evalShape.error();
-  // 'eval' takes one micro-batch of the step's.
+  // 'eval' takes one micro-batch of the step.
   uint64_t parts = model->microBatches;
   if (evalShape->tokens() * static_cast<int64_t>(parts) != shape.tokens())
     return Error{"the function 'eval' takes " +
@@ -337,7 +337,7 @@ Status Training::dumpGradients() {
 }
 
 Status Training::run() {
-  // What can be wrong is looked at before what takes long.
+  // Check everything before the slow work.
   if (auto s = checkOutputs(o); !s)
     return s;
   if (auto s = checkInputs(o); !s)
@@ -369,6 +369,6 @@ int run::train(const Options &options) {
   Training training(options);
   if (auto s = training.run(); !s)
     return fail(s.error().str());
-  // As a shell reports a process that an interrupt ended.
+  // 128 + SIGINT, as a shell reports an interrupted process.
   return interrupted ? 130 : 0;
 }

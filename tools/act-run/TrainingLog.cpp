@@ -56,7 +56,7 @@ Status TrainingLog::open(const std::string &p, uint64_t resumedAt,
 }
 
 static nlohmann::ordered_json number(double v) {
-  // JSON has no NaN; a reader sees that there is no value.
+  // JSON has no NaN; null tells a reader that there is no value.
   return std::isfinite(v) ? nlohmann::ordered_json(v)
                           : nlohmann::ordered_json(nullptr);
 }

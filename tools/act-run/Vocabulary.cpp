@@ -6,8 +6,8 @@
 using namespace act;
 using namespace act::run;
 
-// The bytes of the code point at `at`, or 0 where there is no valid one
-// (overlong forms, surrogates and values past U+10FFFF included).
+// The length in bytes of the code point at `at`; 0 if it is invalid (overlong
+// forms, surrogates and values past U+10FFFF included).
 static size_t codePointLength(std::string_view s, size_t at) {
   auto byte = [&](size_t i) -> unsigned {
     return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0;
@@ -49,7 +49,7 @@ void Vocabulary::index() {
     tokens[characters[i]] = static_cast<int64_t>(i);
 }
 
-// UTF-8 sorts as its code points do.
+// Byte order works here: UTF-8 sorts like its code points.
 Result<Vocabulary> Vocabulary::fromText(std::string_view text) {
   std::set<std::string_view> distinct;
   auto s = forEachCharacter(text, [&](std::string_view c) {

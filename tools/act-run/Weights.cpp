@@ -60,8 +60,8 @@ std::string WeightFiles::metadata(const std::string &key) const {
   return "";
 }
 
-// "file name -> parameter": unchanged, or one prefix added or removed,
-// whichever names the most parameters.
+// "file name -> parameter": names unchanged, or with one prefix added or
+// removed, whichever matches the most parameters.
 static Names matchNames(const std::set<std::string> &known,
                         const safetensors::Set &set) {
   Names best;
@@ -119,8 +119,8 @@ static bool sameTensor(const Entry &a, const Entry &b) {
          std::memcmp(a.data(), b.data(), a.tensor->end - a.tensor->begin) == 0;
 }
 
-// A tied parameter may stand in the files under any of its names. Where it
-// stands under several, they must agree, or the files' model is not tied.
+// Files may have a tied parameter under any of its names. If they have it under
+// several, the values must agree, or the files' model is not tied.
 static void mergeTied(const Model &model, Names &names,
                       std::vector<std::string> &copies,
                       std::vector<std::string> &different) {
@@ -138,7 +138,7 @@ static void mergeTied(const Model &model, Names &names,
     }
 }
 
-// The names of all sets together; one that stands in two of them is whose?
+// The names of all sets together; `twice` collects names that are in two sets.
 static Names allNames(const Model &model, const WeightFiles &files,
                       std::vector<std::string> &twice) {
   std::set<std::string> known;
@@ -190,7 +190,7 @@ Result<Assignment> run::assign(const Model &model, const WeightFiles &files,
       baseMissing |= p.frozen;
     }
   }
-  // Some of an adapter's matrices without the others are no adapter.
+  // An adapter with only some of its matrices is an error.
   if (adaptersFound)
     missing.insert(missing.end(), adapters.begin(), adapters.end());
   for (auto &[name, tensor] : names)
@@ -260,7 +260,7 @@ Result<ValueTimes> run::setValues(Model &model, const Assignment &assignment,
 
 double run::secondsToWrite(const Model &model, uint64_t bytes) {
   auto start = std::chrono::steady_clock::now();
-  // As the runtime obtains memory. It is given back before parameters take any.
+  // The same kind of memory as the runtime's, freed before parameters take any.
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)

@@ -145,7 +145,7 @@ Result<std::vector<uint32_t>> sizes(const std::string &text) {
   return out;
 }
 
-// One of the words behind the type: box=64x128.
+// One of the words after the type: box=64x128.
 Status parseMapWord(Argument &a, const std::string &word) {
   size_t equals = word.find('=');
   std::string key = word.substr(0, equals),
@@ -194,7 +194,7 @@ Status parseMapWord(Argument &a, const std::string &word) {
                ""};
 }
 
-// FILE:DTYPE:words; the file's name may hold colons of its own.
+// FILE:DTYPE:words; the file's name may contain colons.
 Status parseMap(Argument &a, const std::string &text) {
   std::vector<std::string> parts = split(text, ':');
   size_t words = parts.size();
@@ -261,7 +261,7 @@ Result<Argument> simtool::parseArgument(const std::string &text) {
   return a;
 }
 
-/// The file's name without what leads to the same file: ./, links.
+/// The file's canonical name, so that ./ and links compare equal.
 static std::string resolved(const std::string &file) {
   std::error_code failed;
   auto path = std::filesystem::absolute(file, failed);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The --arg options: text, checked as far as text can be, then values of a
-// kernel's parameters and memory of the simulator.
+// The --arg options: parsed and checked as text first, then turned into values
+// of a kernel's parameters and memory of the simulator.
 //
 //   in:FILE                 an array to read; its address is the parameter
 //   inout:FILE              the same, written back when the kernel is done
-//   out:DTYPE[SHAPE]:FILE   an array that nobody has written yet
+//   out:DTYPE[SHAPE]:FILE   an uninitialised array, written when it is done
 //   i32:N u32: i64: u64: f32:X f64:X
 //   ptr:0                   a null pointer (or any other number)
 //   tma:FILE:DTYPE:box=64x128:swizzle=128[:fill=nan][:step=1x2][:l2=128]
@@ -15,7 +15,7 @@
 //                           the same file; box, step and strides outermost
 //                           first, strides in bytes and without the innermost
 //
-// NumPy has neither bf16 nor fp8: they travel as uint16 and uint8.
+// NumPy has neither bf16 nor fp8: files store them as uint16 and uint8.
 #ifndef ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
 #define ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
 #include "act/Npy/Npy.h"
@@ -30,7 +30,7 @@ struct Argument {
   std::string text; // as given, for messages
   std::string file;
   std::string dtype;                // Out, Map: "bf16"
-  npy::Array array;                 // In, InOut, and what Out will be
+  npy::Array array;                 // In, InOut, Out
   std::vector<uint8_t> value;       // of the parameter
   void *address = nullptr;          // In, InOut, Out
   runtime::TiledTensor map;         // Map: all but the tensor itself
@@ -42,24 +42,25 @@ struct Argument {
 };
 
 Result<Argument> parseArgument(const std::string &text);
-/// All of them, of which no two write one file: one of them would be lost.
+/// Parses all arguments. An error if two write the same file: one would be
+/// lost.
 Result<std::vector<Argument>>
 parseArguments(const std::vector<std::string> &texts);
 
-/// The array of the argument's file, unless nobody has written it yet.
+/// Reads the array of the argument's file, unless it is an Out.
 Status readArray(Argument &argument);
 
-/// Reads the files, makes the arrays known to the simulator and fills in the
+/// Reads the files, registers the arrays with the simulator and fills in the
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
 
-/// Whether there is an argument for each of the kernel's parameters, of its
-/// kind and as long, and arrays hold what the kernel may read and write.
+/// Checks that each of the kernel's parameters has an argument of its kind and
+/// size, and that arrays cover what the kernel may read and write.
 Status checkArguments(const std::string &kernel,
                       const std::vector<Parameter> &parameters,
                       const std::vector<Argument> &given);
 
-/// Says on standard error which arrays are written and not kept.
+/// Notes on standard error which written arrays are not saved.
 void tellDropped(const std::string &tool, const std::string &kernel,
                  const std::vector<Parameter> &parameters,
                  const std::vector<Argument> &given);

@@ -12,24 +12,24 @@ class App;
 
 namespace act::simtool {
 
-/// A parameter of a kernel whose types are known.
+/// A kernel's parameter, as far as its type is known.
 struct Parameter {
   enum Kind { Array, Pointer, Float, Integer, Unknown } kind = Unknown;
   uint64_t bytes = 8; // of the value
   std::string type;   // for messages
-  /// Of an array: what is read and written behind it. Of a pointer its
-  /// elements, where they are known.
+  /// Of an array: the bytes that are accessed, and its elements' size. Of a
+  /// pointer: the elements' size if known.
   uint64_t arrayBytes = 0, elementBytes = 0;
-  std::vector<int64_t> shape; // of an array in rows, if that is constant
-  bool isWritten = false;     // as far as that is known
-  /// Of floats that NumPy has no type for any array of that size will do.
+  std::vector<int64_t> shape; // of a row-major array, if constant
+  bool isWritten = false;     // as far as known
+  /// Any: floats without a NumPy type, so any elements of that size will do.
   enum { Integers, Floats, Any } elements = Any;
 };
 
 struct CommandLine {
-  std::string tool = "actrt-sim"; // whose messages they are
+  std::string tool = "actrt-sim"; // named in messages
   std::string file, target, kernel;
-  std::string grid = "1", block, cluster; // "8,4,1"; empty: as the kernel says
+  std::string grid = "1", block, cluster; // "8,4,1"; empty: the kernel's
   uint64_t sharedBytes = 0, seed = 0, maximumInstructions = 1000000000;
   uint32_t threads = 0;
   std::vector<std::string> arguments;
@@ -37,16 +37,14 @@ struct CommandLine {
   bool cooperative = false, json = false, strict = false;
 };
 
-/// The options of a launch that every tool has which simulates one: --arg,
-/// --seed, --draw, --max-instructions, --threads, --checks, --strict, --benign,
-/// --json.
+/// Adds the options shared by all tools that simulate a launch: --arg, --seed,
+/// --draw, --max-instructions, --threads, --checks, --strict, --benign, --json.
 void addLaunchOptions(CLI::App &app, CommandLine &line);
 
 /// Runs the kernel of the PTX in the file.
 /// 0: clean; 2: a check found something; 1: anything else, with a message.
 int run(const CommandLine &line);
-/// The same of `ptx`, which messages call line.file, and whose parameters are
-/// these, where somebody knows them.
+/// The same for `ptx`, called line.file in messages; `parameters` if known.
 int run(const CommandLine &line, std::string_view ptx,
         const std::vector<Parameter> *parameters = nullptr);
 

@@ -38,7 +38,7 @@ static Status placeArray(Argument &a, runtime::sim::Simulator &sim) {
   return ok();
 }
 
-// Whose array the map is over: that of another argument, or its own.
+// The argument whose array the map covers: another one, or the map's own.
 static Argument *arrayOf(std::vector<Argument> &arguments,
                          const std::string &file) {
   for (Argument &a : arguments)
@@ -87,7 +87,7 @@ static Status placeMap(Argument &a, Argument *other,
       t.strides[i - 1] = a.strides.empty() ? stride : a.strides[outer];
     stride *= t.sizes[i];
   }
-  // With strides of one's own the last element may lie anywhere.
+  // Custom strides may put the last element outside the array.
   uint64_t end = element, step = 0;
   for (size_t i = 0; i < rank; ++i) {
     bool over = t.sizes[i] == 0 ||

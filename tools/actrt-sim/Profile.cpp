@@ -8,9 +8,9 @@ using namespace act;
 using namespace act::simtool;
 using namespace act::runtime::sim;
 
-// Registers are handed out to a warp in steps of 256, shared memory in steps of
-// 128 bytes, 1 KiB of which the system takes per block (CUDA C++ Programming
-// Guide, "Compute Capabilities", for 8.0 to 9.0).
+// A warp's registers are allocated in units of 256, shared memory in units of
+// 128 bytes, plus 1 KiB per block for the system (CUDA C++ Programming Guide,
+// "Compute Capabilities", for 8.0 to 9.0).
 Occupancy simtool::occupancy(const Profile &p) {
   uint32_t threads =
       p.request.block[0] * p.request.block[1] * p.request.block[2];
@@ -38,12 +38,12 @@ Occupancy simtool::occupancy(const Profile &p) {
   return o;
 }
 
-// Rates of tensor-core kinds beside bf16: NVIDIA's white papers on A100, GA102,
-// Ada and H100 (dense).
+// Tensor-core rates relative to bf16: NVIDIA's white papers on A100, GA102, Ada
+// and H100 (dense).
 //
-// Instructions are PTX's, of which ptxas makes others: it fuses mul.f32 with
-// add.f32 (not .rn), and moves, addresses and issue slots say too little to be
-// bounds. Nor are global sectors, which L1 may serve.
+// The counts are of PTX instructions, which ptxas changes: it fuses mul.f32
+// with add.f32 (not .rn). Moves, address arithmetic and issue slots are
+// therefore no bounds. Nor are global sectors, which L1 may serve.
 std::vector<Bound> simtool::bounds(const Profile &p) {
   const Counters &c = p.report.counters;
   const Target &t = p.target;
@@ -55,7 +55,7 @@ std::vector<Bound> simtool::bounds(const Profile &p) {
     if (clocks > 0)
       result.push_back({unit, clocks / sms / (t.clockGHz * 1e3)});
   };
-  // Their tensor cores go at half their rate with f32 accumulators.
+  // GeForce tensor cores run at half rate with f32 accumulators.
   const bool geForce = t.sm == 86 || t.sm == 89;
   double tensor = 0; // as bf16 with f32 accumulators
   for (unsigned i = 0; i < unsigned(Tensor::Count); ++i) {
@@ -185,7 +185,7 @@ std::string simtool::json(const Profile &p) {
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The same figures, one a line: a group's name alone, its members indented.
+// The same figures, one per line: a group's name, then its members indented.
 static void lines(std::string &out, const Json &j, const std::string &indent) {
   for (auto &[key, value] : j.items()) {
     std::string name = key;

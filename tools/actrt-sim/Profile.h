@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a launch would have cost, as a table and as JSON.
+// The estimated cost of a launch, as a table and as JSON.
 #ifndef ACT_TOOLS_ACTRTSIM_PROFILE_H
 #define ACT_TOOLS_ACTRTSIM_PROFILE_H
 #include "runtime/sim/Simulator.h"
@@ -17,16 +17,16 @@ struct Profile {
 std::string table(const Profile &profile);
 std::string json(const Profile &profile);
 
-/// Blocks that fit on one multiprocessor, and what keeps more away.
+/// Blocks that fit on one multiprocessor, and the resource that limits them.
 struct Occupancy {
   uint32_t blocks = 0, warps = 0;
   const char *limit = "";
 };
 Occupancy occupancy(const Profile &profile);
 
-/// The least time that a unit of the target's common card needs for the work
-/// that was counted, were it never kept waiting. No prediction: which of them
-/// overlap is not known from counts.
+/// The minimum time that one unit of the target's common card needs for the
+/// counted work, if it never waits. Not a prediction: counts do not tell which
+/// units overlap.
 struct Bound {
   const char *unit;
   double microseconds;

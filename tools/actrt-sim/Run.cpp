@@ -48,7 +48,7 @@ static Result<KernelInfo> chooseKernel(const CommandLine &o,
                o.file};
 }
 
-/// What a parameter expects, if `given` is not that.
+/// The kind of argument that a parameter expects; empty if `given` fits.
 static std::string expected(const Parameter &p, const Argument &given) {
   bool number = given.kind == Argument::Scalar, isFloat = given.text[0] == 'f';
   switch (p.kind) {
@@ -78,7 +78,8 @@ static std::string wrongElements(const Parameter &p, const npy::Array &array) {
     return "the array has " + std::to_string(array.bytes.size()) +
            " bytes, expected at least " + std::to_string(p.arrayBytes) +
            " for " + p.type;
-  // More rows are more memory behind the view's; longer ones are others.
+  // More rows only add memory after the view; a different row length changes
+  // the layout.
   if (array.shape.size() == p.shape.size())
     for (size_t d = 1; d < p.shape.size(); ++d)
       if (array.shape[d] != p.shape[d])
@@ -114,7 +115,7 @@ Status simtool::checkArguments(const std::string &kernel,
   return ok();
 }
 
-/// All that PTX says of parameters.
+/// PTX declares only the sizes of parameters.
 static std::vector<Parameter> parametersOf(const KernelInfo &kernel) {
   std::vector<Parameter> parameters;
   for (const auto &declared : kernel.parameters) {
@@ -125,7 +126,7 @@ static std::vector<Parameter> parametersOf(const KernelInfo &kernel) {
   return parameters;
 }
 
-// The values of the arguments behind one another, as the kernel declares them.
+// The arguments' values, laid out as the kernel declares its parameters.
 static std::vector<uint8_t> parameterBlock(const KernelInfo &kernel,
                                            const std::vector<Argument> &given) {
   std::vector<uint8_t> block(kernel.parameterBytes);
@@ -151,12 +152,13 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
   } else if (kernel.requiredBlock[0]) {
     std::copy(kernel.requiredBlock, kernel.requiredBlock + 3, r.block);
   } else if (kernel.boundsBlock) {
-    // One thread would run, and have no race.
-    return Error{"--block: expected the block that '" + kernel.name +
-                 "' is launched with; .maxntid (__launch_bounds__) only says "
-                 "that it has at most " +
-                 std::to_string(kernel.maxThreads) + " threads",
-                 ""};
+    // The default block of one thread would hide all races.
+    return Error{
+        "--block: expected the block that '" + kernel.name +
+            "' is launched with; .maxntid (__launch_bounds__) only says "
+            "that it has at most " +
+            std::to_string(kernel.maxThreads) + " threads",
+        ""};
   }
   r.dynamicSharedBytes = o.sharedBytes;
   r.cooperative = o.cooperative;
@@ -183,7 +185,7 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
   return r;
 }
 
-/// What of a result is still what nobody has written.
+/// Notes how many elements of a result were never written.
 static void tellUnwritten(const CommandLine &o, const Argument &a,
                           const Memory &memory) {
   uint64_t bytes = a.array.bytes.size(),
@@ -235,7 +237,7 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   options.drawsRounding = o.draw == "all";
   options.maximumInstructions = o.maximumInstructions;
   options.threads = o.threads;
-  if (o.json) // what kernels print would break it
+  if (o.json) // output of the kernel's prints would break it
     options.print = [](std::string_view text) {
       fwrite(text.data(), 1, text.size(), stderr);
     };
@@ -256,7 +258,7 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
     return fail(o, request.error());
   if (auto s = place(arguments, simulator); !s)
     return fail(o, s.error());
-  // What is known better is asked first, and says more.
+  // Known parameters are checked first: their errors say more.
   if (parameters)
     if (auto s = checkArguments(kernel->name, *parameters, arguments); !s)
       return fail(o, s.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// actrt-sim: runs a kernel of a PTX file on the CPU and says what is wrong with
-// it and what the hardware would have done.
+// actrt-sim: runs a kernel of a PTX file on the CPU, reports its errors and
+// counts the hardware work.
 #include "tools/Numbers.h"
 #include "tools/actrt-sim/CommandLine.h"
 #include "tools/arguments/ParseArguments.h"

@@ -20,8 +20,8 @@ bool startsWithAny(std::string_view text,
   return false;
 }
 
-/// Behind blanks and comments, whose marks PTX and MLIR share. A comment of
-/// PTX may also be one of C.
+/// Skips blanks and comments. PTX and MLIR share line comments; PTX also has
+/// C's block comments.
 std::string_view firstWords(std::string_view text) {
   while (true) {
     size_t begin = text.find_first_not_of(" \t\r\n");
@@ -50,7 +50,8 @@ bool isSafetensors(std::string_view bytes) {
 }
 
 FileKind kindOfJson(std::string_view text) {
-  // An index names thousands of tensors; a config names its model early.
+  // A prefix is enough: an index may name thousands of tensors, and a config
+  // names its model early.
   std::string_view start = text.substr(0, 1 << 16);
   auto has = [&](std::string_view key) {
     return start.find(key) != std::string_view::npos;
@@ -63,7 +64,7 @@ FileKind kindOfJson(std::string_view text) {
   return FileKind::Json;
 }
 
-/// "#map = ..." or "!view = ...", and no heading or directive.
+/// "#map = ..." or "!view = ...", but not a heading or directive.
 bool definesAlias(std::string_view text) {
   if (!startsWithAny(text, {"#", "!"}))
     return false;
@@ -75,7 +76,7 @@ bool definesAlias(std::string_view text) {
 
 std::string moduleNameOf(const std::string &path) {
   std::filesystem::path p(path);
-  // Every config has the same name, so the model's is the folder's.
+  // Every config has the same file name, so use the folder's.
   if (p.filename() == "config.json" && p.has_parent_path())
     return p.parent_path().filename().string() + ".mlir";
   return p.stem().string() + ".mlir";
@@ -161,7 +162,7 @@ FileKind kindOf(std::string_view bytes) {
 std::string ifForeign(const std::string &path, std::string_view bytes,
                       FileKind wanted) {
   FileKind kind = kindOf(bytes);
-  // What is wrong with a config is for its reader to say.
+  // Any JSON passes as a config: its reader reports errors.
   bool isWanted =
       kind == wanted || (wanted == FileKind::Config && kind == FileKind::Json);
   return isWanted ? "" : describe(kind, wanted, path);

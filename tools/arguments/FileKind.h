@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file is, told by its first bytes, and what to do with it: a tool that
-// was given a file of another kind than it reads says that in place of a
-// parser's error about the first character.
+// Recognises a file's kind by its first bytes, so that a tool given the wrong
+// kind can say so, and what to do with the file, instead of a parser's error
+// about the first character.
 #ifndef ACT_TOOLS_ARGUMENTS_FILEKIND_H
 #define ACT_TOOLS_ARGUMENTS_FILEKIND_H
 #include <string>
@@ -21,16 +21,16 @@ enum class FileKind {
   Numpy,
   Ptx,
   Elf, // an object file, such as a cubin
-  Zip, // what torch.save writes
+  Zip, // from torch.save
   Gguf,
   Folder,
 };
 
 FileKind kindOf(std::string_view bytes);
 
-/// Empty where the file is of the kind `wanted`, or of no known kind. Otherwise
-/// what it is and what to do first, to stand behind the file's name: "is the
-/// config of a model; import it first: act-import x.json -o x.mlir".
+/// Empty if the file is of the kind `wanted` or of no known kind. Otherwise its
+/// kind and what to do first, phrased to follow the file's name: "is the config
+/// of a model; import it first: act-import x.json -o x.mlir".
 std::string ifForeign(const std::string &path, std::string_view bytes,
                       FileKind wanted);
 

@@ -29,7 +29,7 @@ Names commandsOf(const CLI::App &app) {
   return names;
 }
 
-// Not a number such as -1, which is a value in the wrong place.
+// A number such as -1 is not an option but a misplaced value.
 bool isOption(const std::string &word) {
   size_t letter = word.find_first_not_of('-');
   return (letter == 1 || letter == 2) &&
@@ -53,7 +53,8 @@ std::string aboutOption(const CLI::App &app, const std::string &word) {
          suggestion(name, optionsOf(here), "its options");
 }
 
-// What CLI11 could not place, and says too late or not at all.
+// The error for words that CLI11 could not place and reports late or not at
+// all.
 std::string aboutUnknown(const CLI::App &app) {
   Names words = app.remaining(true), commands = commandsOf(app);
   bool lacksCommand =
@@ -88,7 +89,7 @@ std::optional<int> parseArguments(CLI::App &app, int argc, char **argv,
     else
       std::cerr << app.get_name() << ": error: " << unknown
                 << "\nRun with --help for more information.\n";
-    // CLI11 numbers its errors from 100; a tool's user expects 1.
+    // CLI11's exit codes start at 100; users expect 1.
     return 1;
   }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How every tool over CLI11 reads its command line: with --version, exit status
-// 1 for whatever is wrong, and a suggestion where a command or an option is
-// mistyped. CLI11 by itself says that a command is required, or that some other
-// option is missing, before it says that a name is unknown.
+// The command-line parser of all CLI11 tools: adds --version, exit status 1 for
+// any error, and suggestions for mistyped commands and options. CLI11 by itself
+// reports a missing command or option before an unknown name.
 //
 //   CLI::App app("what the tool does", "act-plan");
 //   ...
@@ -17,8 +16,8 @@
 
 namespace act::tools {
 
-/// The status to exit with, where there is nothing more to do: everything has
-/// been printed. `llvm`: the version of the LLVM that the tool has linked.
+/// The exit status if there is nothing more to do; everything has been printed
+/// then. `llvm`: the version of the LLVM that the tool links.
 std::optional<int> parseArguments(CLI::App &app, int argc, char **argv,
                                   std::string_view llvm = "");
 

@@ -4,8 +4,7 @@
 
 namespace act::tools {
 
-// The edit distance of Damerau and Levenshtein, where no letters are edited
-// twice.
+// The restricted Damerau-Levenshtein distance: no letter is edited twice.
 static size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1,
                                      std::vector<size_t>(b.size() + 1));
@@ -31,7 +30,7 @@ static std::string_view withoutDashes(std::string_view word) {
 std::string closest(std::string_view word,
                     const std::vector<std::string> &names) {
   word = withoutDashes(word);
-  // Nobody types a name of this length, and the table grows with its square.
+  // No name is this long, and the table grows with the square of the length.
   if (word.size() > 64)
     return "";
   std::string best;
@@ -39,7 +38,7 @@ std::string closest(std::string_view word,
   for (const std::string &name : names) {
     std::string_view letters = withoutDashes(name);
     size_t d = distance(word, letters);
-    // Of two names that share no letter none is meant by the other.
+    // The second condition excludes names that share no letter.
     if (d < least && d < std::min(word.size(), letters.size())) {
       least = d;
       best = name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --version of every tool prints.
+// The --version text of every tool.
 #ifndef ACT_TOOLS_ARGUMENTS_VERSION_H
 #define ACT_TOOLS_ARGUMENTS_VERSION_H
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace act::tools {
 
-/// "act-opt (act) 0.1.0", and "LLVM 22.1.8" on a line of its own if `llvm`, the
-/// version that the tool has linked, is not empty. No newline at the end.
+/// "act-opt (act) 0.1.0", and "LLVM 22.1.8" on a second line if `llvm`, the
+/// version that the tool links, is not empty. No newline at the end.
 std::string versionText(std::string_view tool, std::string_view llvm = "");
 
 } // namespace act::tools

@@ -3,7 +3,7 @@
 // act as a plugin of a stock mlir-opt:
 //
 //   mlir-opt --load-dialect-plugin=libActPlugin.so
-//   --load-pass-plugin=libActPlugin.so
+//     --load-pass-plugin=libActPlugin.so
 //     --pass-pipeline='builtin.module(fuse-attention,remat{policy=selective},memory-report)'
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"

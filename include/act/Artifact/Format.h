@@ -3,11 +3,11 @@
 // A Step as bytes, and back.
 //
 // The bytes are a FlatBuffer (lib/Artifact/Step.fbs) with the file identifier
-// "ACTS" and one format number; a reader refuses any other number by name.
-// `read` trusts nothing: FlatBuffers' verifier first, then `validate`, which
+// "ACTS" and one format number; a reader refuses any other and names it.
+// `read` trusts nothing: it runs FlatBuffers' verifier, then `validate`, which
 // checks every index, offset, size and enumerator against what it refers to.
-// What `read` returns can be run without a further check. `write` validates
-// too, so that a compiler's mistake is named where it is made.
+// A Step from `read` can run without further checks. `write` validates too, so
+// that a compiler bug shows up where it is made.
 //
 //   auto bytes = artifact::write(step);
 //   auto again = artifact::read(bytes->data(), bytes->size());
@@ -33,7 +33,8 @@ Result<Step> read(const void *data, size_t bytes);
 /// True when the bytes start like an artifact of any format.
 bool looksLikeArtifact(const void *data, size_t bytes);
 
-/// Everything `read` promises about a Step, with the first violation named.
+/// Checks everything that `read` guarantees; the error names the first
+/// violation.
 Status validate(const Step &step);
 
 Status writeFile(const std::string &path, const Step &step);

@@ -2,15 +2,16 @@
 //
 // A compiled step: the border between the compiler and the runtime.
 //
-// A Step is data. It lists kernels (native code in an ELF shared object), the
-// parameters and states that live as long as the model does, and functions:
-// flat lists of launches, in order, each argument an offset into the arena, or
-// a parameter, a state, an input, an output or a scalar. Repeated layers are
-// already written out, once per layer and launch; they share their kernels.
+// A Step is data. It lists the kernels (native code in an ELF shared object, or
+// PTX), the parameters and states that live as long as the model, and the
+// functions. A function is a flat, ordered list of launches. Each argument is
+// an offset into the arena, a parameter, a state, an input, an output or a
+// scalar. Repeated layers are written out, one launch per layer; they share
+// their kernels.
 //
 // Everything is sized and placed before the step runs: a kernel allocates
-// nothing. What it needs beyond its operands is either part of the arena
-// (planned, `Space::Arena`) or `Kernel::scratchBytes` per thread.
+// nothing. Memory beyond its operands is either part of the arena (planned,
+// `Space::Arena`) or `Kernel::scratchBytes` per thread.
 //
 // Host kernels have the C signature
 //     void kernel(void *const *args, int64_t block);
@@ -21,9 +22,9 @@
 // 64-byte aligned block of that many bytes, private to the calling thread and
 // undefined at entry.
 //
-// A step for cuda runs on sim as well. Its code is PTX (or, for cuda alone, a
-// cubin). A kernel has one 64-bit parameter per argument: the address of the
-// argument's first byte, of a scalar its slot's in the device's memory. `grid`,
+// A step for cuda runs on sim as well. Its code is PTX (or a cubin, which only
+// cuda runs). A kernel has one 64-bit parameter per argument: the address of
+// the argument's first byte, or of a scalar's slot in device memory. `grid`,
 // `threads` and `cluster` are the launch's x dimensions.
 #ifndef ACT_ARTIFACT_STEP_H
 #define ACT_ARTIFACT_STEP_H
@@ -43,14 +44,14 @@ enum class DType : uint8_t {
   I32,
   I64,
   NF4,
-  NF4Nested // its absmax values have 8 bits themselves
+  NF4Nested // with 8-bit absmax values
 };
 
 /// Element type and static shape. Row-major and contiguous. i1 takes a byte per
 /// element. nf4 takes half a byte per element (two codes per byte, the first in
 /// the high nibble, as bitsandbytes packs them), padded to a multiple of 64
-/// bytes, followed by one f32 absmax per `blockSize` elements; nested by what
-/// nf4::Layout says.
+/// bytes, followed by one f32 absmax per `blockSize` elements; for nested nf4
+/// see nf4::Layout.
 struct TensorType {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -65,13 +66,13 @@ struct Parameter {
   bool frozen = false;
   Init init = Init::Normal;
   double initStd = 0.02;
-  /// Further names under which files store the same tensor: a head that is tied
-  /// to the embedding. No parameter of the step has one of them.
+  /// Other names under which files store the same tensor, such as a head tied
+  /// to the embedding. No parameter of the step has one of these names.
   std::vector<std::string> tied = {};
 };
 
-/// What belongs to a parameter and outlives a step, zero at first but for
-/// Master, which starts as the parameter's value.
+/// Per-parameter data that outlives a step. Starts at zero, except Master,
+/// which starts as the parameter's value.
 enum class Role : uint8_t { Gradient, Master, ExpAvg, ExpAvgSq, Momentum };
 struct State {
   std::string name; // <parameter>.exp_avg, ...
@@ -94,8 +95,8 @@ struct Scalar {
   DType dtype = DType::F32;
 };
 
-/// What the loss of a step of several micro-batches is, and a held-out loss of
-/// several batches: the mean of theirs, or that over all their labels.
+/// How the losses of a step's micro-batches, or of several held-out batches,
+/// combine: the mean of their means, or the mean over all their labels.
 enum class LossAverage : uint8_t { MicroBatches, Labels };
 
 enum class Space : uint8_t {
@@ -106,26 +107,26 @@ enum class Space : uint8_t {
   Output,    // index into Function::outputs; offset in bytes
   Scalar,    // index into Step::scalars
   Immediate, // a constant, its eight bytes in `offset`
-  Host       // offset into the arena on the host; of copies only
+  Host       // offset into the host arena; copies only
 };
 struct Operand {
   Space space = Space::Arena;
   bool written = false;
   uint32_t index = 0;
   uint64_t offset = 0;
-  uint64_t bytes = 0; // the range [offset, offset + bytes) that is touched
+  uint64_t bytes = 0; // the launch touches [offset, offset + bytes) only
 };
 
 struct Kernel {
   std::string symbol;
   uint64_t grid = 1;
   uint64_t scratchBytes = 0; // host: per thread
-  uint32_t threads = 0;      // cuda: of a block; the host takes no number
-  uint32_t cluster = 0;      // cuda: blocks of a cluster; 0: as the PTX says
-  uint32_t sharedBytes = 0;  // cuda: dynamic shared memory of a block
+  uint32_t threads = 0;      // cuda: per block; unused on the host
+  uint32_t cluster = 0;      // cuda: blocks per cluster; 0: as the PTX says
+  uint32_t sharedBytes = 0;  // cuda: dynamic shared memory per block
 };
-/// In place of a kernel's number: the launch copies its first argument to the
-/// second, as many bytes. One of them is in the arena, the other on the host.
+/// In place of a kernel's number: the launch copies its first argument to its
+/// second, which has the same size. One is in the arena, the other on the host.
 constexpr uint32_t copyKernel = 0xffffffff;
 struct Launch {
   uint32_t kernel = 0;
@@ -139,7 +140,7 @@ struct Buffer {
   std::string name;
   uint64_t offset = 0, bytes = 0;
   uint32_t first = 0, last = 0;
-  bool onHost = false; // in the arena on the host
+  bool onHost = false; // in the host arena
 };
 struct Function {
   std::string name; // step, eval, forward
@@ -147,23 +148,23 @@ struct Function {
   std::vector<Launch> launches;
   std::vector<Buffer> plan;
   uint64_t arenaBytes = 0;
-  /// Of the second arena, memory of the host whatever the device: what forward
-  /// has moved away until backward needs it.
+  /// The second arena, in host memory on every device: values that forward
+  /// offloads until backward needs them.
   uint64_t hostArenaBytes = 0;
 };
 
 struct Step {
   std::string model;
   std::string device = "host"; // host | cuda
-  std::string target;          // CPU or sm_XX the code was made for
+  std::string target;          // CPU or sm_XX that the code is for
   std::string optimizer;       // adamw | sgd | "" (inference)
   uint32_t microBatches = 1;
-  /// What the integers among the inputs may be. A kernel reads a row outside of
-  /// a table as the nearest one, so whoever feeds the step has to look.
+  /// Limits of the integer inputs. Kernels clamp an index outside a table to
+  /// the nearest row, so the caller has to check the inputs.
   uint64_t vocabulary = 0;   // `tokens` are below this; 0: any
   uint64_t maxPositions = 0; // no sequence is longer than this; 0: any length
-  /// Whether `labels` are, unless somebody gives others, the successors of the
-  /// tokens. Not so in a model that sees them (bert), whose labels are its own.
+  /// Whether `labels` default to the next tokens. False for a model that sees
+  /// the next tokens (bert), which needs labels of its own.
   bool predictsNext = true;
   LossAverage lossAverage = LossAverage::Labels;
   std::vector<Kernel> kernels;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes and names of the tensor types a Step speaks of. Every product is
-// checked: a shape from a file may hold anything.
+// Sizes and names of a Step's tensor types. Every product is checked for
+// overflow, because a shape read from a file may hold anything.
 #ifndef ACT_ARTIFACT_TYPES_H
 #define ACT_ARTIFACT_TYPES_H
 #include "act/Artifact/Step.h"
@@ -9,7 +9,7 @@
 
 namespace act::artifact {
 
-/// No tensor, arena or file part is larger than this (2^48 bytes).
+/// Upper bound on the bytes of a tensor, an arena or a part of a file: 2^48.
 constexpr uint64_t maxBytes = uint64_t{1} << 48;
 
 /// "f32", "bf16", "f8E4M3FN", ...; "?" for a value that is no dtype.
@@ -24,7 +24,7 @@ std::string typeName(const TensorType &type);
 /// The product of the shape; an error when a dimension is negative or the
 /// product exceeds maxBytes.
 Result<uint64_t> elementCount(const TensorType &type);
-/// Bytes in memory, of nf4 as nf4::Layout says.
+/// Bytes in memory; for nf4 as in nf4::Layout.
 Result<uint64_t> byteSize(const TensorType &type);
 
 } // namespace act::artifact

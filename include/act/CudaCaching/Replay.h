@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program's allocations, one after the other, through the allocator.
+// Replays a program's allocations through the allocator.
 //
 //   Trace trace;
 //   size_t x = trace.add(4 << 20);              // a tensor of 4 MiB
@@ -9,9 +9,8 @@
 //   replay.points[0].allocated;                 // 4194304
 //   replay.reservedPeak;                        // 20971520
 //
-// What a product of matrices needs behind its tensors is an event too, and its
-// size a setting, because PyTorch's versions differ
-// (aten/src/ATen/cuda/CublasHandlePool.cpp):
+// A matrix product's workspace is an event too. Its size is a setting, because
+// PyTorch's versions differ (aten/src/ATen/cuda/CublasHandlePool.cpp):
 //
 //   torch          cuBLAS                           cublasLt (bias in one call)
 //   before 1.13    nothing of the allocator's       borrows 1 MiB
@@ -19,9 +18,9 @@
 //                  for each handle                  that of cuBLAS
 //   2.15           borrows as much                  borrows 1 MiB
 //
-// To borrow is to allocate when the product is launched, after its result, and
-// to free when it is. A handle belongs to a thread, and backward runs in
-// another one than forward.
+// A borrowed workspace is allocated at the product's launch, after its result,
+// and freed right after the launch. A handle belongs to a thread, and backward
+// runs in another thread than forward.
 #ifndef ACT_CUDACACHING_REPLAY_H
 #define ACT_CUDACACHING_REPLAY_H
 #include "act/CudaCaching/Allocator.h"
@@ -31,9 +30,9 @@ namespace act::cuda_caching {
 struct Event {
   enum class Kind : uint8_t {
     Allocate, // value: number of the storage
-    Free,     // the same
+    Free,     // value: number of the storage
     Product,  // of matrices; value: number of the handle
-    Biased,   // a product with a bias, by cublasLt; value: as of Product
+    Biased,   // a product with a bias, by cublasLt; value: as for Product
     Mark,     // nothing happens; value: the caller's
   };
   Kind kind = Kind::Mark;
@@ -49,7 +48,7 @@ struct Event {
 };
 
 struct Trace {
-  std::vector<int64_t> bytes; // of each storage, as asked for
+  std::vector<int64_t> bytes; // of each storage, as requested
   std::vector<Event> events;
 
   size_t add(int64_t size) {
@@ -61,28 +60,29 @@ struct Trace {
 struct Options {
   Settings settings;
   int64_t deviceBytes = unlimited;
-  /// CUBLAS_WORKSPACE_CONFIG: :4096:2:16:8, that is 8.125 MiB, by default, on
-  /// sm_90 32 MiB. 0: none.
+  /// CUBLAS_WORKSPACE_CONFIG, in bytes. PyTorch's default is :4096:2:16:8, that
+  /// is 8.125 MiB, and 32 MiB on sm_90. 0: none.
   int64_t cublasWorkspace = 0;
-  /// Kept for each handle from its first product on, not borrowed
+  /// Each handle keeps its workspace from its first product on
   /// (TORCH_CUBLAS_WORKSPACE_CACHE in 2.15).
   bool keepsWorkspace = false;
-  /// CUBLASLT_WORKSPACE_SIZE: 1 MiB by default. 0: cuBLAS's is used
+  /// CUBLASLT_WORKSPACE_SIZE, in bytes; PyTorch's default is 1 MiB. 0: cuBLAS's
+  /// workspace is used
   /// (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
   int64_t cublasLtWorkspace = 0;
 };
 
-/// At an event: the most while it lasted, of what a borrowed workspace adds.
+/// The maxima during an event, borrowed workspace included, in bytes.
 struct Point {
   int64_t allocated = 0, reserved = 0, requested = 0, inactiveSplit = 0;
-  int64_t allocatedAfter = 0; // without what was borrowed
+  int64_t allocatedAfter = 0; // without borrowed workspace
 };
 
-/// The request that the card had no room for.
+/// The request that did not fit on the GPU.
 struct OutOfMemory {
   size_t event = 0;
-  int64_t requested = 0;               // bytes, as asked for
-  int64_t allocated = 0, reserved = 0; // when it failed, after giving back all
+  int64_t requested = 0;               // bytes, before rounding
+  int64_t allocated = 0, reserved = 0; // at the failure, cache released
 };
 
 struct Replay {
@@ -90,16 +90,16 @@ struct Replay {
   std::optional<OutOfMemory> outOfMemory; // the replay ends there
   int64_t allocatedPeak = 0, reservedPeak = 0;
   size_t allocatedPeakAt = 0, reservedPeakAt = 0; // the first such event
-  int64_t retries = 0; // times that all cached segments had to be given back
+  int64_t retries = 0; // how often all cached segments were released
 
-  /// The part of what is reserved at most that is never used.
+  /// The fraction of the reserved peak that is never used.
   double fragmentation() const {
     return reservedPeak ? 1 - double(allocatedPeak) / double(reservedPeak) : 0;
   }
 };
 
-/// Storages are allocated and freed at most once each, in that order; those of
-/// 0 bytes take nothing.
+/// Each storage is allocated and freed at most once, in that order. A storage
+/// of 0 bytes takes nothing.
 Replay replay(const Trace &trace, const Options &options);
 
 } // namespace act::cuda_caching

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PyTorch eager does, as an allocator gets to see it.
+// A run of PyTorch eager as the allocator sees it.
 //
 //   auto run = act::eager::run(model, {});
 //   cuda_caching::Options card;
@@ -8,11 +8,11 @@
 //   auto replay = cuda_caching::replay(allocatorTrace(*run), card);
 //   replay.reservedPeak;
 //
-// First the residents are allocated, in their order, as a model that is made on
-// the CPU and moved to the device does; then come the run's events, one for
-// one. Not in them: what other kernels than those of products borrow (flash
+// The residents are allocated first, in order, as when a model is made on the
+// CPU and moved to the device. Then come the run's events, one for one. The
+// trace excludes what kernels other than matrix products borrow (flash
 // attention's backward an f32 gradient of the queries, embeddings a sort), and
-// an optimizer's state and step.
+// the optimizer's state and step.
 #ifndef ACT_EAGER_ALLOCATORTRACE_H
 #define ACT_EAGER_ALLOCATORTRACE_H
 #include "act/CudaCaching/Replay.h"
@@ -20,8 +20,8 @@
 
 namespace act::eager {
 
-/// Event i of the run is event run.resident.size() + i of the trace, allocation
-/// i is storage run.resident.size() + i.
+/// Event i of the run is event run.resident.size() + i of the trace, and
+/// allocation i is storage run.resident.size() + i.
 cuda_caching::Trace allocatorTrace(const Run &run);
 
 } // namespace act::eager

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The forward of one attention module, as it stands in many vision
-// transformers, statement by statement, to see what PyTorch eager does with
-// memory in it:
+// Shows what PyTorch eager does with memory in the forward of one attention
+// module, as many vision transformers have it, statement by statement:
 //
 //   def forward(self, x):                                    # [B, L, C]
 //     qkv = self.qkv(x)                                      # no bias
@@ -15,8 +14,8 @@
 //     x = self.proj_drop(x)                                  # p = 0
 //     return x
 //
-// With a kernel for attention, the lines from scores to product are
-// scaled_dot_product_attention(q, k, v).
+// With a kernel for attention, scaled_dot_product_attention(q, k, v) replaces
+// the lines from the scores to the product.
 #ifndef ACT_EAGER_ATTENTIONMODULE_H
 #define ACT_EAGER_ATTENTIONMODULE_H
 #include "act/Eager/Eager.h"
@@ -28,21 +27,20 @@ struct AttentionModule {
   artifact::DType dtype = artifact::DType::F32; // or F16, BF16
   /// Math: the lines above; Flash, Efficient: the kernels.
   Attention attention = Attention::Math;
-  /// q, k and v are copied out of qkv before the kernel, so that it need not
-  /// live on.
+  /// Copies q, k and v out of qkv before the kernel, so that qkv can die.
   bool copies = false;
 };
 
 struct ModuleRun {
-  /// Events up to the return; peak and retained bytes are not filled in. The
-  /// residents are the weights and x.
+  /// Has events up to the return; peak and retained bytes are not filled in.
+  /// The residents are the weights and x.
   Run run;
-  /// What an event of kind Mark stands behind, by its number: "qkv", ...,
-  /// "return".
+  /// Names of the Mark events by number, each the statement before the mark:
+  /// "qkv", ..., "return".
   std::vector<std::string> marks;
 };
 
-/// Heads have to divide the width.
+/// Fails unless the number of heads divides the width.
 Result<ModuleRun> run(const AttentionModule &module);
 
 } // namespace act::eager

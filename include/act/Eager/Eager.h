@@ -10,26 +10,25 @@
 //   auto run = act::eager::run(model, {});
 //   run->retainedBytes;     // 14281106188
 //
-//   lib/Eager      tensor, storage      who shares bytes with whom, and until
-//   when
-//                  operators            what each makes, and what autograd
-//                  saves engine               nodes by number, gradients added
-//                  in place checkpoint           promises, early stop Llama,
-//                  Gpt2, Bert    what the Python of `transformers` holds, and
-//                                       until when: frames, locals, arguments
+//   lib/Eager
+//     tensor, storage     which tensors share bytes, and until when
+//     operators           what each makes, and what autograd saves
+//     engine              nodes by number, gradients added in place
+//     checkpoint          promises, early stop
+//     Llama, Gpt2, Bert   what the Python of `transformers` holds, and until
+//                         when: frames, locals, arguments
 //
-// The figures are exact, for what PyTorch's operators allocate: the test
+// The figures are exact for what PyTorch's operators allocate:
 // test/python/torch_view_test.py compares them with PyTorch's own, byte for
-// byte. What a kernel borrows while it runs is not in them, and what an
-// allocator rounds up is its replay's matter. What would not be exact is an
-// error that says why.
+// byte. They exclude what a kernel borrows while it runs; the allocator's
+// rounding is up to its replay. Where the result would not be exact, run()
+// fails and says why.
 //
-// Conditions: training mode, no cache, no attention mask given, nobody looks
-// for packed sequences, the model's output is released before backward. Counted
-// are activations and their gradients; the loss and the gradient it begins with
-// count in the peak, not in what is retained. Not counted: parameters, buffers,
-// token ids, labels; and, marked `apart`, what arrives at a parameter as its
-// gradient.
+// Conditions: training mode, no cache, no attention mask given, no search for
+// packed sequences, the model's output is released before backward. Activations
+// and their gradients count. The loss and the first gradient count in the peak,
+// but not in the retained bytes. Parameters, buffers, token ids and labels do
+// not count, nor do parameter gradients, which are marked `apart`.
 #ifndef ACT_EAGER_EAGER_H
 #define ACT_EAGER_EAGER_H
 #include "act/HuggingFace/ModelConfig.h"
@@ -45,42 +44,43 @@ enum class Attention : uint8_t { Eager, Math, Flash, Efficient };
 const char *name(Attention attention); // "sdpa-flash"
 
 struct Model {
-  hf::ModelConfig config; // its dtype is the one that runs
+  hf::ModelConfig config; // its dtype is that of the run
   int64_t batch = 1, seq = 1;
 };
 
-/// Whether a window hides keys, so that the layers that have one have a mask.
+/// Whether the sliding window hides keys, so that its layers need a mask.
 bool windowHides(const Model &model);
 
 struct Options {
   Attention attention = Attention::Flash;
-  /// Where a layer has a mask, if that is another one.
+  /// For layers with a mask, if different.
   std::optional<Attention> masked;
-  /// scaled_dot_product_attention chose them. It takes grouped heads as they
-  /// are; an Efficient named by the user repeats keys and values.
+  /// Whether scaled_dot_product_attention chose the kernels. It then takes
+  /// grouped heads as they are; an Efficient that the user names repeats keys
+  /// and values.
   bool chosen = false;
-  /// Layers at which a checkpointed run of layers ends; the last is the number
-  /// of layers. Empty: nothing is checkpointed.
+  /// End layers (exclusive) of the checkpointed runs of layers; the last is the
+  /// number of layers. Empty: nothing is checkpointed.
   std::vector<int64_t> segments;
-  /// Each layer's attention module is checkpointed, what it gives beside its
-  /// first result let go; not with segments.
+  /// Each layer's attention module is checkpointed, and all its results but the
+  /// first are released. Excludes `segments`.
   bool checkpointAttention = false;
   bool reentrant = false;
 };
 
-/// Sets the attention by its name, as people write it: "sdpa-flash" and the
-/// others of name(), "flash", "math" and "efficient" for short, and what
-/// transformers calls them; "flash_attention_2" and _3 run the kernel that
-/// PyTorch has as Flash. "sdpa" leaves the choice to
-/// scaled_dot_product_attention (choose()). Fails with a list of names.
+/// Sets the attention by name: those of name(), such as "sdpa-flash"; "flash",
+/// "math" and "efficient" for short; and the names that transformers uses.
+/// "flash_attention_2" and _3 run the kernel that PyTorch has as Flash. "sdpa"
+/// leaves the choice to scaled_dot_product_attention (choose()). The error for
+/// an unknown name lists the names.
 Status setAttention(const std::string &name, const Model &model,
                     Options &options);
 
-/// What scaled_dot_product_attention chooses on a CUDA card: flash for 16-bit
-/// heads of at most 256 elements without a mask; else the memory-efficient
-/// kernel, for heads of a multiple of 8 elements (f32: 4); else primitives.
-/// cuDNN's kernel, which PyTorch prefers on sm_90 and sm_100, is not known
-/// here.
+/// Sets what scaled_dot_product_attention chooses on a CUDA GPU: flash for
+/// 16-bit heads of at most 256 elements without a mask; else the
+/// memory-efficient kernel, for heads of a multiple of 8 elements (f32: 4);
+/// else primitives. cuDNN's kernel, which PyTorch prefers on sm_90 and sm_100,
+/// is not modelled.
 void choose(const Model &model, Options &options);
 
 /// "sdpa-flash", or what was chosen: "sdpa: sdpa-flash, under a mask
@@ -89,7 +89,7 @@ std::string describeAttention(const Model &model, const Options &options);
 
 enum class Phase : uint8_t { Forward, Backward };
 
-/// A storage: alive at the moments [born, died). A moment is an operator.
+/// A storage, alive at the moments [born, died). Each operator is a moment.
 struct Allocation {
   int64_t bytes = 0;
   const char *op = ""; // as aten names it
@@ -102,14 +102,14 @@ struct Allocation {
   bool recomputed = false; // made again in backward
 };
 
-/// What happens to memory, in its order: what an allocator gets to see.
+/// A change of memory or a kernel launch, in order: an allocator's view.
 struct Event {
   enum class Kind : uint8_t {
     Born, // which: number of an allocation
     Died,
-    Product, // of matrices is launched; which: 0 in forward, 1 in backward,
-    BiasedProduct, // another thread of PyTorch's. Biased: with a bias, in one
-                   // kernel
+    Product, // launch of a matrix product; which: 0 in forward, 1 in backward,
+             // which PyTorch runs on another thread
+    BiasedProduct, // the same with a bias, in one kernel
     Mark,          // which: the caller's
   };
   Kind kind;
@@ -117,15 +117,15 @@ struct Event {
   int64_t moment;
 };
 
-/// A tensor that is there before the step and after it: a parameter, a buffer
-/// of a module, ids and labels.
+/// A tensor that exists before and after the step: a parameter, a module's
+/// buffer, ids, labels.
 struct Resident {
-  std::string name; // as files end it
+  std::string name; // the end of its name in a weight file
   int64_t bytes = 0;
 };
 
-/// What a node of the graph keeps; storages that several nodes keep are listed
-/// with the first, in the order of backward.
+/// A tensor that a node of the graph keeps. A storage that several nodes keep
+/// is listed once, with the first in backward's order.
 struct Saved {
   std::string node, name; // "MulBackward0", "self"
   std::vector<int64_t> shape;
@@ -142,10 +142,10 @@ struct Step {
     std::vector<int64_t> shape, strides;
     const char *dtype = "";
     int64_t storage = 0; // number of an allocation; -1: a parameter or an input
-    const char *name = ""; // of one of these, as files end it: "q_proj.weight"
+    const char *name = ""; // of a parameter or input: "q_proj.weight"
   };
   const char *op = "";
-  const char *node = nullptr; // what autograd records, if it does
+  const char *node = nullptr; // the autograd node, if one is recorded
   std::vector<Value> operands, results;
   struct Kept { // by the node: an operand or a result
     std::string name;
@@ -161,17 +161,18 @@ struct Run {
   int64_t peakMoment = 0, backwardMoment = 0, moments = 0;
   std::vector<Saved> saved;
   std::vector<Allocation> allocations;
-  std::vector<Event> events; // what lives to the end does not die in them
-  /// In the order in which a model that is moved to the device puts them there,
-  /// the inputs last.
+  std::vector<Event> events; // no Died for storages that live to the end
+  /// In the order in which moving the model to the device allocates them; the
+  /// inputs come last.
   std::vector<Resident> resident;
-  std::vector<Step> steps; // empty unless asked for
+  std::vector<Step> steps; // empty unless recorded
 };
 
+/// `record` fills in Run::steps. All sizes are in bytes.
 Result<Run> run(const Model &model, const Options &options,
                 bool record = false);
 
-/// Live bytes at each moment, what is apart left out.
+/// Live bytes at each moment, without allocations that are apart.
 std::vector<int64_t> liveBytes(const Run &run);
 
 } // namespace act::eager

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PyTorch eager keeps and peaks at, in the letters of a model.
+// PyTorch eager's retained and peak bytes as formulas in a model's sizes.
 //
 //   auto run = act::eager::run(model, options);
 //   auto f = act::eager::formulas(model, options, *run);
 //   f->retained.str();   // b*s*(L*(...) + 4*V + ...)
 //
-// The model runs again, with other sizes, of which each has a prime factor of
-// its own: a dimension of a tensor of that run can be a product of sizes in one
-// way only. So each storage has its polynomial, and what is kept and alive at a
-// moment is a sum of those. The number of layers is a letter where two runs,
-// with a layer more, say so.
+// The model runs again with other sizes, each with a prime factor of its own,
+// so a tensor's dimension is a product of sizes in one way only. That gives
+// each storage its polynomial; retained and live bytes are sums of these. The
+// number of layers becomes a letter if two runs that differ by one layer agree.
 //
-// What comes out is tried: at the sizes asked for and at yet other ones it has
-// to give every byte of what is kept and the very peak, or it is none. Sizes of
-// one are laid out in their own way sometimes; then they stay numbers, and
-// `conditions` says so.
+// The result is verified: at the requested sizes and at further ones it has to
+// give the exact bytes of every saved tensor and the exact peak, or it is
+// rejected. Tensors with a size of one sometimes have a layout of their own;
+// then that size stays a number, and `conditions` says so.
 #ifndef ACT_EAGER_FORMULAS_H
 #define ACT_EAGER_FORMULAS_H
 #include "act/Eager/Eager.h"
@@ -29,7 +28,7 @@ struct Formulas {
   symbolic::Polynomial retained;
   symbolic::Expr peak;
   std::vector<symbolic::Polynomial> saved; ///< of each of run.saved
-  /// A size that the formulas hold for: holds_b, 1.
+  /// A size for which alone the formulas hold: holds_b, 1.
   struct Condition {
     std::string name, text;
     int64_t value = 0;
@@ -37,7 +36,7 @@ struct Formulas {
   std::vector<Condition> conditions;
 };
 
-/// `run` is of `model` and `options`. Fails where nothing holds that was tried.
+/// `run` is the run of `model` with `options`. Fails if no formula found holds.
 Result<Formulas> formulas(const Model &model, const Options &options,
                           const Run &run);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that appears whole or not at all.
+// A file that is written atomically: it appears whole or not at all.
 //
 //   auto f = AtomicFile::create("weights.safetensors");
 //   if (!f) return f.error();
@@ -8,14 +8,14 @@
 //   if (auto s = f->write(data); !s) return s.error();
 //   return f->commit();
 //
-// The bytes go to a temporary file in the same folder; commit() flushes it to
-// the disk, renames it over the destination and flushes the folder. What is
-// soon made again need not survive a power cut, and is not flushed. Without a
-// commit the temporary is removed and the destination keeps what it had. A
+// The bytes go to a temporary file in the same folder. commit() flushes it to
+// the disk, renames it over the destination and flushes the folder. With
+// Survives::ProcessEnd, for data that is easily made again, it does not flush.
+// Without a commit the temporary is removed and the destination is unchanged. A
 // process killed at any instant leaves the destination old or new, never in
 // between (a stray `.NAME.tmp-…` may stay behind).
 //
-// A destination that exists and is no regular file (/dev/null, a pipe) cannot
+// An existing destination that is not a regular file (/dev/null, a pipe) cannot
 // be replaced; it is written directly.
 #ifndef ACT_FILE_ATOMICFILE_H
 #define ACT_FILE_ATOMICFILE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A regular file seen as bytes, mapped read-only. An empty file has no bytes
-// and a null pointer. The mapping lives as long as the object.
+// A regular file's bytes, mapped read-only. An empty file has size 0 and a null
+// pointer. The mapping lives as long as the object.
 #ifndef ACT_FILE_MAPPEDFILE_H
 #define ACT_FILE_MAPPEDFILE_H
 #include "act/Result.h"
@@ -20,7 +20,7 @@ public:
   ~MappedFile();
   const uint8_t *data() const { return bytes; }
   size_t size() const { return length; }
-  /// Takes the pages that lie within a range out of this process; they are read
+  /// Drops the pages that lie within a range from this process; they are read
   /// again when they are touched.
   void forget(size_t first, size_t bytes) const;
   std::string_view text() const {

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Hugging Face config.json as a struct: what the importer must know of a
-// model and nothing of MLIR.
+// A Hugging Face config.json as a struct: what the importer needs to know about
+// a model, independent of MLIR.
 //
 //   auto config = act::hf::load("llama-3.2-3b.json");
 //   if (!config) fail(config.error().str());
 //   config->layers;        // 28
 //   config->headDim;       // 128, stated or hidden / heads
 //
-// The five model types differ in spelling more than in kind, so one struct
-// holds them all: `n_embd` and `hidden_size` are both `hidden`, and what a type
-// does not have is off (a llama has no dropout on its embedding, a gpt2 no
-// rope).
+// The five model types differ mostly in spelling, so one struct holds them all:
+// `n_embd` and `hidden_size` are both `hidden`. Features that a type lacks are
+// off (a llama has no dropout on its embedding, a gpt2 no rope).
 //
-// What a file may leave out. The model type and the dimensions that make up the
-// weights (hidden size, layers, heads, intermediate size where it has no rule,
-// vocabulary) must be there: a default would be a guess about somebody's
-// weights. Everything else falls back to the default of Hugging Face's
-// configuration class of that type, which is what `transformers` itself would
-// run: llama's `tie_word_embeddings` is false where gpt2's is true, mistral's
-// `sliding_window` is 4096 when absent and off when null.
+// Required fields: the model type and the dimensions of the weights (hidden
+// size, layers, heads, vocabulary, and intermediate size unless the type has a
+// rule for it). A default would be a guess about the weights. Everything else
+// defaults as in Hugging Face's configuration class of that type, which is what
+// `transformers` would run: `tie_word_embeddings` is false for llama and true
+// for gpt2, mistral's `sliding_window` is 4096 when absent and off when null.
 //
-// A field that would change the mathematics and is not supported (other rope
-// scalings, a decoder bert, weights quantised in another way than nf4) is an
-// error rather than ignored.
-// Fields that say nothing about the training step (token ids, cache, versions)
-// are ignored. Errors name file and field: `x.json: num_attention_heads:
+// An unsupported field that would change the mathematics (other rope scalings,
+// a decoder bert, weights quantised in another way than nf4) is an error.
+// Fields that do not affect the training step (token ids, cache, versions) are
+// ignored. Errors name file and field: `x.json: num_attention_heads:
 // expected a divisor of hidden_size 100, found 3`.
 #ifndef ACT_HUGGINGFACE_MODELCONFIG_H
 #define ACT_HUGGINGFACE_MODELCONFIG_H
@@ -41,7 +38,7 @@ namespace act::hf {
 
 enum class Family : uint8_t { Llama, Mistral, Qwen2, Gpt2, Bert };
 
-/// What stands on top of the layers, from `architectures`.
+/// The part after the last layer, from `architectures`.
 enum class Head : uint8_t {
   CausalLM,    // logits, loss against the next token
   MaskedLM,    // bert: transform, decoder and bias; loss against the labels
@@ -51,8 +48,8 @@ enum class Head : uint8_t {
 /// gelu_new and gelu_pytorch_tanh are the same function.
 enum class Activation : uint8_t { Silu, Gelu, GeluTanh };
 
-/// How rope's frequencies are changed; Linear divides them all by `factor`,
-/// Llama3 only the low ones, with a blend between.
+/// Scaling of rope's frequencies. Linear divides all of them by `factor`,
+/// Llama3 only the low ones, with a blend in between.
 struct RopeScaling {
   enum class Kind : uint8_t { None, Linear, Llama3 };
   Kind kind = Kind::None;
@@ -61,14 +58,15 @@ struct RopeScaling {
   int64_t originalMaxPositions = 0;             // Llama3
 };
 
-/// Weights of linear layers in nf4, as `quantization_config` asks bitsandbytes
-/// for them.
+/// nf4 weights of linear layers, as `quantization_config` specifies them for
+/// bitsandbytes.
 struct Quantization {
-  bool nested = false; ///< the blocks' scales in 8 bits: double quantisation
-  /// What products are computed in, where it is said.
+  bool nested = false; ///< 8-bit block scales: double quantisation
+  /// The type that products are computed in, if given.
   std::optional<artifact::DType> compute;
-  /// Modules that stay as they are: the name of one, of what it is part of, or
-  /// the end of either (`llm_int8_skip_modules`). Absent: the head alone.
+  /// Modules that are not quantised, by name, by the name of a module that
+  /// contains them, or by the end of either (`llm_int8_skip_modules`). Absent:
+  /// the head only.
   std::optional<std::vector<std::string>> skipped;
 };
 
@@ -88,11 +86,11 @@ struct ModelConfig {
   int64_t tokenTypes = 0; // bert
 
   Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
-  /// It is called gelu_new: Hugging Face computes it in eight operators, and
-  /// PyTorch runs and saves for each of them.
+  /// The activation is named gelu_new, which Hugging Face computes in eight
+  /// operators; PyTorch runs each of them and saves values for each.
   bool geluInSteps = false;
   double normEps = 0;
-  bool tied = false; // the head's matrix is the embedding's
+  bool tied = false; // the head uses the embedding's matrix
 
   bool qkvBias = false;       // on q_proj, k_proj, v_proj
   bool attentionBias = false; // on the attention's output projection
@@ -103,11 +101,11 @@ struct ModelConfig {
   RopeScaling ropeScaling;
 
   /// Layers from `firstWindowLayer` on attend to the last `slidingWindow` keys,
-  /// the query's own included.
+  /// including the query's own.
   std::optional<int64_t> slidingWindow;
   int64_t firstWindowLayer = 0;
 
-  /// gpt2 may leave out the division by sqrt(headDim).
+  /// Whether scores are divided by sqrt(headDim); gpt2 may turn it off.
   bool scaleAttention = true;
 
   double embeddingDropout = 0;
@@ -127,8 +125,8 @@ Result<ModelConfig> load(const std::string &path);
 /// The model type as config.json spells it: "llama", "gpt2", ...
 std::string_view name(Family family);
 
-/// Number of weights, a tied head counted once and bert's pooler left out.
-/// parse() has checked that it fits.
+/// Number of weights. A tied head counts once, bert's pooler not at all.
+/// parse() has checked that the number fits.
 int64_t parameterCount(const ModelConfig &config);
 
 } // namespace act::hf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds which element of a block: a function from (register, lane, warp) to
-// coordinates.
+// Which thread holds which element of a block: a function from (register, lane,
+// warp) to coordinates.
 //
-// A thread knows two numbers about itself, its lane (0..31) and its warp, and
-// counts its registers. Each of the three numbers is written in mixed radix,
-// first digit fastest, and each digit moves along the block by a stride:
+// A thread has a lane (0..31) and a warp, and numbers its registers. Each of
+// the three numbers is written in mixed radix, first digit fastest, and each
+// digit moves along the block by a stride:
 //
 //   shape    16 x 8                      the accumulator of mma.m16n8
 //   register [2:(0,1), 2:(8,0)]          2 registers side by side, 2 eight
@@ -20,16 +20,16 @@
 //            1   L4r0 L4r1 L5r0  ...
 //            8   L0r2 L0r3 L1r2  ...
 //
-// The coordinate is the plain sum over the digits, so nothing needs to be a
-// power of two but the lanes: 80 columns are `10:(0,8)` over eight columns. A
-// digit with strides of zero holds copies: `4:(0,0)` among the lanes means that
-// four lanes hold the same.
+// The coordinate is the plain sum over the digits, so only the lanes need to be
+// a power of two: 80 columns are `10:(0,8)` over eight columns. A digit with
+// strides of zero holds copies: `4:(0,0)` among the lanes means that four lanes
+// hold the same.
 //
-// Invariant. Every coordinate of the shape is held exactly once, copies apart.
-// From this follows more than one would think: the block's generating function
-// is the product of (1 + x + .. + x^(n-1)) over its dimensions, a digit's is
-// 1 + m + .. + m^(e-1) for a monomial m, and a product of polynomials in single
-// variables has no other factors than such. So
+// Invariant. Every coordinate of the shape is held exactly once, apart from
+// copies. This has strong consequences. The block's generating function is the
+// product of (1 + x + .. + x^(n-1)) over its dimensions, and a digit's is
+// 1 + m + .. + m^(e-1) for a monomial m. A product of polynomials in single
+// variables only has factors of that kind. So
 //
 //   1. each digit moves along one dimension only (or none), and
 //   2. along a dimension, the digits of all three lists, sorted by stride, are
@@ -37,14 +37,13 @@
 //      first, the next that times the extent of the second, .. up to the
 //      dimension's extent.
 //
-// get() checks these two, which costs nothing, in place of every coordinate
-// (the test counts coordinates). They also make the way back a sum: where a
-// coordinate is held is found dimension by dimension (holder()).
+// get() checks these two conditions, which is cheap, instead of every
+// coordinate (the test counts coordinates). They also make the inverse a sum:
+// holder() finds the holder of a coordinate dimension by dimension.
 //
-// The lists are kept in canonical form: no digit of extent 1, and a digit
-// that continues its predecessor (`2:(0,1), 4:(0,2)`) is one with it
-// (`8:(0,1)`). Equal functions are then equal lists, so == compares what
-// layouts do.
+// The lists are kept in canonical form: no digit has extent 1, and a digit that
+// continues its predecessor (`2:(0,1), 4:(0,2)`) is merged with it (`8:(0,1)`).
+// Equal functions then have equal lists, so == compares functions.
 #ifndef ACT_LAYOUT_DISTRIBUTED_H
 #define ACT_LAYOUT_DISTRIBUTED_H
 #include "act/Result.h"
@@ -61,7 +60,8 @@ struct Digit {
   int64_t extent = 1;
   std::vector<int64_t> strides; // one per dimension
 
-  /// The dimension that it moves along; none for copies. Of a verified layout.
+  /// The dimension that it moves along; none for copies. Requires a verified
+  /// layout.
   std::optional<unsigned> dimension() const;
   bool isCopy() const { return !dimension(); }
   /// The stride along its dimension, 0 for copies.
@@ -75,7 +75,7 @@ struct Digit {
 };
 using Digits = std::vector<Digit>;
 
-/// Product of the extents: how many values the list counts through.
+/// Product of the extents: the number of values of the list.
 int64_t count(const Digits &digits);
 /// [2:(0,1), 2:(8,0)]
 std::string str(const Digits &digits);
@@ -87,7 +87,8 @@ struct Holder {
   }
 };
 
-/// How many registers of a thread, lanes of a warp, warps hold each coordinate.
+/// How many registers of a thread, lanes of a warp, and warps hold each
+/// coordinate.
 struct Copies {
   int64_t registers = 1, lanes = 1, warps = 1;
   int64_t total() const { return registers * lanes * warps; }
@@ -114,18 +115,19 @@ public:
   int64_t registerCount() const { return count(registerDigits); }
   int64_t warpCount() const { return count(warpDigits); }
 
-  /// What this register of this lane of this warp holds. In range, please.
+  /// What this register of this lane of this warp holds. The arguments must be
+  /// in range.
   Coordinates coordinates(int64_t reg, int64_t lane, int64_t warp) const;
-  /// The inverse: who holds it; of copies the first (their digits are 0).
+  /// The inverse: the holder; among copies the first (their digits are 0).
   Holder holder(const Coordinates &coordinates) const;
-  /// Every holder, the first first; as many as copies().total().
+  /// All copies().total() holders, starting with holder().
   std::vector<Holder> holders(const Coordinates &coordinates) const;
   Copies copies() const;
-  /// Whether this thread is the first among copies: it stores what must be
+  /// Whether this thread is the first among copies, which stores what must be
   /// stored once.
   bool isFirst(int64_t lane, int64_t warp) const;
-  /// As many registers, from each multiple of the number on, lie side by side
-  /// along the dimension in every thread: the widest vector access.
+  /// The widest vector access along the dimension: the number n such that in
+  /// every thread n registers, from each multiple of n, hold neighbours.
   int64_t contiguous(unsigned dim) const;
 
   bool operator==(const Distributed &o) const {
@@ -141,21 +143,21 @@ public:
   /// The bits of the lane among which copies are held.
   int32_t laneCopyBits() const;
 
-  // Derived layouts. What each costs is said with it; where nothing is said,
-  // every thread keeps its registers as they are.
+  // Derived layouts. Unless a comment says otherwise, every thread keeps its
+  // registers as they are.
 
-  /// After a reduction along dim, which vanishes: registers along it do too
-  /// (and those that hold copies), lanes and warps along it hold copies.
+  /// After a reduction along dim, which disappears. Registers along it and
+  /// registers with copies disappear too; lanes and warps along it hold copies.
   Distributed dropped(unsigned dim) const;
   /// A new dimension of extent 1 in front of dimension dim (rank() at most).
   Distributed expanded(unsigned dim) const;
   /// Result dimension i is dimension permutation[i] of this.
   Distributed transposed(const std::vector<unsigned> &permutation) const;
-  /// A dimension of extent 1 grows: each thread holds all of it, in as many
-  /// times the registers, slowest digit.
+  /// A dimension of extent 1 grows to `extent`. Each thread holds all of it, in
+  /// `extent` times the registers, as their slowest digit.
   Distributed broadcast(unsigned dim, int64_t extent) const;
-  /// dim becomes extent 1, its digits copies: who of this needs the single
-  /// element of a value that is broadcast along dim. Opposite of dropped().
+  /// dim gets extent 1 and its digits become copies: where the single element
+  /// of a value that is broadcast along dim is needed. Opposite of dropped().
   Distributed projected(unsigned dim) const;
   /// The same elements in row-major order under another shape. Fails if a
   /// digit would cross a border of the new shape.
@@ -164,8 +166,8 @@ public:
   /// hold register i of the first and of the second.
   Distributed joined() const;
   /// The opposite: the layout of one of the two halves. Fails unless the last
-  /// dimension is 2 and held in registers. Use conversion to joined() of the
-  /// result when they are not the fastest.
+  /// dimension is 2 and held in registers. If those are not the fastest,
+  /// convert to joined() of the result.
   Result<Distributed> split() const;
   /// Registers that hold copies are left out.
   Distributed withoutRegisterCopies() const;
@@ -182,9 +184,9 @@ private:
   Digits registerDigits, laneDigits, warpDigits;
 };
 
-/// Builds a layout from its fastest digits up: each digit that is added takes
-/// the next stride along its dimension, so that strides need not be written.
-/// The accumulator of mma.m16n8 repeated over 32 columns and 4 warps of rows:
+/// Builds a layout from the fastest digits up. Each added digit takes the next
+/// stride along its dimension, so the caller gives no strides. Example: the
+/// accumulator of mma.m16n8 repeated over 32 columns and 4 warps of rows:
 ///
 ///   Tower({64, 32}).registers(1, 2).lanes(1, 4).lanes(0, 8).registers(0, 2)
 ///                  .registers(1, 4).warps(0, 4).get()
@@ -196,7 +198,7 @@ public:
   Tower &warps(unsigned dim, int64_t extent);
   Tower &copiesInLanes(int64_t extent);
   Tower &copiesInWarps(int64_t extent);
-  /// What of the dimension is not covered yet.
+  /// The part of the dimension's extent that is not covered yet.
   int64_t rest(unsigned dim) const;
   /// Checked as Distributed::get does.
   Result<Distributed> get() const;

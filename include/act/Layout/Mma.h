@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts of blocks that mma.sync reads and writes: the fragment figures of the
-// PTX ISA ("Matrix Fragments for mma.m16n8k16 ..") repeated over a block.
+// Layouts of blocks that mma.sync reads and writes: fragments of the PTX ISA
+// ("Matrix Fragments for mma.m16n8k16 ..") repeated over a block.
 //
 // One instruction multiplies 16 x k by k x 8. With g = lane / 4, t = lane % 4:
 //
@@ -39,18 +39,19 @@
 // so tile (i, j) of an operand is the registers from (i + j * tiles) *
 // fragment on, and elements packed into one 32-bit register are neighbours.
 //
-// With this order an accumulator of M x N is, as it stands, the 16-bit operand
-// A of a product over N: mmaAccumulator({M, N}, w, 1) ==
-// mmaOperandA({M, N}, w, 1, 16). That is how attention's P stays in registers.
+// With this order an accumulator of M x N is, unchanged, the 16-bit operand A
+// of a product over N:
+//   mmaAccumulator({M, N}, w, 1) == mmaOperandA({M, N}, w, 1, 16)
+// So attention's P stays in registers.
 #ifndef ACT_LAYOUT_MMA_H
 #define ACT_LAYOUT_MMA_H
 #include "act/Layout/Distributed.h"
 
 namespace act::layout {
 
-/// The k of the instruction for a block of so many k: 32, 16, 8, 4 for 8, 16,
-/// 32, 64 bits, or the half of it (not of 64 bits) where that alone divides the
-/// block's; 0 where there is none.
+/// The instruction's k for a block's k: 32, 16, 8, 4 for 8, 16, 32, 64 bits, or
+/// half of it (not for 64 bits) if only that divides the block's k; 0 if
+/// neither does.
 int64_t mmaDepth(int64_t elementBits, int64_t k);
 
 /// shape is {M, N}; M a multiple of 16 warpsM, N of 8 warpsN.

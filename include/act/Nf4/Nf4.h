@@ -3,22 +3,22 @@
 // NormalFloat4 as bitsandbytes makes it.
 //
 // The tensor is taken as a flat row-major list and cut into blocks. A block
-// keeps its largest magnitude (absmax); every value, times 1/absmax, becomes
+// keeps its largest magnitude (absmax). Every value, times 1/absmax, becomes
 // the code of the nearest of 16 levels. Two codes share a byte, the first in
 // the high nibble. The levels are those of Dettmers et al., QLoRA (2023),
-// appendix E; the borders between them are the constants that bitsandbytes
+// appendix E. The borders between them are the constants that bitsandbytes
 // compares with (dQuantizeNF4): x > border[i] means code > i. A block of zeros
 // has absmax 0 and code 7, the level 0. Compared with bitsandbytes 0.50.2: the
 // same bytes on 4096 random blocks, from f32 and from bf16.
 //
-// Nested (QLoRA's double quantisation), the magnitudes have 8 bits themselves.
-// Their mean is taken off, the rest is cut into groups of 256 blocks, and a
-// group keeps its largest magnitude; every other, over that, becomes the
-// nearest of 256 levels, those of bitsandbytes' signed dynamic map but for
-// their last bit. Codes of elements are the same as without. A weight of 4096 x
-// 4096 takes 4.127 bits an element instead of 4.5. Compared with bitsandbytes
-// 0.50.2 on 512 x 512 normals: the same mean and groups, and 4092 of 4096
-// codes; the others lie between two levels.
+// Nested (QLoRA's double quantisation), the absmax values take 8 bits. Their
+// mean is subtracted, and the rest is cut into groups of 256 blocks. A group
+// keeps its largest magnitude; every value, divided by it, becomes the nearest
+// of 256 levels: those of bitsandbytes' signed dynamic map, except for their
+// last bit. The elements' codes do not change. A weight of 4096 x 4096 takes
+// 4.127 bits per element instead of 4.5. Compared with bitsandbytes 0.50.2 on
+// 512 x 512 normals: the same mean and groups, and 4092 of 4096 codes; the
+// others lie between two levels.
 #ifndef ACT_NF4_NF4_H
 #define ACT_NF4_NF4_H
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace act::nf4 {
 
-/// Blocks that share the scale of their scales.
+/// Blocks per group of nested absmax values.
 inline constexpr int64_t scaleBlock = 256;
 
 /// Where the parts of a tensor of `n` elements begin, in bytes: codes at 0,
@@ -73,12 +73,12 @@ void quantize(const float *values, size_t n, size_t block, uint8_t *codes,
 void dequantize(const uint8_t *codes, const float *absmax, size_t n,
                 size_t block, float *values);
 
-/// The 256 levels of nested magnitudes, ascending: 0, 1, and for e = 0 to 6 the
-/// middles of 2^e equal parts of 0.1 to 1, times 10^(e - 6), and their
+/// The 256 levels of nested absmax values, ascending: 0, 1, and, for e = 0 to
+/// 6, the midpoints of 2^e equal parts of [0.1, 1] times 10^(e - 6), and their
 /// negatives.
 std::array<float, 256> scaleLevels();
 
-/// `codes` takes a byte per magnitude, `groups` an f32 per `scaleBlock` of
+/// `codes` takes a byte per absmax value, `groups` an f32 per `scaleBlock` of
 /// them.
 void quantizeScales(const float *absmax, size_t n, uint8_t *codes,
                     float *groups, float *mean);

@@ -2,11 +2,11 @@
 //
 // NumPy's .npy files: one array, C order, little-endian.
 //
-//   auto tokens = npy::read("tokens.npy");       // dtype "i4", shape {10, 2,
-//   64} npy::write("out.npy", "f4", {2, 3}, data);
+//   auto tokens = npy::read("tokens.npy"); // dtype "i4", shape {10, 2, 64}
+//   npy::write("out.npy", "f4", {2, 3}, data);
 //
 // Element types: b1 u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8. Fortran order and big
-// endian are refused with a message that says so.
+// endian are errors.
 #ifndef ACT_NPY_NPY_H
 #define ACT_NPY_NPY_H
 #include "act/Result.h"

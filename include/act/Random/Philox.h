@@ -2,8 +2,8 @@
 //
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
 // as 1, 2, 3, SC 2011): four 32-bit random words as a pure function of a
-// 128-bit counter and a 64-bit key. There is no state, so any element of any
-// tensor can be drawn by any thread in any order and comes out the same.
+// 128-bit counter and a 64-bit key. There is no state, so any thread can draw
+// any element of any tensor in any order with the same result.
 //
 //   auto w = act::philox({0, 0, 0, 0}, {0, 0});  // w[0] == 0x6627e8d5
 #ifndef ACT_RANDOM_PHILOX_H
@@ -29,8 +29,8 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c,
   return c;
 }
 
-/// A stream of its own for every (seed, name): FNV-1a of the name, mixed with
-/// the seed by the finaliser of SplitMix64.
+/// The key of a separate stream for every (seed, name): FNV-1a of the name,
+/// mixed with the seed by the finaliser of SplitMix64.
 inline std::array<uint32_t, 2> philoxKey(uint64_t seed, std::string_view name) {
   uint64_t h = 0xcbf29ce484222325ull;
   for (unsigned char c : name)

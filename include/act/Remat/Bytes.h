@@ -10,19 +10,18 @@
 
 namespace act::remat {
 
-/// The number in front, and the bytes that its unit stands for: 0 if there is
-/// none. Fails on an unknown unit, a number that is none, is negative, infinite
-/// or has no digits.
+/// The number, and the bytes of its unit, 0 if it has none. Fails on an unknown
+/// unit, and on a number that is malformed, negative or infinite.
 struct Amount {
   double value = 0, unit = 0;
 };
 Result<Amount> parseAmount(const std::string &text);
 
-/// Rounded down to whole bytes. Fails as parseAmount, and from 2^62 on; the
-/// message begins with "expected bytes".
+/// Rounded down to whole bytes. Fails if parseAmount does, and from 2^62 on;
+/// the message begins with "expected bytes".
 Result<int64_t> parseBytes(const std::string &text);
 
-/// "24 GB" when that is what it is, else "24.12 GB", for messages.
+/// "24 GB" if that is exact, else "24.12 GB"; for messages.
 std::string bytesText(int64_t bytes);
 
 } // namespace act::remat

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stack of layers, each of which can be run in several ways that keep more or
-// recompute more, under a budget of bytes.
+// Chooses how to run each layer of a stack under a budget of bytes. Each layer
+// has several ways, which keep more or recompute more.
 //
 //   bytes   budget - - - - - - - - - - - - - -
 //                        __|working of layer 2
@@ -10,17 +10,16 @@
 //           |___________________ position
 //             0   1   2
 //
-// A unit at a place needs what the units before it have saved, and its own
-// working bytes, which include what it saves. Which unit is first matters:
-// those whose working bytes exceed most what stays of them go first
-// (descending working - saved; exchanging two neighbours that are not in that
-// order never lowers the peak), so that only how many there are of each is to
-// be decided. That is a knapsack, solved here exactly by its undominated
-// partial sums, in integers, with a bound from the linear relaxation to drop
-// most.
+// At its position a unit needs what the units before it have saved, plus its
+// own working bytes, which include what it saves. The order matters: units go
+// by descending working - saved. (Swapping neighbours that are in this order
+// never lowers the peak.) So only the number of units of each kind is open.
+// That is a knapsack problem. It is solved exactly, in integers, by its
+// undominated partial sums; a bound from the linear relaxation drops most of
+// them.
 //
-// Example: budget 10, four layers; A saves 3 and works with 3 for nothing, B
-// saves 1 and works with 4 for a cost of 5. B A A A needs 1+3+3+3 = 10.
+// Example: budget 10, four layers. A: saved 3, working 3, cost 0. B: saved 1,
+// working 4, cost 5. B A A A needs 1+3+3+3 = 10.
 #ifndef ACT_REMAT_COMPOSE_H
 #define ACT_REMAT_COMPOSE_H
 #include <cstdint>
@@ -38,14 +37,14 @@ struct UnitChoice {
 struct LayerChain {
   int64_t layers = 0;
   std::vector<UnitChoice> choices;
-  /// What is needed behind the chain, before the next one begins or backward
-  /// does, beside what it and those before it have saved.
+  /// Bytes needed after the chain, before the next chain or backward begins, in
+  /// addition to what it and the chains before it have saved.
   int64_t behind = 0;
 };
 
 struct StackProblem {
   std::vector<LayerChain> chains; // in forward's order
-  int64_t apart = 0; // bytes at moments when nothing of the chains is saved
+  int64_t apart = 0; // peak bytes while the chains have nothing saved
 };
 
 struct UnitRun {
@@ -63,16 +62,16 @@ struct Stack {
 inline constexpr int64_t mostCost = int64_t(1) << 61;
 
 /// The cheapest stack of at most `budget` bytes that costs less than `limit`.
-/// No more than `states` partial sums are kept for a number of layers; when
-/// that is too few, `complete` is false.
+/// At most `states` partial sums are kept per number of layers; if that is too
+/// few, `complete` is false.
 Stack compose(const StackProblem &problem, int64_t budget,
               int64_t states = 4000, int64_t limit = mostCost);
 
-/// The least budget under which there is a stack; -1 if choices cannot make up
-/// the layers of a chain.
+/// The smallest budget for which there is a stack; -1 if the choices cannot add
+/// up to the layers of a chain.
 int64_t leastBudget(const StackProblem &problem);
 
-/// The peak of a stack, by its definition.
+/// The peak of a stack, computed from the definition.
 int64_t peakOf(const StackProblem &problem, const Stack &stack);
 
 } // namespace act::remat

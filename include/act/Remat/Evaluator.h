@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Says whether a schedule is right and what it needs, in so few lines that it
-// obviously does. It shares no code with the solver.
+// Checks a schedule and measures what it needs. The code is short enough to be
+// obviously right and shares nothing with the solver.
 #ifndef ACT_REMAT_EVALUATOR_H
 #define ACT_REMAT_EVALUATOR_H
 #include "act/Remat/Graph.h"
@@ -10,8 +10,8 @@ namespace act::remat {
 
 struct Measured {
   int64_t peakBytes = 0;
-  int64_t peakStep = 0;    // the first that needs as much
-  int64_t extraCost = 0;   // of all computations but first ones
+  int64_t peakStep = 0;    // the first step at the peak
+  int64_t extraCost = 0;   // of all recomputations
   double extraPercent = 0; // of the graph's total cost
 };
 
@@ -19,7 +19,7 @@ struct Measured {
 Result<Measured> evaluate(const Graph &graph,
                           const std::vector<int32_t> &steps);
 
-/// Every node once.
+/// The schedule that computes every node once.
 std::vector<int32_t> withoutRecomputation(const Graph &graph);
 
 } // namespace act::remat

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cheapest schedule under a budget, with a proof of how cheap one can be.
+// The cheapest schedule under a budget, with a proven lower bound on the cost.
 //
-// The space searched is the stage-wise one of Checkmate (Jain et al., MLSys
-// 2020) and Moccasin (Bartan et al., ICML 2023): any node may be computed again
-// any number of times, the order of first computations is the given one, and
-// between two first computations a node is computed again at most once, in
-// ascending order. `lowerBound` holds for every schedule of that space.
+// The search space is the stage-wise one of Checkmate (Jain et al., MLSys 2020)
+// and Moccasin (Bartan et al., ICML 2023). A node may be computed again any
+// number of times. First computations keep the given order. Between two of them
+// a node is computed again at most once, in ascending order. `lowerBound` holds
+// for every schedule of that space.
 //
-// 1. A greedy descent with random restarts finds a schedule
-// (lib/Remat/Greedy.h).
-//    Its cost is a limit: no node that costs more is computed again in a better
-//    one, which takes most nodes out of the question.
-// 2. A relaxation that looks at few moments only is solved as a mixed-integer
-//    program (lib/Remat/Relaxation.h). Its optimum is a lower bound.
-// 3. Its solution is made a schedule. If that is under the budget at every
-// step,
-//    it is optimal. Otherwise the steps that exceed it are added to the
-//    moments, the schedule is repaired to get a better limit, and 2 is
-//    repeated.
+// 1. A greedy descent with random restarts (lib/Remat/Greedy.h) finds a
+//    schedule. Its cost is an upper bound: a better schedule recomputes no node
+//    that costs more, which excludes most nodes.
+// 2. A relaxation that checks the budget at few moments only is solved as a
+//    mixed-integer program (lib/Remat/Relaxation.h). Its optimum is a lower
+//    bound.
+// 3. Its solution becomes a schedule. If that is under the budget in every
+//    step, it is optimal. Otherwise the steps above the budget are added to the
+//    moments, the schedule is repaired for a better upper bound, and 2 repeats.
 //
-// Effort is counted in iterations of the simplex method times rows, not
-// in seconds: the same graph gives the same schedule everywhere, unless
-// `seconds` is set. What is not finished then is the best found, and its bound.
+// Effort is counted in simplex iterations times rows, not in seconds: the same
+// graph gives the same schedule everywhere, unless `seconds` is set. When
+// either runs out, the result is the best schedule found, with its bound.
 #ifndef ACT_REMAT_SOLVER_H
 #define ACT_REMAT_SOLVER_H
 #include "act/Remat/Graph.h"
@@ -35,17 +33,17 @@ struct SolverOptions {
   double effort = 10;
   /// Stop when extraCost <= (1 + gap) * bound.
   double gap = 0;
-  /// Of processor time; 0: no limit.
+  /// Limit on processor time; 0: none.
   double seconds = 0;
-  /// Told of every program solved, one line.
+  /// Called with one line for every program solved.
   std::function<void(const std::string &)> log;
 };
 
 enum class Outcome {
   Optimal,    // under the budget, and nothing under it costs less
   Feasible,   // under the budget
-  NotFound,   // the schedule has the smallest peak found, above the budget
-  Impossible, // the same, and nothing in the space is under the budget
+  NotFound,   // above the budget: the schedule with the smallest peak found
+  Impossible, // as NotFound, and nothing in the space is under the budget
 };
 
 struct Answer {
@@ -58,8 +56,8 @@ struct Answer {
   /// No schedule at all has a smaller peak.
   int64_t leastPeak = 0;
   double extraPercent = 0, boundPercent = 0; // of the graph's total cost
-  double effort = 0;                         // what it took,
-  int64_t nodes = 0, rounds = 0; // in programs solved, and in their nodes
+  double effort = 0;                         // spent, as in SolverOptions
+  int64_t nodes = 0, rounds = 0; // of branch and bound; programs solved
 };
 
 /// Fails only if graph.check() does or the budget is negative.

@@ -12,9 +12,9 @@
 //   2 3
 //   0 3
 //
-// Nodes are numbered from 0, in an order in which they can be computed: an edge
-// goes from a smaller number to a larger one, so there is no cycle. An edge
-// that is there twice counts once. Empty lines count for nothing.
+// Nodes are numbered from 0 in topological order: an edge goes from a smaller
+// number to a larger one, so there is no cycle. Duplicate edges count once.
+// Empty lines are ignored.
 #ifndef ACT_REMAT_TEXTFORMAT_H
 #define ACT_REMAT_TEXTFORMAT_H
 #include "act/Remat/Graph.h"
@@ -26,7 +26,8 @@ namespace act::remat {
 /// Errors carry `name:line`.
 Result<Graph> readText(std::string_view text,
                        const std::string &name = "graph");
-/// Nodes that are pinned, views or have a workspace do not fit the format.
+/// Fails for nodes that are pinned, are views or have a workspace: the format
+/// cannot express them.
 Result<std::string> writeText(const Graph &graph);
 
 } // namespace act::remat

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training step does with memory, as plain data, and how it is told: as
-// text for a terminal, as JSON for programs, as one HTML page for people.
+// A training step's memory as plain data, and its output as text for a
+// terminal, JSON for programs and one HTML page for people.
 //
 // Every field means one thing. In view "act", retained, peak and arena bytes
-// are activations, their gradients, temporaries and workspace; parameters,
+// are activations, their gradients, temporaries and workspace. Parameters,
 // their gradients, the optimizer's state, inputs and outputs (the loss, logits)
-// have fields of their own; totalPeak is all of it. Scratch, which the host
-// gives to each of its threads, is beside all that: it is known once the
-// kernels are compiled, and how often it is there depends on the machine that
-// runs them.
+// have fields of their own. totalPeak is all of these. It excludes the host's
+// per-thread scratch: its size is known once the kernels are compiled, and the
+// number of threads depends on the machine that runs them.
 //
 //   bytes
 //     |                     peak
@@ -20,10 +19,10 @@
 //     +--------------------+-----------------> operations (the timeline)
 //       forward                backward
 //
-// Whoever fills this in gives the totals, the timeline (one point per operation
-// that runs) and the buffers with their lifetimes in points of the timeline.
+// The producer gives the totals, the timeline (one point per operation that
+// runs) and the buffers with their lifetimes in points of the timeline.
 // complete() derives the rest: the bytes per category at each point, the peak
-// and who is alive there. check() recomputes every sum that can be recomputed.
+// and the buffers alive at it. check() recomputes every sum that it can.
 //
 // Counts of FLOPs are uint64: up to 1.8e19; a step of Llama-3.1-405B at 4096
 // tokens is about 1e16.
@@ -41,7 +40,7 @@
 
 namespace act::report {
 
-/// What a buffer is for. Saved: written by forward, read by backward.
+/// A buffer's purpose. Saved: written by forward, read by backward.
 enum class Category : uint8_t {
   Saved,
   Gradient,  // of an activation
@@ -61,7 +60,7 @@ using CategoryBytes = std::array<int64_t, categoryCount>;
 
 constexpr int noLayer = -1; // JSON: null
 
-/// A tensor with a place in memory for some time.
+/// A tensor in memory for part of the step.
 struct Buffer {
   std::string name;
   std::vector<int64_t> shape;
@@ -99,15 +98,15 @@ struct Peak {
   std::vector<Buffer> alive; // largest first
 };
 
-/// A formula in unpadded bytes. What alignment adds at these sizes is a number
-/// of its own: formula(letters) + alignmentBytes is the exact figure.
+/// A formula in unpadded bytes. alignmentBytes is what alignment adds at the
+/// report's sizes: formula(letters) + alignmentBytes is the exact figure.
 struct Formula {
   symbolic::Expr bytes;
   int64_t alignmentBytes = 0;
   bool known = false; // false: not derived, printed as "-"
-  /// So many candidates, the first, can be the largest of a model with these
-  /// widths, whatever its batch, length and depth; the others only of another
-  /// model. People are shown these. 0: all.
+  /// The first `shown` candidates can be the largest for a model of these
+  /// widths, at some batch, length and depth; the others only for other models.
+  /// Output for people has only these. 0: all.
   size_t shown = 0;
   size_t shownCount() const {
     return shown ? shown : bytes.candidates().size();
@@ -121,12 +120,12 @@ struct Layer {
   int64_t retainedBytes = 0;
   uint64_t recomputedFlops = 0;
   uint64_t flops = 0;
-  /// Kernels that run for it in a step, and the least bytes that they move:
-  /// each reads its inputs once and writes its outputs once.
+  /// The layer's kernel launches in a step, and their minimum traffic in bytes:
+  /// each kernel reads its inputs once and writes its outputs once.
   int64_t launches = 0, leastBytes = 0;
-  /// What the blocks of those kernels move, if `target` of the report is a GPU:
-  /// each program has each of its blocks once. Nothing where numbers in memory
-  /// decide.
+  /// Bytes that the blocks of those kernels move, if the report's `target` is a
+  /// GPU: each program moves each of its blocks once. Nothing if it depends on
+  /// values in memory.
   std::optional<int64_t> blockBytes;
   Formula retained, peak;
 };
@@ -149,31 +148,31 @@ struct LayerGraph {
   std::vector<GraphEdge> edges;
 };
 
-/// The timeline through an allocator that rounds up, keeps and reuses. Counted
-/// is all that the total peak counts, tensor by tensor, and workspaces of
-/// libraries.
+/// The timeline replayed through an allocator that rounds up, caches and reuses
+/// blocks. Includes everything in the total peak, tensor by tensor, and
+/// libraries' workspaces.
 struct AllocatorReplay {
-  std::string allocator, settings; // "cuda-caching", and what it was told
-  /// Of blocks in use, and of what the card was asked for: the most of the
-  /// step, each at its point.
+  std::string allocator, settings; // "cuda-caching", and its settings
+  /// Peaks of the blocks in use and of the memory reserved from the GPU, each
+  /// with its point.
   int64_t allocatedPeakBytes = 0, reservedPeakBytes = 0;
   int64_t allocatedPeakAt = 0, reservedPeakAt = 0;
-  /// At the allocated peak: bytes asked for, the rest is rounding; and free
-  /// bytes in segments that are partly used, which cannot be given back.
+  /// At the allocated peak: the bytes requested (the rest is rounding), and the
+  /// free bytes in partly used segments, which cannot be released.
   int64_t requestedBytes = 0, inactiveSplitBytes = 0;
-  int64_t retries = 0; // times that all cached segments were given back
+  int64_t retries = 0; // how often all cached segments were released
   std::optional<int64_t> deviceBytes;
-  /// The first request that the card has no room for; the figures above are
-  /// then those of a card with room.
+  /// The first request that does not fit on the GPU. The figures above are then
+  /// those of a GPU with enough memory.
   struct Exceeded {
-    int64_t index = 0; // point of the timeline; -1: before it, a resident
+    int64_t index = 0; // point of the timeline; -1: a resident, before it
     int64_t requestedBytes = 0, allocatedBytes = 0, reservedBytes = 0;
   };
   std::optional<Exceeded> exceeded;
-  /// The most from each point to the next.
+  /// The maximum from each point to the next.
   std::vector<int64_t> allocated, reserved;
 
-  /// The part of what is reserved at most that is never in use.
+  /// The fraction of the reserved peak that is never in use.
   double fragmentation() const {
     return reservedPeakBytes
                ? 1 - double(allocatedPeakBytes) / double(reservedPeakBytes)
@@ -181,13 +180,13 @@ struct AllocatorReplay {
   }
 };
 
-/// What forward moves to the host's memory and backward brings back. Times are
-/// those of a cost model: the copies' at the link's speed, and how much of it
-/// the step waits for, if copies run beside kernels as soon as memory allows
-/// (each direction one after the other).
+/// Values that forward offloads to host memory and backward brings back. Times
+/// are from a cost model: of the copies at the link's speed, and how long the
+/// step waits for them if copies overlap kernels and start as soon as memory
+/// allows (one at a time in each direction).
 struct Offload {
   int64_t arenaBytes = 0, peakBytes = 0; // on the host
-  int64_t movedBytes = 0;                // there and back
+  int64_t movedBytes = 0;                // in both directions
   double linkBytesPerSecond = 0;
   double copySeconds = 0, waitSeconds = 0, computeSeconds = 0;
   bool hidden() const { return waitSeconds == 0; }
@@ -200,23 +199,23 @@ struct MemoryReport {
   int64_t retainedBytes = 0, peakBytes = 0, totalPeakBytes = 0, arenaBytes = 0,
           lowerBoundBytes = 0, parametersBytes = 0, gradientsBytes = 0,
           optimizerBytes = 0, inputsBytes = 0, outputsBytes = 0;
-  /// What a thread of the host needs for the kernel that needs most.
+  /// The largest scratch that a kernel needs per host thread.
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
-  std::string target; ///< the GPU that what follows is for, or empty
+  std::string target; ///< the GPU that the next two fields are for, or empty
   std::optional<int64_t> blockBytes;
-  /// Behind the arena, for products that are made in parts.
+  /// Behind the arena, for products split into parts.
   std::optional<int64_t> scratchBytes;
   Formula retained, peak;
   std::optional<Offload> offload;
-  /// What aligning every buffer adds to the peak at most, whatever the sizes.
+  /// Upper bound on what aligning every buffer adds to the peak, for all sizes.
   Formula alignment;
-  /// Letters whose sizes a pass chose for this program; and letters that are
-  /// half of another one, p of d.
+  /// Letters whose sizes a pass chose for this program, and letters that are
+  /// half of another one, as p is of d.
   symbolic::Letters chosen;
   std::map<std::string, std::string> halves;
-  /// For which sizes the formulas are: L_from, a number, and words for it.
+  /// Sizes that the formulas hold for: a name (L_from), a number and a text.
   struct Condition {
     std::string name, text;
     int64_t value = 0;
@@ -228,33 +227,34 @@ struct MemoryReport {
   std::vector<Buffer> buffers;
   Peak peakAt;
   std::vector<LayerGraph> graphs;
-  /// Bytes of each tensor that is there before the step and after it:
-  /// parameters, their gradients, the optimizer's state, inputs and outputs. In
-  /// view torch parameters, buffers of modules and inputs, in the order in
-  /// which they are moved to the device.
+  /// Bytes of each tensor that exists before and after the step: parameters,
+  /// their gradients, the optimizer's state, inputs and outputs. In view torch:
+  /// parameters, modules' buffers and inputs, in the order in which they are
+  /// moved to the device.
   std::vector<int64_t> resident;
   std::optional<AllocatorReplay> replay;
   std::optional<WhatIf> whatIf;
-  std::vector<std::string> notes; // what the reader should know, a line each
+  std::vector<std::string> notes; // for the reader, one line each
 };
 
 /// Derives from the buffers: liveBytes of points that have none, categories of
 /// every point, and the peak (the first point with the most live bytes).
 Status complete(MemoryReport &report);
 
-/// Recomputes what can be: live bytes of each point from the buffers, the peak
-/// from the timeline, retained from the saved values, graph edges to nodes,
-/// formulas at the letters. The error names the field and both numbers.
+/// Recomputes and compares the live bytes of each point from the buffers, the
+/// peak from the timeline, retained from the saved values, graph edges to
+/// nodes, and formulas at the letters. The error names the field and both
+/// numbers.
 Status check(const MemoryReport &report);
 
 /// For a terminal, at most about 100 columns wide.
 std::string toText(const MemoryReport &report);
-/// The fields under the names that DESIGN documents, and everything else.
+/// All fields; those that DESIGN documents have its names.
 std::string toJson(const MemoryReport &report);
 /// Lines `name = polynomial`, for programs: layer_saved, layer_peak,
-/// model_saved, model_peak, model_alignment, then what each op of them saves.
-/// Letters of `chosen` are numbers there. Behind them lines of `conditions`,
-/// holds_NAME.
+/// model_saved, model_peak, model_alignment, then what each op saves, and a
+/// line holds_NAME for each of `conditions`. Letters of `chosen` are replaced
+/// by their numbers.
 std::string toFormulas(const MemoryReport &report);
 /// One self-contained page.
 std::string toHtml(const MemoryReport &report);

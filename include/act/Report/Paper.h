@@ -5,27 +5,28 @@
 // can be read, argued with and written for another publication:
 //
 //   {"publication": "...", "about": "...",
-//    "equal": {"a*d": "h", "f": "4*h"},        letters that it does not tell
-//    apart "figures": [
+//    "equal": {"a*d": "h", "f": "4*h"},     letters that it does not tell apart
+//    "figures": [
 //      {"name": "layer", "what": "one layer",
-//       "needs": ["layer_norm", "softmax"],     ops without which it says
-//       nothing "lacks": ["attention"],                 ops with which it says
-//       nothing "published": "b*s*(34*h + 5*a*s)", "note": "...", "plus": 512,
-//       bytes that no value has "counts": [
+//       "needs": ["layer_norm", "softmax"], not valid without these ops
+//       "lacks": ["attention"],             not valid with these ops
+//       "published": "b*s*(34*h + 5*a*s)", "note": "...",
+//       "plus": 512,                        bytes that belong to no value
+//       "counts": [
 //         {"op": "linear", "operand": 0, "bytes": 2, "why": "..."}, ...]}],
 //    "readings": [{"policy": "layer", "what": "peak", "bytes": 4200000000,
 //                  "at": {"s": 4096}, "needs": ["attention"], "why": "..."}]}
 //
-// What counts is an op's `operand` or `result`, the `mask` of a dropout, the
-// `rows` of an attention (its log-sum-exps: one number for each row), or the
-// layer's `input` or `output` (no `op`). `parameter` narrows ops to those that
-// read it, `made_by` values to those that one of these ops made, `letters`
-// counts with other letters ({"k": "a"}: keys as wide as queries). A value
-// counts once, by the first entry that fits; an entry of 0 bytes leaves it out.
-// Views are what they show.
+// An entry of `counts` counts an op's `operand` or `result`, the `mask` of a
+// dropout, the `rows` of an attention (its log-sum-exps: one number for each
+// row), or the layer's `input` or `output` (no `op`). `parameter` narrows ops
+// to those that read it, `made_by` narrows values to those that one of these
+// ops made, `letters` counts with other letters ({"k": "a"}: keys as wide as
+// queries). A value counts once, by the first entry that matches; an entry of 0
+// bytes leaves it out. A view counts as the value that it shows.
 //
-// `readings` are measured and not counted: they are printed beside this
-// program's figure if its policy is theirs.
+// `readings` are measured, not counted. They are printed next to this program's
+// figure if the policy matches.
 #ifndef ACT_REPORT_PAPER_H
 #define ACT_REPORT_PAPER_H
 #include "act/Report/MemoryReport.h"
@@ -47,7 +48,7 @@ struct PublishedFigure {
   std::string name, what, note;
   std::vector<std::string> needs, lacks;
   std::optional<symbolic::Polynomial> published;
-  /// In all layers together at some sizes, as published.
+  /// Published bytes of all layers together, at the sizes `at`.
   std::optional<int64_t> publishedBytes;
   symbolic::Letters at;
   int64_t plus = 0;
@@ -63,7 +64,7 @@ struct Reading {
 
 struct Selection {
   std::string name, publication, about;
-  /// A monomial, and what stands for it.
+  /// A monomial, and its replacement.
   std::vector<std::pair<symbolic::Monomial, symbolic::Polynomial>> equal;
   std::vector<PublishedFigure> figures;
   std::vector<Reading> readings;
@@ -71,10 +72,10 @@ struct Selection {
   symbolic::Polynomial inItsLetters(const symbolic::Polynomial &p) const;
 };
 
-/// Reads a selection file; `name` is said in errors.
+/// Reads a selection file; errors carry `name`.
 Result<Selection> parseSelection(const std::string &text,
                                  const std::string &name);
-/// Those of publications that come with act.
+/// The selections that come with act.
 const std::vector<Selection> &knownSelections();
 
 /// One figure of one publication, counted in a program.
@@ -86,9 +87,8 @@ struct CountedFigure {
   PublishedFigure figure;
   symbolic::Polynomial counted; // in the publication's letters, of one layer
   std::vector<Part> parts;      // what counts
-  std::vector<Part>
-      omits; // what this program keeps and the figure does not count
-  std::vector<Part> adds; // what it counts and this program does not keep
+  std::vector<Part> omits; // kept by this program, not counted by the figure
+  std::vector<Part> adds;  // counted by the figure, not kept by this program
 };
 struct PaperReport {
   struct Publication {
@@ -96,7 +96,7 @@ struct PaperReport {
     std::vector<CountedFigure> figures;
   };
   std::vector<Publication> publications;
-  /// Of the same program: what it keeps, with letters and their sizes.
+  /// The same program's report: what it keeps, with letters and their sizes.
   MemoryReport right;
   std::string policy = "none";
   bool omitsKnown = false; // whether what a layer keeps could be compared
@@ -104,9 +104,9 @@ struct PaperReport {
 
 std::string toText(const PaperReport &report);
 std::string toJson(const PaperReport &report);
-/// A page by itself: each figure's parts beside what the program keeps.
+/// A self-contained page: each figure's parts next to what the program keeps.
 std::string toHtml(const PaperReport &report);
-/// paper_FILE_FIGURE and paper_FILE_FIGURE_published beside layer_saved.
+/// paper_FILE_FIGURE, paper_FILE_FIGURE_published and layer_saved.
 std::string toFormulas(const PaperReport &report);
 
 } // namespace act::report

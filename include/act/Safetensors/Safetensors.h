@@ -6,11 +6,11 @@
 //   {"__metadata__": {"k": "v"},
 //    "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 //
-// Offsets count from the start of the data. The reader maps the file and
-// believes nothing in the header: it must fit the file, its tensors must tile
-// the data without hole or overlap, shape and dtype must give exactly the
-// bytes, names must be unique. The writer sorts by name within falling element
-// size, pads the header to a multiple of 8 so that the data is aligned, and
+// Offsets count from the start of the data. The reader maps the file and does
+// not trust the header: it must fit the file, its tensors must tile the data
+// without gaps or overlap, shape and dtype must match the bytes exactly, and
+// names must be unique. The writer sorts by descending element size, then by
+// name, pads the header to a multiple of 8 so that the data is aligned, and
 // replaces the file atomically.
 #ifndef ACT_SAFETENSORS_SAFETENSORS_H
 #define ACT_SAFETENSORS_SAFETENSORS_H
@@ -34,8 +34,7 @@ struct Tensor {
   uint64_t begin = 0, end = 0; // within the data
 };
 
-/// What a header says, checked against `dataBytes`. Tensors are in order of
-/// their data.
+/// A checked header. Tensors are in the order of their data.
 struct Header {
   std::vector<Tensor> tensors;
   Metadata metadata;
@@ -57,8 +56,8 @@ public:
   const uint8_t *data(const Tensor &t) const {
     return mapped.data() + header.dataStart + t.begin;
   }
-  /// Takes the tensor's pages out of this process; reading them again brings
-  /// them back. So a file larger than memory can be read from end to end.
+  /// Drops the tensor's pages from this process; reading them again loads them
+  /// again. So a file larger than memory can be read from end to end.
   void forget(const Tensor &t) const {
     mapped.forget(header.dataStart + t.begin, t.end - t.begin);
   }
@@ -70,16 +69,17 @@ private:
   Header header;
 };
 
-/// A tensor to write. Its bytes, as many as dtype and shape say, are at `data`,
-/// or are what `fetch` returns, which is called when they are written and whose
-/// result is dropped at once: so no more than one tensor is there twice.
+/// A tensor to write. Its bytes are at `data` or come from `fetch`; their
+/// number must match dtype and shape. `fetch` is called when the tensor is
+/// written and its result is dropped at once, so at most one tensor is in
+/// memory twice.
 struct Source {
   std::string name, dtype;
   std::vector<int64_t> shape;
   const void *data = nullptr;
   std::function<Result<std::vector<uint8_t>>()> fetch = {};
 };
-/// An error for an unknown dtype or a shape that is none.
+/// Fails for an unknown dtype or an impossible shape.
 Result<uint64_t> byteSize(const Source &tensor);
 Status write(const std::string &path, std::vector<Source> tensors,
              const Metadata &metadata = {});

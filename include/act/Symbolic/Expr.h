@@ -2,16 +2,16 @@
 //
 // A formula that may depend on which candidate is the largest.
 //
-// A peak is the largest of several sums, and which one wins depends on the
-// letters: inside a layer the backward of attention may hold most, at the end
-// the loss may. Such a value is a max of polynomials and is printed as such:
+// A peak is the largest of several sums, and which one that is depends on the
+// letters: it may be in a layer, in attention's backward, or at the end, in the
+// loss. Such a value is a max of polynomials and is printed as such:
 //
 //   Expr peak = Expr::max({inLayer, inLoss});
 //   peak.str();  // max(b*s*h*(2*L + 34), b*s*(2*h*L + 8*V))
 //
-// A candidate that another one dominates for every choice of letters is dropped
-// when that is provable (Polynomial::dominates), so what is printed is what may
-// matter. The sum of two maxima is the max of all pairwise sums.
+// A candidate that another one provably dominates for all letters is dropped
+// (Polynomial::dominates), so only candidates that may win are printed. The sum
+// of two maxima is the max of all pairwise sums.
 #ifndef ACT_SYMBOLIC_EXPR_H
 #define ACT_SYMBOLIC_EXPR_H
 #include "act/Symbolic/Polynomial.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas in letters: what a tensor of shape [b, s, h] costs before anybody
-// says what b is.
+// Formulas in letters: the bytes of a tensor of shape [b, s, h] for any b.
 //
 // A Polynomial is a sum of integer multiples of monomials in named letters. The
-// letters stand for sizes, so they are positive integers; that is what makes
-// statements such as "4*b*s*h is never below 2*b*s" provable (see Expr.h).
+// letters stand for sizes, so they are positive integers. This makes statements
+// such as "4*b*s*h is never below 2*b*s" provable (see Expr.h).
 //
 //   auto b = Polynomial::letter("b"), s = Polynomial::letter("s"),
 //        h = Polynomial::letter("h"), a = Polynomial::letter("a");
@@ -13,11 +12,10 @@
 //   kept.str();                                    // b*s*(5*s*a + 34*h)
 //   *kept.evaluate({{"b",1},{"s",1024},{"h",768},{"a",12}}); // 89653248
 //
-// Invariants: no zero coefficient, no zero exponent is stored, so that two
-// equal polynomials compare equal member by member. Coefficients are 128 bits
-// wide; one that still leaves them makes the polynomial overflowed(): it stays
-// so through + and *, prints as "overflow" and evaluates to an error. Nothing
-// wraps.
+// Invariants: no zero coefficient and no zero exponent is stored, so equal
+// polynomials are equal member by member. Coefficients are 128 bits wide. A
+// larger one makes the polynomial overflowed(): it stays so through + and *,
+// prints as "overflow" and evaluates to an error. Nothing wraps.
 #ifndef ACT_SYMBOLIC_POLYNOMIAL_H
 #define ACT_SYMBOLIC_POLYNOMIAL_H
 #include "act/Result.h"
@@ -30,10 +28,9 @@
 namespace act::symbolic {
 
 using Coefficient = __int128;
-/// What each letter is worth.
+/// The value of each letter.
 using Letters = std::map<std::string, int64_t>;
-/// Letters in the order they are printed; those not named follow
-/// alphabetically.
+/// Printing order of the letters; others follow alphabetically.
 using Order = std::vector<std::string>;
 /// b, s, h, a, d.
 const Order &defaultOrder();
@@ -67,8 +64,8 @@ public:
   static Polynomial monomial(Coefficient coefficient,
                              const std::vector<std::string> &letters);
   static Polynomial term(Coefficient coefficient, Monomial monomial);
-  /// Reads what str() prints, and sums, differences, products and parentheses
-  /// in general: "b*s*(34*h + 5*a*s) - 2^3".
+  /// Reads what str() prints, and any sums, differences, products, powers and
+  /// parentheses: "b*s*(34*h + 5*a*s) - 2^3".
   static Result<Polynomial> parse(std::string_view text);
 
   const std::map<Monomial, Coefficient> &terms() const { return sum; }
@@ -85,8 +82,8 @@ public:
   }
   bool operator!=(const Polynomial &o) const { return !(*this == o); }
 
-  /// Every letter must be given; a result or a part of it outside int64 is an
-  /// error that prints the polynomial.
+  /// Every letter needs a value. A result or intermediate value outside int64
+  /// is an error that prints the polynomial.
   Result<int64_t> evaluate(const Letters &letters) const;
   Polynomial substitute(const std::string &letter,
                         const Polynomial &value) const;
@@ -98,7 +95,7 @@ public:
   /// divides (h*b*s >= b*s). Sound, not complete: false means "not proven".
   bool dominates(const Polynomial &o) const;
 
-  /// Common monomials are pulled out in front: b*s*(12*h + 4*a + 8).
+  /// Common monomials are factored out: b*s*(12*h + 4*a + 8).
   std::string str(const Order &order = defaultOrder()) const;
 
 private:

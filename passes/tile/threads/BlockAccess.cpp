@@ -42,7 +42,7 @@ ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
         if (auto v = dyn_cast<Value>(o))
           o = t.scalar(v);
   }
-  // Without strides, each is the product of the sizes behind it.
+  // A dense view: each stride is the product of the later sizes.
   OpFoldResult product = t.b.getIndexAttr(1);
   for (size_t d = parts.sizes.size(); strides.size() != parts.sizes.size();) {
     parts.strides.insert(parts.strides.begin(), product);
@@ -79,7 +79,7 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
     (t.isBlock(index) ? dim.gathered : dim.index) = index;
     if (dim.index) {
       auto size = getConstantIntValue(dim.size);
-      // The index may be as large as any; sums of it would overflow.
+      // The index may be arbitrarily large; adding to it would overflow.
       auto [least, most] = t.sums.rangeOf(index);
       dim.atLeastZero = least >= -dim.shift;
       dim.belowSize =
@@ -148,8 +148,8 @@ int64_t BlockAccess::constant(int64_t r, const Dimension &d) const {
   return constants[r][d.block] + d.shift;
 }
 
-/// Registers r … r + v − 1 hold elements that follow each other in memory, v of
-/// them at a time, aligned.
+/// Chooses the largest v such that registers r … r + v − 1 hold consecutive,
+/// aligned elements.
 void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
   const Dimension *fast = nullptr;
   for (const Dimension &d : dimensions)
@@ -194,8 +194,8 @@ void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
     }
 }
 
-/// What an index, as a number without a sign, is compared with. A size that is
-/// known at run time only may be negative, and then nothing is inside.
+/// The bound that an unsigned index is compared with. A dynamic size may be
+/// negative, and then nothing is inside.
 Value BlockAccess::bound(const Dimension &d) {
   if (auto size = getConstantIntValue(d.size))
     return t.index(std::max<int64_t>(*size, 0));
@@ -236,7 +236,7 @@ void BlockAccess::prepareBounds() {
 }
 
 Value BlockAccess::gatheredIndex(int64_t r, const Dimension &d) {
-  // The indices' layout is the block's without the other dimensions.
+  // The indices' layout is the block's without its other dimensions.
   const layout::Distributed &l = t.layoutOf(d.gathered.getType());
   for (int64_t i = 0; i < l.registerCount(); ++i)
     if (l.coordinates(i, 0, 0)[0] == constant(r, d))
@@ -315,8 +315,8 @@ Value BlockAccess::inside(int64_t r) {
       continue;
     Value base = t.base(block, d.block);
     int64_t c = constant(r, d);
-    // base + c < high  ⇔  base < high − c, and the right side is the same for
-    // all threads.
+    // base + c < high  ⇔  base < high − c; the right side is the same in all
+    // threads.
     if (d.high)
       also(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, base,
                                  t.add(d.high, t.i32(-c))));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where in global memory the registers of a block lie, and which of them are
-// inside of the view.
+// Addresses of a block's registers in global memory, and which of them are
+// inside the view.
 //
-// A thread's first address is computed once; a register adds a constant to it,
-// which the instruction takes as its offset. Runs of registers that lie one
-// after the other in memory are one access of up to 16 bytes, if the index, the
-// view's strides and its size let it be aligned.
+// A thread computes its first address once; each register adds a constant,
+// which becomes the instruction's immediate offset. Runs of registers that are
+// consecutive in memory are one access of up to 16 bytes, if the index, the
+// view's strides and its size guarantee alignment.
 #ifndef ACT_PASSES_TILE_THREADS_BLOCKACCESS_H
 #define ACT_PASSES_TILE_THREADS_BLOCKACCESS_H
 
@@ -21,19 +21,19 @@ struct ViewParts {
 };
 ViewParts viewParts(mlir::Value view, ThreadBuilder &t);
 
-/// A block as it is. A scalar is a block of one element, of which every thread
-/// has a copy.
+/// A block type unchanged. A scalar becomes a block of one element with a copy
+/// in every thread.
 mlir::RankedTensorType accessedBlock(mlir::Type type, ThreadBuilder &t);
 
 class BlockAccess {
 public:
-  /// `block`: the tensor type, with its layout. `indices`, `extents`: as in
-  /// tile.load. `shifts`: what is added to the indices, constants, or empty.
+  /// `block` is the tensor type with its layout; `indices` and `extents` are
+  /// those of tile.load. `shifts` are constants added to the indices, or empty.
   BlockAccess(mlir::Value view, mlir::ValueRange indices,
               llvm::ArrayRef<int64_t> extents, mlir::RankedTensorType block,
               ThreadBuilder &t, llvm::ArrayRef<int64_t> shifts = {});
 
-  /// Elements that one access takes; registers r … r + vector − 1.
+  /// Elements per access; registers r … r + vector − 1.
   int64_t vector = 1;
   /// The address of register r is pointer(r) plus offset(r) bytes.
   mlir::Value pointer(int64_t r);
@@ -68,8 +68,8 @@ private:
 
 /// Bytes of one element in memory (i1 takes one).
 int64_t bytesOf(mlir::Type element);
-/// Bytes of a tensor without strides, of which its address is a multiple as far
-/// as these are powers of two: it may be one of several in a row. Else 0.
+/// The size in bytes of a dense view. The powers of two in it also align its
+/// address: the tensor may be one of several in a row. Else 0.
 int64_t plainBytes(ViewType view);
 
 } // namespace act::tile

@@ -17,7 +17,7 @@ Tuple act::tile::combine(std::optional<CombineKind> kind, Region &combiner,
     map.map(body.getArgument(i), a[i]);
     map.map(body.getArgument(a.size() + i), c[i]);
   }
-  // Numbers of the kernel around it.
+  // Values captured from the kernel around it.
   SetVector<Value> around;
   getUsedValuesDefinedAbove(combiner, around);
   for (Value v : around)
@@ -123,7 +123,7 @@ void WarpParts::write(ArrayRef<Tuple> all) {
         std::max<int64_t>(1, v.getType().getIntOrFloatBitWidth() / 8);
     offsets.push_back(bytes);
     bytes += size * parts * values * places;
-    // LLVM reads 12 bytes as 16: what nobody asks for is written as well.
+    // LLVM reads 12 bytes as 16, so the padding must be initialised.
     if (!llvm::isPowerOf2_64(bytes % 16) && bytes % 16)
       tails.push_back(bytes);
     bytes = llvm::alignTo(bytes, 16);
@@ -137,7 +137,7 @@ void WarpParts::write(ArrayRef<Tuple> all) {
     t.b.setInsertionPointToStart(&branch.getThenRegion().front());
     for (int64_t at : tails)
       for (int64_t size; at % 16; at += size) {
-        size = at & -at; // as far as it is aligned
+        size = at & -at; // largest aligned size
         Type type = t.b.getIntegerType(8 * size);
         Value p = LLVM::GEPOp::create(
             t.b, t.loc, base.getType(), t.b.getI8Type(), base,

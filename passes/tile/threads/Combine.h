@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reductions and scans are made of: two elements as one, values of other
-// lanes, and parts of other warps.
+// Building blocks of reductions and scans: combining two elements, values of
+// other lanes, and parts of other warps.
 #ifndef ACT_PASSES_TILE_THREADS_COMBINE_H
 #define ACT_PASSES_TILE_THREADS_COMBINE_H
 
@@ -10,29 +10,29 @@
 
 namespace act::tile {
 
-/// As those of ThreadBuilder.h.
+/// Like those of ThreadBuilder.h.
 mlir::LogicalResult lowerScan(mlir::Operation *op, ThreadBuilder &t);
 
 using Tuple = llvm::SmallVector<mlir::Value>; // one value per operand
 
-/// `a`, which comes first along the axis, and `c` by the kind or the region.
+/// Combines `a`, which comes first along the axis, with `c` by kind or region.
 Tuple combine(std::optional<CombineKind> kind, mlir::Region &combiner,
               const Tuple &a, const Tuple &c, ThreadBuilder &t);
 
-/// The value that another lane has: `by` is the bits in which its number
-/// differs (bfly), how far in front it is (up), or its number (idx).
+/// Another lane's value. `by` is the xor of the lane numbers (bfly), the
+/// distance to the lower lane (up), or the lane (idx).
 mlir::Value shuffle(mlir::Value v, mlir::NVVM::ShflKind kind, mlir::Value by,
                     ThreadBuilder &t);
 
-/// Values of which every warp has a part, by way of shared memory: all parts
-/// are written, then any thread reads what it likes.
+/// Values split over the warps, exchanged through shared memory: all parts are
+/// written, then any thread may read any part.
 class WarpParts {
 public:
-  /// What a digit of lanes or warps says about a value.
+  /// The meaning of a digit of lanes or warps for a value.
   enum class Role {
-    Part, // which of the parts it is
-    Same, // nothing: all hold the same
-    Place // which value it is
+    Part, // selects the part
+    Same, // none: all hold the same
+    Place // selects the value
   };
   WarpParts(const layout::Distributed &layout,
             llvm::function_ref<Role(const layout::Digit &, bool ofWarps)> role,

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// Registers instead of blocks.
+/// Replaces blocks by their registers.
 static SmallVector<Value> flat(ValueRange values, ThreadBuilder &t) {
   SmallVector<Value> out;
   for (Value v : values) {
@@ -28,7 +28,7 @@ static SmallVector<Type> flat(TypeRange types, ThreadBuilder &t) {
   return out;
 }
 
-/// `values` are what `flat` made of `olds`.
+/// Maps `olds` to `values`, which flat() made from them.
 static void bind(ValueRange olds, ValueRange values, ThreadBuilder &t) {
   for (Value old : olds) {
     if (t.isBlock(old)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random bits, and what kernels say: assert and print.
+// Random bits, assert and print.
 #include "dialects/act/Philox.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,7 +27,7 @@ static LogicalResult lowerPhilox(PhiloxOp op, ThreadBuilder &t) {
   return success();
 }
 
-/// Each thread asks for what it holds.
+/// Each thread checks the elements that it holds.
 static LogicalResult lowerAssert(AssertOp op, ThreadBuilder &t) {
   Value condition = op.getCondition();
   Value all;
@@ -41,7 +41,7 @@ static LogicalResult lowerAssert(AssertOp op, ThreadBuilder &t) {
   return success();
 }
 
-/// What printf takes, and its word for it.
+/// A printf argument and its conversion specifier.
 static std::pair<Value, StringRef> printed(Value v, ThreadBuilder &t) {
   OpBuilder &b = t.b;
   Type type = v.getType();
@@ -60,7 +60,7 @@ static std::pair<Value, StringRef> printed(Value v, ThreadBuilder &t) {
   return {v, "%d"};
 }
 
-/// A line per element, by the first thread that holds it.
+/// One line per element, printed by the first thread that holds it.
 static LogicalResult lowerPrint(PrintOp op, ThreadBuilder &t) {
   Type block;
   for (Value v : op.getValues())

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dots as mma.sync. Operands and accumulator have the layouts of the
-// instruction's fragments, repeated; which registers belong to one instruction
-// is found by the coordinates that they hold in lane 0 of warp 0.
+// instruction's fragments, repeated. The registers of one instruction are found
+// by the coordinates that they hold in lane 0 of warp 0.
 //
-// f32 that is not to be tf32 is multiplied in parts: as a sum of blocks of
-// bf16, the largest first, each of which has 8 bits of what the ones before
-// leave. Products of these are exact. With two parts of each operand (bf16x3)
-// an error of 2^-16 of each product is left, with three (ieee) about the last
-// bit of an f32.
+// f32 that may not become tf32 is split into a sum of bf16 blocks, the largest
+// first; each takes the next 8 bits of what remains. Products of parts are
+// exact. Two parts per operand (bf16x3) leave an error of 2^-16 of each
+// product, three (ieee) about the last bit of an f32.
 #include "act/Layout/Mma.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,15 +37,15 @@ std::optional<NVVM::MMATypes> multipliedAs(Type element) {
   return std::nullopt;
 }
 
-/// An instruction for rows x k by k x 8. Operands come as words of 32 bits with
-/// `perWord` elements side by side, in one or two parts of k; f64 as itself.
+/// An instruction for rows x k by k x 8. Operands are 32-bit words of `perWord`
+/// adjacent elements, in one or two parts of k; f64 is used directly.
 struct Instruction {
   NVVM::MMATypes type;
   int64_t k, perWord, halves;
   int64_t rows = 16;
 };
 
-/// For blocks that are `depth` deep.
+/// For a dot with this k.
 std::optional<Instruction> instructionFor(Type element, int64_t depth) {
   auto type = multipliedAs(element);
   if (!type)
@@ -70,21 +69,21 @@ private:
   Index index(Value block);
   Registers multiplied(const Registers &begun);
   Registers within(const Registers &begun);
-  /// What there is of an operand where the code is.
+  /// An operand's element, available at the builder.
   Value element(Value block, int64_t r) {
     Value v = t.of(block)[r];
     return again ? again->of(v) : v;
   }
-  /// `word` with zeros for what is outside of the window.
+  /// `word` with zeros outside of the window.
   Value inside(Value word, Value block, int64_t k, unsigned along);
   void forget();
   /// The elements at (row, column), (row, column + 1), … as one operand.
   Value word(Value block, const Index &index, Coordinates at, unsigned along);
   Value multiply(ArrayRef<Value> as, ArrayRef<Value> bs, ArrayRef<Value> cs);
-  /// The word there of a block of f32, as parts of bf16.
+  /// The word at this position of an f32 block, split into bf16 parts.
   ArrayRef<Value> partsOf(Value block, const Index &index, Coordinates at,
                           unsigned along);
-  /// Which part of an operand, and from where on.
+  /// A part of an operand and its starting position.
   struct Operand {
     const Index &index;
     Coordinates at;
@@ -103,13 +102,13 @@ private:
   std::map<std::pair<const void *, Coordinates>, Value> words;
   std::map<std::pair<const void *, Coordinates>, SmallVector<Value>> split;
 
-  /// The k that is summed up here, from `first` on, and by rows of a thread
-  /// whether they do so; null: all, and all do.
+  /// The window of k that is summed here, from `first` on; `rows` says which
+  /// rows of a thread use it. Null: all of k, in all rows.
   struct Window {
     Value first, length;
     std::map<int64_t, Value> rows;
   };
-  /// Of a row in which nothing is summed up, what there was.
+  /// The old value in a row that does not use the window.
   Value chosen(int64_t row, Value sum, Value before) {
     return window ? Value(arith::SelectOp::create(
                         t.b, t.loc, window->rows.at(row), sum, before))
@@ -169,7 +168,7 @@ Value Product::inside(Value word, Value block, int64_t k, unsigned along) {
                                        window->first);
     int64_t perWord = instruction.perWord;
     for (int64_t i = 0; i < perWord; ++i) {
-      // Places before the first are large numbers without a sign.
+      // Unsigned: positions before the first are large numbers.
       Value is =
           arith::CmpIOp::create(b, t.loc, arith::CmpIPredicate::ult,
                                 t.add(from, t.i32(k + i)), window->length);
@@ -183,7 +182,7 @@ Value Product::inside(Value word, Value block, int64_t k, unsigned along) {
   return t.bitsAs(word.getType(), kept);
 }
 
-/// What was made in another branch.
+/// Values made in another branch must not be reused.
 void Product::forget() {
   words.clear();
   split.clear();
@@ -200,7 +199,7 @@ Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
   if (auto b = *multipliedAs(t.element(op.getB().getType()));
       instruction.type == NVVM::MMATypes::e4m3 ||
       instruction.type == NVVM::MMATypes::e5m2) {
-    // nvvm.mma.sync does not know these.
+    // nvvm.mma.sync does not support these types.
     std::string name = "llvm.nvvm.mma.m16n8k32.row.col.f32." +
                        stringifyMMATypes(instruction.type).str() + "." +
                        stringifyMMATypes(b).str() + ".f32";
@@ -244,10 +243,10 @@ ArrayRef<Value> Product::partsOf(Value block, const Index &index,
   return all;
 }
 
-/// Tensor cores cut off what a sum has no bits for, which grows with the sum's
-/// length, where an addition rounds to nearest. So what the instructions add up
-/// begins with nothing every 32 of k, and is added to what there was. Parts of
-/// an operand are needed no longer than that.
+/// Tensor cores truncate the bits that a sum has no room for, which grows with
+/// the sum's length, while an addition rounds to nearest. So the instructions
+/// start from zero every 32 of k, and the partial sum is added to the rest.
+/// Operand parts are dead by then.
 Registers Product::inParts(Registers registers) {
   size_t stepsAtOnce = 32 / instruction.k;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
@@ -281,7 +280,7 @@ Registers Product::inParts(Registers registers) {
   return registers;
 }
 
-/// One instruction more in a sum of bf16's products.
+/// One more instruction in a sum of bf16 products.
 void Product::addProduct(SmallVector<Value> &sum, const Operand &x,
                          const Operand &y) {
   SmallVector<Value> as, bs;
@@ -313,14 +312,14 @@ LogicalResult Product::run() {
   return success();
 }
 
-/// The product added to `registers`; of k, what is in the window.
+/// `registers` plus the product, over the k of the window.
 Registers Product::multiplied(const Registers &begun) {
   forget();
   if (op.isInParts())
     return inParts(begun);
   Registers registers = begun;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
-  // Sums of f16 are two to a register.
+  // f16 sums are packed two to a register.
   size_t sumsPerWord = t.element(op.getAcc().getType()).isF16() ? 2 : 1;
   auto steps = [](int64_t count, int64_t step) {
     return llvm::map_to_vector(llvm::seq(count),
@@ -329,9 +328,9 @@ Registers Product::multiplied(const Registers &begun) {
   SmallVector<int64_t> alongK = steps(instruction.halves,
                                       instruction.k / instruction.halves),
                        alongM = steps(instruction.rows / 8, 8);
-  // The accumulators that one instruction makes are not read by the next, so
-  // that they can overlap: k is the outer loop. With a window it is the inner
-  // one, as what there was before has a register, too, until rows are chosen.
+  // Consecutive instructions use different accumulators, so that they overlap:
+  // k is the outer loop. With a window k is the inner loop, because old values
+  // take a register too until the rows are chosen.
   struct Step {
     int64_t k, m, n;
   };
@@ -371,7 +370,7 @@ Registers Product::multiplied(const Registers &begun) {
       registers[r] =
           sumsPerWord == 1 ? word : t.elementOf(word, i % sumsPerWord);
     }
-    // A block's last: the next one begins.
+    // The last k of a block of rows and columns.
     if (k == order.back().k)
       for (auto [i, r] : llvm::enumerate(at))
         registers[r] = chosen(m + int64_t(i) / 2 * 8, registers[r], begun[r]);
@@ -379,9 +378,10 @@ Registers Product::multiplied(const Registers &begun) {
   return registers;
 }
 
-/// A warp's rows may see different k: one window after the other, with zeros
-/// for what is outside of it, and of the rows those that have it are kept. A
-/// window is a number, first << 16 | end, in the order of which they are.
+/// Rows of a warp may have different windows. The windows are processed one
+/// after the other: elements outside are zero, and only rows with that window
+/// are kept. A window is a number, first << 16 | end, and they are taken in
+/// increasing order.
 Registers Product::within(const Registers &begun) {
   OpBuilder &b = t.b;
   Location loc = t.loc;
@@ -415,7 +415,7 @@ Registers Product::within(const Registers &begun) {
   }
   least = ofWarp(least, NVVM::ReduxKind::MIN);
   most = ofWarp(most, NVVM::ReduxKind::MAX);
-  // 0 << 16 | depth: there is one number of these, for all or for none.
+  // 0 << 16 | depth: whether every row has the full window.
   Value whole = arith::AndIOp::create(
       b, loc, compare(arith::CmpIPredicate::eq, least, all),
       compare(arith::CmpIPredicate::eq, most, all));
@@ -439,7 +439,7 @@ Registers Product::within(const Registers &begun) {
   Value first = arith::ShRUIOp::create(b, loc, now, t.i32(16)),
         end = arith::AndIOp::create(b, loc, now, t.i32(0xffff));
   window = Window{first, arith::SubIOp::create(b, loc, end, first), {}};
-  // Rows by their coordinates, as the accumulator's.
+  // Rows by their coordinates, like the accumulator's.
   for (auto &[at, r] : index(op.getLow()))
     window->rows[at[0]] = compare(arith::CmpIPredicate::eq, rows[r], now);
   SmallVector<Value> next(1);

@@ -50,13 +50,14 @@ static arith::CmpIPredicate withSigns(arith::CmpIPredicate p) {
   }
 }
 
-/// Whether the op compares numbers of 32 bits or more that differ by a sum of
-/// scalars and places: then one register holds what a thread's first elements
-/// differ by, and the others are compared with a constant more or less. Numbers
-/// of 64 bits would be two registers each, and two instructions to compare.
+/// Whether the op compares numbers of 32 bits or more whose difference is an
+/// affine sum of scalars and positions. Then one register holds the difference
+/// of a thread's first two elements, and the others compare it with constants.
+/// 64-bit numbers would need two registers each and two instructions per
+/// comparison.
 static std::optional<AffineBlock> differenceOf(arith::CmpIOp op,
                                                ThreadBuilder &t) {
-  constexpr int64_t most = (int64_t(1) << 30) - 1; // so is what is added
+  constexpr int64_t most = (int64_t(1) << 30) - 1; // of constants, too
   Type element = t.element(op.getLhs().getType());
   if (!element.isIndex() && element.getIntOrFloatBitWidth() < 32)
     return std::nullopt;
@@ -67,8 +68,8 @@ static std::optional<AffineBlock> differenceOf(arith::CmpIOp op,
   for (auto [symbol, factor] : difference->number.symbols)
     if (t.isBlock(symbol) || factor < -most || factor > most)
       return std::nullopt;
-  // Neither wraps around, and the order of numbers that are not negative is the
-  // same without signs.
+  // Nothing wraps around, and unsigned order equals signed order for
+  // non-negative numbers.
   for (Value v : op.getOperands()) {
     auto own = t.sums.rangeOf(*t.sums.of(v));
     if (!own ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step of the schedule is a word from each lane. What differs from lane to
-// lane, which registers it offers and as which it keeps what it is given, is a
-// function of a few bits of its number, so it is selects by these bits.
+// In a step of the schedule each lane receives one word. The registers that a
+// lane offers, and those that it stores into, depend on a few bits of its
+// number, so they are chosen by selects on these bits.
 #include "passes/tile/threads/Exchange.h"
 #include "passes/tile/threads/Combine.h"
 #include "llvm/ADT/bit.h"
@@ -31,12 +31,12 @@ private:
   const Conversion &c;
   Type element, memory;
   ThreadBuilder &t;
-  Value place; // of the lane that is asked, but for the step's flip
+  Value place; // the source lane, without the step's flip
 };
 
 } // namespace
 
-/// Registers from the first on as one word.
+/// The registers from the first on, packed into one word.
 Value Exchange::packed(const Registers &in, int64_t first) {
   SmallVector<Value> parts;
   for (int64_t i = 0; i < c.width; ++i)
@@ -54,7 +54,7 @@ void Exchange::unpack(Value word, MutableArrayRef<Value> out) {
     part = t.fromMemory(c.width > 1 ? t.elementOf(word, i) : word, element);
 }
 
-/// The word that value() has for this lane, which depends on `bits` of it.
+/// value() for this lane, which depends on `bits` of its number.
 Value Exchange::ofLane(int32_t bits, llvm::function_ref<Value(int32_t)> value,
                        int32_t lanes) {
   if (!bits)
@@ -86,7 +86,7 @@ Value Exchange::given(const Conversion::Step &step, Value word) {
 
 Registers Exchange::run(const Registers &in) {
   llvm::DenseMap<int64_t, Value> words; // by the first register
-  // Of each register: what it is in lanes with these bits.
+  // For each register, its value in lanes with these bits.
   std::map<int64_t, llvm::DenseMap<int32_t, Value>> kept;
   for (const Conversion::Step &step : c.steps) {
     Value offered = ofLane(c.offerBits, [&](int32_t lanes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A conversion of layouts without shared memory: lanes of a warp exchange
-// values by shuffles.
+// Converts layouts without shared memory: lanes of a warp exchange values by
+// shuffles.
 #ifndef ACT_PASSES_TILE_THREADS_EXCHANGE_H
 #define ACT_PASSES_TILE_THREADS_EXCHANGE_H
 
@@ -10,8 +10,8 @@
 
 namespace act::tile {
 
-/// The registers `in` of a block of `element`s as the schedule's other layout
-/// wants them. `c` is of the kind Shuffle.
+/// Converts the registers `in` of a block of `element`s to the target layout of
+/// `c`, which must be a Shuffle.
 Registers exchanged(const layout::Conversion &c, const Registers &in,
                     mlir::Type element, ThreadBuilder &t);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads, stores and atomic additions of blocks. A plain access is an LLVM load
-// or store; one that may be outside of its view is a predicated PTX
-// instruction, so that no branch is needed.
+// or store. One that may be outside of its view is a predicated PTX
+// instruction, which avoids a branch.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
@@ -12,11 +12,11 @@ using namespace act::tile;
 
 namespace {
 
-/// How `bytes` travel: `words` registers of `type`.
+/// How `bytes` are moved: as `words` registers of `type`.
 struct Words {
   Type type;
   int64_t count;
-  const char *ptx;        // of one word
+  const char *ptx;        // suffix for one word
   const char *constraint; // of inline PTX
 };
 
@@ -33,7 +33,7 @@ std::string vectorSuffix(const Words &w) {
          w.ptx;
 }
 
-/// "{$0, $1}" from the operand `first` on.
+/// "{$0, $1}" with operand numbers from `first` on.
 std::string list(int64_t first, int64_t count) {
   std::string s;
   for (int64_t i = 0; i < count; ++i)
@@ -41,7 +41,7 @@ std::string list(int64_t first, int64_t count) {
   return count > 1 ? "{" + s + "}" : s;
 }
 
-/// Word number `at` of elements that are all `pad`.
+/// Word number `at` of a sequence of `pad` elements.
 uint32_t packed(TypedAttr pad, Type element, int64_t wordBits, int64_t at) {
   int64_t bits = std::max<int64_t>(8, element.getIntOrFloatBitWidth());
   uint64_t one = 0;
@@ -59,7 +59,7 @@ uint32_t packed(TypedAttr pad, Type element, int64_t wordBits, int64_t at) {
   return static_cast<uint32_t>(word);
 }
 
-/// The words of one access as elements.
+/// Splits the words of one access into elements.
 void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t,
             Registers &out) {
   OpBuilder &b = t.b;
@@ -85,7 +85,7 @@ void unpack(ValueRange words, Type element, int64_t vector, ThreadBuilder &t,
     out.push_back(t.fromMemory(t.elementOf(elements, i), element));
 }
 
-/// Elements as the words of one access.
+/// Packs elements into the words of one access.
 SmallVector<Value> pack(ArrayRef<Value> elements, Type element,
                         ThreadBuilder &t) {
   OpBuilder &b = t.b;
@@ -228,8 +228,9 @@ LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
   return success();
 }
 
-/// sm_80 has no instruction that adds bf16: compare and swap until no one came
-/// between. The first read is relaxed too, or it would race with the swaps.
+/// sm_80 cannot add bf16 atomically: compare and swap until no other thread
+/// intervenes. The first read is relaxed as well, or it would race with the
+/// swaps.
 void addByExchange(Value v, Value pointer, int64_t offset, Value when,
                    ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
@@ -271,7 +272,7 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
                                                    : "r";
   Value once = t.holdsFirstCopy(type);
   Registers registers = registersOf(op.getValue(), t);
-  // A register that holds what another one holds would add it twice.
+  // A register with a copy of another's element would add it twice.
   std::set<Coordinates> added;
   const act::layout::Distributed &l = t.layoutOf(type);
   for (int64_t r = 0, n = registers.size(); r < n; ++r) {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A generator of random numbers has four words at once for each number that it
-// makes, of 40 instructions. Op by op a thread would have the words of all its
-// elements, so all ops are done for one register, and then for the next. That
-// is where the numbers are needed: a mask of 64 elements, which waits for
-// products and exponentials, is 64 registers, too.
+// A random number generator keeps four words live for each number that it makes
+// in 40 instructions. Op by op, a thread would hold the words of all its
+// elements. So all ops are done for one register, then for the next. This
+// happens where the numbers are needed: a mask of 64 elements waiting for
+// products and exponentials also takes 64 registers.
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
 
-/// What is one value for all registers.
+/// One value for all registers.
 static bool isUniform(Operation &op) {
   return isa<arith::ConstantOp, tensor::SplatOp>(op);
 }
 
-/// The layout of the blocks that `op` makes, register by register, of such
-/// blocks; null: it is another op.
+/// The layout of the blocks that `op` computes register by register from blocks
+/// of the same layout; null if it does not.
 static Attribute layoutOf(Operation &op) {
   if (!op.hasTrait<OpTrait::Elementwise>() || op.getNumResults() == 0 ||
-      isa<arith::TruncFOp>(op)) // of two registers at once
+      isa<arith::TruncFOp>(op)) // rounds two registers at once
     return {};
   Attribute layout;
   auto isOther = [&](Type type) {
@@ -39,7 +39,7 @@ static Attribute layoutOf(Operation &op) {
 Ops act::tile::registerByRegister(Ops ops) {
   if (ops.empty() || ops.begin()->getNumResults() == 0 ||
       !getElementTypeOrSelf(ops.begin()->getResultTypes()[0]).isIntOrIndex())
-    return {ops.begin(), ops.begin()}; // it begins with an element's number
+    return {ops.begin(), ops.begin()}; // must begin with an element's number
   Attribute layout;
   auto end = ops.begin();
   for (; end != ops.end(); ++end) {

@@ -52,8 +52,8 @@ void BlockReduction::overLanes(Tuple &values) {
           values = combine(values, others);
           continue;
         }
-        // A region may prefer its left side among equals. Both lanes put the
-        // lower one there, so that both get the same.
+        // A region may prefer its left operand on ties. Both lanes put the
+        // lower one's value left, so that they agree.
         Value upper =
             arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne,
                                   t.digit(t.lane, divisor * bit, 2), t.i32(0));
@@ -70,8 +70,8 @@ void BlockReduction::overLanes(Tuple &values) {
   }
 }
 
-/// Each warp writes its part, one per position outside of the axis; all warps
-/// read all parts and combine them in the warps' order.
+/// Each warp writes its part, one per position off the axis; all warps read all
+/// parts and combine them in warp order.
 void BlockReduction::overWarps(std::vector<Tuple> &values) {
   using Role = WarpParts::Role;
   WarpParts parts(
@@ -94,7 +94,7 @@ void BlockReduction::overWarps(std::vector<Tuple> &values) {
 }
 
 LogicalResult BlockReduction::run() {
-  // Registers that differ along the axis only, in the axis' order.
+  // Registers that differ only along the axis, in its order.
   std::map<Coordinates, std::map<int64_t, int64_t>> groups;
   for (int64_t r = in.registerCount() - 1; r >= 0; --r) {
     Coordinates c = in.coordinates(r, 0, 0);

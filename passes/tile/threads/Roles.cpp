@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A branch for each role, and the mbarriers at which they meet (PTX ISA,
-// mbarrier). Warps that compute are the first ones: the first thread, which
-// does what one does for all, is among them.
+// A branch for each role, and the mbarriers by which they synchronise (PTX ISA,
+// mbarrier). Computing warps come first, so the first thread, which acts for
+// all, is among them.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/threads/SharedAddress.h"

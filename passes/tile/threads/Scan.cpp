@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scans. The layout's digits along the axis, those of registers, lanes and
-// warps together, are a mixed radix of the position, and are taken from the
-// fastest on. At any time positions are in runs as long as the digits so far,
-// and a thread knows of each of its runs
-//   - for each element that it holds, what the run combines to up to there,
-//   - what all of the run combines to.
-// The next digit puts runs behind each other: what is in front of a run is
-// found in registers, by exchanges between lanes, or through shared memory, and
-// is combined with its elements. What is in front is always the left side, so
-// nothing need commute, and the order depends on the shape and the layout
-// alone.
+// Scans. The layout's digits along the axis (registers, lanes and warps
+// together) are a mixed radix of the position, processed from the fastest on.
+// At any time, positions form runs as long as the digits so far. For each of
+// its runs a thread knows
+//   - for each element that it holds, the combination up to that element,
+//   - the combination of the whole run.
+// The next digit concatenates runs: the combination of what precedes a run
+// comes from registers, lane exchanges or shared memory, and is combined with
+// the run's elements. The preceding part is always the left operand, so nothing
+// need commute, and the order depends on the shape and the layout alone.
 #include "passes/tile/threads/Combine.h"
 
 using namespace mlir;
@@ -32,8 +31,8 @@ private:
     Tuple all;
     SmallVector<int64_t> registers; // its elements in this thread, in order
   };
-  /// A digit along the axis: of a register's number, where `id` is null, else
-  /// (id / divisor) % extent, of the lane's or warp's.
+  /// A digit along the axis. Null `id`: of the register's number; else (id /
+  /// divisor) % extent of the lane or warp.
   struct Step {
     Digit digit;
     Value id;
@@ -43,7 +42,7 @@ private:
   Tuple combine(const Tuple &front, const Tuple &v) {
     return act::tile::combine(op.getKind(), op.getCombiner(), front, v, t);
   }
-  /// What is in front and `v` where something is in front.
+  /// combine(front, v) where `isBehind`, else v.
   Tuple combineIf(Value isBehind, const Tuple &front, const Tuple &v);
   Tuple shuffled(const Tuple &v, NVVM::ShflKind kind, Value by);
   Value compare(arith::CmpIPredicate predicate, Value digit, int64_t n) {
@@ -97,7 +96,7 @@ std::vector<Scan::Step> Scan::steps() const {
 void Scan::overRegisters(const Digit &digit) {
   int64_t next = digit.extent * digit.stride();
   std::map<Coordinates, Run> longer;
-  for (auto &[at, run] : runs) { // along the axis in order
+  for (auto &[at, run] : runs) { // in order along the axis
     Coordinates start = at;
     start[axis] -= at[axis] % next;
     auto [it, isFirst] = longer.try_emplace(start, run);
@@ -105,7 +104,7 @@ void Scan::overRegisters(const Digit &digit) {
       continue;
     Run &front = it->second;
     Tuple all = combine(front.all, run.all);
-    for (int64_t r : run.registers) // the last may be all of the run
+    for (int64_t r : run.registers) // the last may equal the run's total
       elements[r] =
           elements[r] == run.all ? all : combine(front.all, elements[r]);
     front.all = std::move(all);
@@ -118,7 +117,7 @@ void Scan::overLanes(const Step &step, bool isLast) {
   Value digit = t.digit(t.lane, step.divisor, step.digit.extent);
   Value isBehind = compare(arith::CmpIPredicate::ne, digit, 0);
   for (auto &[at, run] : runs) {
-    // Of lanes that have as many in front: 1, 2, 4, … are combined.
+    // The total over as many lanes in front: 1, 2, 4, …
     Tuple all = run.all;
     for (int64_t n = 1; n < step.digit.extent; n *= 2)
       all = combineIf(
@@ -150,7 +149,7 @@ void Scan::overWarps(const Step &step) {
       [&](const Digit &d, bool ofWarps) {
         if (ofWarps && d == step.digit)
           return Role::Part;
-        // All of a run know what it combines to.
+        // All positions of a run know its total.
         bool within = d.dimension() == axis && d.stride() < step.digit.stride();
         return d.isCopy() || within ? Role::Same : Role::Place;
       },
@@ -182,7 +181,7 @@ void Scan::overWarps(const Step &step) {
 }
 
 void Scan::run() {
-  std::map<Coordinates, int64_t> firsts; // of registers that hold copies
+  std::map<Coordinates, int64_t> firsts; // of registers with copies
   SmallVector<int64_t> first;
   for (int64_t r = 0; r < layout.registerCount(); ++r) {
     Coordinates at = layout.coordinates(r, 0, 0);

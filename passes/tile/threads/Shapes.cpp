@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that only give elements another place: no thread gives anything to
-// another, a result's register is one of the operand's. Layouts were assigned
-// so; only a reshape between shapes that no layout fits is a conversion.
+// Ops that only move elements to other positions. No data crosses threads: each
+// result register is one of the operand's, because layouts were assigned that
+// way. Only a reshape between shapes that share no layout is a conversion.
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 using namespace mlir;
 using namespace act::tile;
 
-/// For each register of `to`, the register of `from` that holds the element at
-/// the coordinates that `source` makes of its own.
+/// For each register of `to`, the register of `from` with the element at
+/// source(its coordinates).
 static LogicalResult
 regroup(Value from, Value to, ThreadBuilder &t,
         llvm::function_ref<Coordinates(Coordinates)> source) {
@@ -97,7 +97,7 @@ LogicalResult act::tile::lowerShape(Operation *op, ThreadBuilder &t) {
     return collapsed(cast<RankedTensorType>(v.getType()), 1);
   };
   if (isa<ReshapeOp>(op) && flat(from) != flat(result)) {
-    // No layout fits both shapes: elements move, in row-major order.
+    // No layout fits both shapes, so elements move between threads.
     auto registers = converted(op, t.of(from), flat(from), flat(result), t);
     if (failed(registers))
       return failure();

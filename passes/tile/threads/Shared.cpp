@@ -22,8 +22,8 @@ using act::layout::Shared;
 
 namespace {
 
-/// Registers from each multiple of the number on that lie side by side in a
-/// row, in every thread aligned, up to 16 bytes.
+/// How many registers are adjacent in a row, aligned in every thread, from each
+/// multiple of that number on; up to 16 bytes.
 int64_t sideBySide(Type block, const Shared &form, ThreadBuilder &t) {
   int64_t v = form.vectorFor(t.layoutOf(block));
   while (v & (v - 1))
@@ -31,7 +31,7 @@ int64_t sideBySide(Type block, const Shared &form, ThreadBuilder &t) {
   return std::max<int64_t>(1, v);
 }
 
-/// Names registers as a block of the type, for as long as it lives.
+/// Temporarily registers values as a block of the type.
 class Named {
 public:
   Named(RankedTensorType type, Registers registers, ThreadBuilder &t)
@@ -48,8 +48,8 @@ public:
   Value value;
 };
 
-/// Of each register of a block, the one that holds the same in `of`, which
-/// differs from it in copies.
+/// For each register of a block, the one with the same element in `of`, a
+/// layout that differs only in copies.
 SmallVector<int64_t> sameRegisters(const Distributed &block,
                                    const Distributed &of) {
   SmallVector<int64_t> same;
@@ -88,14 +88,15 @@ void storeShared(Value value, const Shared &form, Value pointer,
   }
 }
 
-/// What an instruction's lanes point at: bits of the lane, and the warp.
+/// The positions that an instruction's lanes address: bits of the lane, and the
+/// warp.
 Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
                     ThreadBuilder &t) {
   Accesses a;
   std::array<Value, 2> place;
   for (int d = 0; d < 2; ++d) {
     for (int bit = 0; bit < 5;) {
-      // Bits whose strides double are one number.
+      // Bits whose strides double form one number.
       int64_t stride = plan.laneStrides[bit][d];
       int end = bit + 1;
       while (end < 5 && stride &&
@@ -127,7 +128,7 @@ Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
   return a;
 }
 
-/// Each register of 32 bits is `packed` elements.
+/// Each 32-bit register holds `packed` elements.
 void loadByMatrices(const Ldmatrix &plan, Value result, const Shared &form,
                     Value pointer, ThreadBuilder &t) {
   OpBuilder &b = t.b;
@@ -200,8 +201,8 @@ void loadShared(Value result, const Shared &form, Value pointer,
   loadByElements(result, form, pointer, t);
 }
 
-/// Copies of 16 bytes, panel by panel: a panel's chunks over the lanes first,
-/// then rows.
+/// Asynchronous 16-byte copies, panel by panel: lanes cover a panel's chunks
+/// first, then rows.
 LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   auto type = cast<SharedType>(op.getShared().getType());
   Shared form = sharedForm(type);
@@ -233,7 +234,7 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
         RankedTensorType::get({form.rows(), columns}, type.getElementType(),
                               attribute(context, *layout));
     SmallVector<int64_t> extents(op.getExtents()), shifts(extents.size(), 0);
-    if (dims.size() == 1) // a row of its own
+    if (dims.size() == 1) // a one-dimensional block is one row
       block = RankedTensorType::get({columns}, type.getElementType(),
                                     attribute(context, layout->dropped(0)));
     extents[dims.back()] = columns;
@@ -282,7 +283,7 @@ FailureOr<Registers> throughShared(Operation *op, const Registers &in,
   if (!passage)
     return op->emitOpError() << passage.error().message;
   if (passage->transposed)
-    // The block and its transpose: the same registers under other coordinates.
+    // A block and its transpose have the same registers at swapped coordinates.
     for (RankedTensorType *block : {&type, &wanted})
       *block = with(
           RankedTensorType::get({block->getDimSize(1), block->getDimSize(0)},

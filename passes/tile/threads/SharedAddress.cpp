@@ -11,7 +11,7 @@ using layout::Place;
 using layout::Shared;
 
 Shared act::tile::sharedForm(SharedType type) {
-  // The type's verifier has asked for the same.
+  // Cannot fail: the type's verifier made the same check.
   SharedLayoutAttr layout = type.getLayout();
   return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
                       layout ? layout.getSwizzle() : 0,
@@ -90,7 +90,7 @@ Value SharedAddress::offset(const Shared::Panel &panel, Value row, Value byte) {
   return t.add(t.mul(row, panel.pitch), byte);
 }
 
-/// Where the thread's own column may decide in which panel.
+/// The general case: the thread's own column may decide the panel.
 Value SharedAddress::offset(Place constant) {
   OpBuilder &b = t.b;
   Value row = t.add(accesses.row, t.i32(constant[0]));
@@ -163,7 +163,7 @@ void act::tile::readFrom(Value shared, ValueRange slot,
   auto trans = conversion.getInput().getDefiningOp<TransOp>();
   Value v;
   if (trans) {
-    // The wanted layout with its dimensions swapped is the block's.
+    // The block's layout is the wanted one with swapped dimensions.
     auto block = cast<RankedTensorType>(trans.getInput().getType());
     v = LoadSharedOp::create(b, loc, with(block, swapped(distributed(wanted))),
                              shared, slot);

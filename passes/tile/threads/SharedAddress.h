@@ -2,14 +2,14 @@
 //
 // Addresses of a block in shared memory.
 //
-// Each thread has a place of its own, from its lane and warp, and each access
-// adds a constant to it. Where layout::Shared finds that the constants leave
-// the thread's part of the swizzle alone, an address is
+// Each thread has its own position, from lane and warp, and each access adds a
+// constant to it. Where layout::Shared finds that the constants do not disturb
+// the thread's part of the swizzle, an address is
 //
 //     (the thread's offset ^ flip) + add
 //
-// computed once, an exclusive or that is the same for many accesses, and a
-// number that the instruction takes. Where not, each access computes its own.
+// The offset is computed once, one xor serves many accesses, and `add` is an
+// immediate of the instruction. Otherwise each access computes its own address.
 #ifndef ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 #define ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 
@@ -18,24 +18,24 @@
 
 namespace act::tile {
 
-/// How the blocks of a type lie in shared memory, one after the other.
+/// How the blocks of a shared type are laid out, one after the other.
 layout::Shared sharedForm(SharedType type);
 /// The first byte of the block in `slot`.
 mlir::Value slotPointer(SharedType type, mlir::Value pointer,
                         mlir::ValueRange slot, ThreadBuilder &t);
 
-/// Which thread copies what of a panel, 16 bytes at a time; a block [rows,
+/// Which thread copies which 16-byte piece of a panel, a block of [rows,
 /// columns of the panel].
 Result<layout::Distributed> copyLayout(const layout::Shared &form,
                                        const layout::Shared::Panel &panel,
                                        int64_t warps);
 
 struct Accesses {
-  mlir::Value row, column;              // i32: the thread's place
+  mlir::Value row, column;              // i32: the thread's position
   std::vector<layout::Place> threads;   // the same, of each thread
   std::vector<layout::Place> constants; // what each access adds
 };
-/// Of the registers of a block of rank 1 or 2, `step` at a time.
+/// For the registers of a block of rank 1 or 2, `step` at a time.
 Accesses accessesOf(mlir::Type block, int64_t step, ThreadBuilder &t);
 
 class SharedAddress {
@@ -60,11 +60,11 @@ private:
   std::map<int64_t, mlir::Value> flipped;
 };
 
-/// Swizzled shared memory for a block of two dimensions: `slots` of them, or
-/// one without a dimension for it.
+/// Swizzled shared memory for `slots` two-dimensional blocks; for 0, one block
+/// without a slot dimension.
 SharedType swizzledMemory(mlir::RankedTensorType block, int64_t slots = 0);
-/// Puts a read of `shared`, which holds the block that is converted, or that is
-/// transposed and then converted, in the place of a conversion.
+/// Replaces a conversion by a read of `shared`, which holds the converted block
+/// or, for a transposed conversion, the block before the transpose.
 void readFrom(mlir::Value shared, mlir::ValueRange slot,
               ConvertLayoutOp conversion, mlir::OpBuilder &b);
 

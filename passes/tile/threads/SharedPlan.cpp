@@ -23,7 +23,7 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
   kernel.walk([&](AllocSharedOp op) {
     Piece piece;
     piece.op = op;
-    // LLVM may read a few bytes more than are asked for, in one access.
+    // LLVM may merge accesses and read a few bytes past the end.
     piece.bytes = llvm::alignTo(sharedForm(op.getType()).size(), 16);
     findUses(piece);
     pieces.push_back(piece);
@@ -48,7 +48,7 @@ void SharedPlan::findUses(Piece &piece) {
   }
   if (!copied)
     return;
-  // Copies that nobody waits for in this block may be under way for ever.
+  // Copies without a wait in this block may stay in flight indefinitely.
   for (Operation &op : *block)
     if (auto wait = dyn_cast<WaitCopiesOp>(op);
         wait && wait.getPending() == 0 &&
@@ -69,7 +69,7 @@ void SharedPlan::findUses(Piece &piece) {
 
 int64_t SharedPlan::lowest(int64_t bytes,
                            ArrayRef<const Piece *> others) const {
-  // Behind one of the others, or at the start.
+  // Candidates: after one of the others, or the start.
   SmallVector<int64_t> candidates{0};
   for (const Piece *other : others)
     candidates.push_back(
@@ -90,13 +90,13 @@ void SharedPlan::place() {
       order.push_back(&piece);
       continue;
     }
-    // Whoever chose the place knows when it is free; nobody else does.
+    // An explicit offset: only its author knows when it is free.
     piece.offset = *piece.op.getOffset();
     piece.from = 0;
     piece.to = INT64_MAX;
     placed.push_back(&piece);
   }
-  // The largest first; pieces are in the order of the kernel.
+  // The largest first; ties in kernel order.
   llvm::sort(order, [](Piece *a, Piece *b) {
     return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
   });
@@ -138,8 +138,8 @@ const SharedPlan::Piece *SharedPlan::pieceOf(Value shared) const {
 }
 
 bool SharedPlan::hasBarrier(const Piece &piece) const {
-  // Between here and the barrier nothing may touch what was there before; what
-  // is needed at the same time is elsewhere.
+  // Between here and the barrier, nothing may touch the old contents. Memory
+  // that is live at the same time is elsewhere.
   auto isElsewhere = [&](Value shared) {
     const Piece *other = pieceOf(shared);
     return other && other->isNeeded(piece.from, piece.from);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where in shared memory everything lies.
+// Places everything in shared memory.
 //
-// An allocation is needed from its first use to its last one, counted in the
-// block that it is in: in a loop's body each iteration has its own. A use
-// inside of a loop counts as the whole loop. Allocations that are never needed
-// at once may have the same memory, and so may the scratch of an op and
-// whatever is not needed while the op runs:
+// An allocation is live from its first to its last use, counted in its own
+// block: in a loop's body each iteration has its own. A use inside a loop
+// counts as the whole loop. Allocations with disjoint live ranges may share
+// memory. So may an op's scratch and anything dead while the op runs:
 //
 //     time ->   Q       |------------------------------|
 //               loop 1     |--ring--|
 //               loop 2                |--ring--|
 //               scratch                            |-|   over a ring
 //
-// Memory changes hands at a barrier: all threads have read what was there.
-// Where no `tile.barrier` stands already, mustWait() says so. Copies under way
-// count as uses until they are waited for.
+// Memory is reused only after a barrier, when all threads have read the old
+// contents. Where no `tile.barrier` exists yet, mustWait() asks for one. Copies
+// in flight count as uses until they are waited for.
 #ifndef ACT_PASSES_TILE_THREADS_SHAREDPLAN_H
 #define ACT_PASSES_TILE_THREADS_SHAREDPLAN_H
 
@@ -26,24 +25,24 @@ namespace act::tile {
 
 class SharedPlan {
 public:
-  /// Gives every allocation of the kernel that has no offset one.
+  /// Assigns an offset to every allocation of the kernel without one.
   explicit SharedPlan(mlir::gpu::GPUFuncOp kernel);
 
-  /// Where scratch for `op` is.
+  /// The offset of scratch for `op`.
   int64_t scratch(mlir::Operation *op, int64_t bytes);
-  /// Whether scratch there was, or will be, something else.
+  /// Whether that scratch overlaps anything else.
   bool isShared(int64_t offset, int64_t bytes) const;
-  /// Whether a barrier must stand before `op`, as memory that others may still
-  /// read is written from there on.
+  /// Whether a barrier must precede `op`, because it writes memory that other
+  /// threads may still be reading.
   bool mustWait(mlir::Operation *op) const;
-  /// Bytes of all of it.
+  /// Total bytes.
   int64_t size() const { return end; }
 
 private:
   struct Piece {
     AllocSharedOp op;
     mlir::Operation *first = nullptr; // in the allocation's block
-    int64_t from = 0, to = -1;        // when; both count
+    int64_t from = 0, to = -1;        // live range, both ends inclusive
     int64_t offset = 0, bytes = 0;
     bool inLoop = false;
     bool isNeeded(int64_t begin, int64_t until) const {

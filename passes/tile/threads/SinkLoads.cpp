@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads from shared memory, to where the first of what they bring is needed.
-// Op by op a thread would have both of a product's operands at once, which of
-// f32 in parts are as many registers as its accumulators. Matrices by ldmatrix
-// stay where they are.
+// Moves loads from shared memory to the first use of their results. Op by op, a
+// thread would hold both operands of a product at once, which for split f32 is
+// as many registers as its accumulators. ldmatrix loads stay in place.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
@@ -21,15 +20,15 @@ static bool isSharedLoad(Operation &op) {
                  .getAddressSpace() == unsigned(NVVM::NVVMMemorySpace::Shared);
 }
 
-/// Of several numbers that are made at once, one.
+/// One of several results that an op makes at once.
 static bool isPart(Operation &op) {
   return isa<LLVM::ExtractElementOp, LLVM::ExtractValueOp>(op);
 }
 
-/// Whether loads from shared memory stay on their side of it.
+/// Whether loads from shared memory may not cross it.
 static bool keepsOrder(Operation &op) {
   if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op))
-    return !call.getIntrin().starts_with("llvm.nvvm.ff2"); // a rounding
+    return !call.getIntrin().starts_with("llvm.nvvm.ff2"); // only rounds
   if (auto load = dyn_cast<LLVM::LoadOp>(op))
     return !isPlain(load);
   return !isMemoryEffectFree(&op) && !isa<NVVM::LdMatrixOp, NVVM::MmaOp>(op);
@@ -38,10 +37,10 @@ static bool keepsOrder(Operation &op) {
 static void sinkSharedLoads(Block &block) {
   SmallVector<Operation *> ops =
       llvm::to_vector(llvm::make_pointer_range(block));
-  // In front of which op, by its number, each goes: its own where it stays.
+  // The index of the op that each goes before; its own if it stays.
   llvm::DenseMap<Operation *, size_t> places;
   llvm::MapVector<size_t, SmallVector<Operation *>> moved;
-  size_t barrier = ops.size(); // the next that keeps the order
+  size_t barrier = ops.size(); // the next op that keeps the order
   for (size_t i = ops.size(); i-- > 0;) {
     Operation *op = ops[i];
     places[op] = i;
@@ -57,7 +56,7 @@ static void sinkSharedLoads(Block &block) {
     if (first == ops.size())
       continue;
     places[op] = first;
-    // Users that go there, too, stay behind it.
+    // Users moved to the same place stay after it.
     SmallVector<Operation *> &group = moved[first];
     llvm::SmallPtrSet<Operation *, 4> users;
     for (Operation *user : op->getUsers())

@@ -22,8 +22,7 @@ ThreadBuilder::ThreadBuilder(gpu::GPUFuncOp kernel, OpBuilder &builder,
 
 OpBuilder ThreadBuilder::atEntry() const {
   OpBuilder e(entryEnd->getContext());
-  // Before whatever follows; what is put here one after the other stays in
-  // order.
+  // Insert before the ops that follow; consecutive insertions stay in order.
   e.setInsertionPoint(entryEnd->getBlock(),
                       std::next(Block::iterator(entryEnd)));
   return e;
@@ -132,7 +131,7 @@ Value ThreadBuilder::holdsFirstCopy(Type block) {
 }
 
 Value ThreadBuilder::scratch(int64_t bytes) {
-  // LLVM may read a few bytes more than are asked for, in one access.
+  // LLVM may merge accesses and read a few bytes past the end.
   bytes = llvm::alignTo(bytes, 16);
   int64_t offset = shared.scratch(current, bytes);
   if (scratchUsed || shared.isShared(offset, bytes))
@@ -176,7 +175,7 @@ ThreadBuilder::Role::Role(ThreadBuilder &t, int64_t first, int64_t warps,
                           int64_t barrierId)
     : t(t), warp(t.warp), warps(t.warps) {
   if (first) {
-    // Where the digits of numbers are.
+    // Computed at the kernel's entry, like digits.
     OpBuilder::InsertionGuard guard(t.b);
     OpBuilder entry = t.atEntry();
     t.b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
@@ -239,8 +238,8 @@ Value ThreadBuilder::fromMemory(Value v, Type element) {
              : Value(arith::BitcastOp::create(b, loc, element, v));
 }
 
-/// The vector that has exactly these elements; null if there is none. A number
-/// of 8 bits may stand in it as an integer.
+/// The existing vector with exactly these elements, or null. An 8-bit float may
+/// be in it as an integer.
 static Value wholeOf(ValueRange elements) {
   Value whole;
   for (auto [i, e] : llvm::enumerate(elements)) {
@@ -265,8 +264,8 @@ Value ThreadBuilder::vectorOf(ValueRange elements) {
   bool bytes = bits == 8 && (count == 2 || count % 4 == 0),
        halves = bits == 16 && count % 2 == 0 && llvm::all_equal(elements);
   if (bytes || halves) {
-    // By arithmetic: LLVM puts pairs of bytes, and a half that is repeated,
-    // beside a half that nobody has written.
+    // Pack by arithmetic: LLVM would combine pairs of bytes, and a repeated
+    // half, with an undefined half.
     size_t perWord = std::min<size_t>(count, 32 / bits);
     Type type = b.getIntegerType(bits * perWord), part = b.getIntegerType(bits);
     SmallVector<Value> words;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one thread does for the ops of a kernel on blocks.
+// Lowers a kernel's ops on blocks to the code of one thread.
 //
 // A block has a layout: which register of which lane of which warp holds which
 // element. Coordinates are sums, so the part that depends on lane and warp is
@@ -62,28 +62,28 @@ public:
     return layoutOf(block).registerCount();
   }
 
-  /// The machine lets a warp sleep that waits at an mbarrier (sm_90).
+  /// On sm_90 the hardware suspends a warp that waits at an mbarrier.
   bool sleepsAtMbarriers = false;
 
-  /// The program's numbers along x and y where the schedule has a raster; null:
-  /// those of the machine.
+  /// The program's numbers along x and y if the schedule has a raster; null:
+  /// the hardware's block numbers.
   mlir::Value program[2];
 
   // Threads. All i32.
   mlir::Value thread, lane, warp;
   int64_t warps;
-  /// While one lives, code is that of `warps` warps from the `first` on: `warp`
-  /// is a number among them, blocks are spread over them, and a barrier is
-  /// theirs, the machine's of that number.
+  /// While a Role lives, code is for the `warps` warps from `first` on: `warp`
+  /// counts among them, blocks are spread over them, and barriers are named
+  /// barriers of theirs.
   class Role;
   /// What lane and warp add to the coordinate along `dim`.
   mlir::Value base(mlir::Type block, unsigned dim);
   /// (value / divisor) % extent, at the start of the kernel, once.
   mlir::Value digit(mlir::Value value, int64_t divisor, int64_t extent);
-  /// Blocks of integers as sums of scalars and places, before they are lowered.
+  /// Integer blocks as affine sums, before they are lowered.
   AffineBlocks sums;
-  /// How an element lies in memory: truth values as bytes, 8-bit floats, which
-  /// LLVM does not know, as their bits.
+  /// An element's type in memory: booleans are bytes, 8-bit floats (unknown to
+  /// LLVM) are integers.
   mlir::Type memoryType(mlir::Type element);
   mlir::Value toMemory(mlir::Value element);
   mlir::Value fromMemory(mlir::Value memory, mlir::Type element);
@@ -101,30 +101,30 @@ public:
   SharedPlan shared;
   /// The op that is lowered.
   mlir::Operation *current = nullptr;
-  /// Scratch for it. Ops use it one after the other, and over what is not
-  /// needed then; a barrier is between two users.
+  /// Scratch for `current`. Ops use it one after the other, overlapping memory
+  /// that is dead then; a barrier separates two users.
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
   void barrier(); ///< of the role's warps, where there are roles
-  /// What comes next may run after what comes later.
+  /// Loop bodies repeat, so earlier code may run after later code.
   void enterLoop() { scratchUsed = true; }
 
-  /// Scalars as one vector of LLVM's, or as words of 32 bits, and back. What
-  /// came out of a vector as it goes into one is that vector.
+  /// Scalars as one LLVM vector or as 32-bit words, and back. Elements taken
+  /// from a vector and put back unchanged are that vector.
   mlir::Value vectorOf(mlir::ValueRange elements);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
-  /// Two numbers of f32 rounded to a vector of bf16 or f16: one instruction,
-  /// and one register of the tensor cores' operands.
+  /// Two f32 rounded to a vector of bf16 or f16: one instruction and one
+  /// register of a tensor-core operand.
   mlir::Value roundedPair(mlir::Type element, mlir::Value first,
                           mlir::Value second);
-  /// The bits of `v` as a `type` of as many.
+  /// The bits of `v` as a `type` of equal width.
   mlir::Value bitsAs(mlir::Type type, mlir::Value v);
 
   /// Inline PTX with side effects; `result` may be null.
   mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,
                         llvm::StringRef constraints, mlir::ValueRange operands);
 
-  /// Puts what `body` builds under a condition.
+  /// Builds `body` under a condition.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value isZero(mlir::Value number);
 
@@ -157,8 +157,8 @@ private:
   std::map<std::pair<const void *, unsigned>, mlir::Value> bases;
 };
 
-/// Emits `op`'s part of one thread, with the builder at the place where it
-/// goes. One function per family, each in the file of its name.
+/// Emits one thread's part of `op` at the builder's position. One function per
+/// family, each in the file of its name.
 mlir::LogicalResult lowerOp(mlir::Operation *op, ThreadBuilder &t);
 /// The parts of `ops`, one after the other.
 using Ops = llvm::iterator_range<mlir::Block::iterator>;
@@ -174,29 +174,30 @@ mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerRoles(mlir::Operation *op, ThreadBuilder &t);
 
-/// `op`, which is elementwise, on the scalars of register `r`.
+/// Elementwise `op` on the scalars of register `r`.
 llvm::SmallVector<mlir::Value> onScalars(mlir::Operation *op, ThreadBuilder &t,
                                          int64_t r);
 
-/// The first of `ops`, as many as can be done for one register after the other;
-/// none where they do not begin with integers.
+/// The longest prefix of `ops` that can be done register by register; empty
+/// where they do not begin with integers.
 Ops registerByRegister(Ops ops);
 mlir::LogicalResult lowerByRegister(Ops ops, ThreadBuilder &t);
-/// Whether a round of Philox is among them: these are better done so.
+/// Whether they contain a round of Philox: those are better done register by
+/// register.
 bool drawNumbers(Ops ops);
-/// Moves such ops to where their numbers are needed first.
+/// Moves such ops to the first use of their numbers.
 void sinkRandomNumbers(mlir::Operation *kernel);
-/// Moves loads from shared memory, other than by ldmatrix, to where what they
-/// bring is needed first, but not past what may write there; `kernel` is in
-/// threads already.
+/// Moves loads from shared memory (except ldmatrix) to the first use of their
+/// results, but not past a possible write. `kernel` is lowered to threads
+/// already.
 void sinkSharedLoads(mlir::Operation *kernel);
-/// Loads from shared memory once more, in a branch, what may not have been
-/// written since: a loaded value is as good, and takes no register before.
+/// Reloads values from shared memory inside a branch if the memory cannot have
+/// been written since: this shortens their live ranges.
 class LoadsAgain {
 public:
-  /// Of what `t` has emitted in the block that it is at.
+  /// For the code that `t` has emitted in its current block.
   explicit LoadsAgain(ThreadBuilder &t);
-  /// `v`, loaded where the builder is if it was loaded; once until forget().
+  /// `v`, reloaded at the builder if it was loaded; once until forget().
   mlir::Value of(mlir::Value v);
   void forget() { known.clear(); }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns, by one thread for all: it waits and a barrier tells the others, or a
-// barrier tells it that the others are done and it passes the turn. Its release
-// and its acquire stand for all of them, as a barrier orders what is before and
-// after it (PTX ISA, memory consistency model: causality order).
+// Turns, by one thread for all. To wait, it waits and a barrier releases the
+// others. To pass the turn, a barrier tells it that the others are done. Its
+// acquire and release hold for all of them, because barriers order memory
+// accesses before and after them (PTX ISA, memory consistency model: causality
+// order).
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/BlockAccess.h"
 
@@ -12,7 +13,7 @@ using namespace act::tile;
 
 namespace {
 
-/// Does `body` in the first thread; outside of the view nothing is done.
+/// Does `body` in the first thread, if it is inside the view.
 void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
   Value first = t.isZero(t.thread);
   if (inside)

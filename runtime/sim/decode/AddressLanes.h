@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An address operand when it runs: 32 addresses from a slot and an offset.
+// An address operand at run time: 32 addresses from a slot and an offset.
 #ifndef ACT_RUNTIME_SIM_DECODE_ADDRESSLANES_H
 #define ACT_RUNTIME_SIM_DECODE_ADDRESSLANES_H
 #include "runtime/sim/Machine.h"
@@ -15,8 +15,8 @@ struct Address {
   int64_t offset = 0;
 
   Address() = default;
-  /// `said` is the space that the instruction names. A parameter of a device
-  /// function, or of a call, lies in local memory.
+  /// `said` is the space that the instruction names. Parameters of device
+  /// functions and of calls lie in local memory.
   Address(Decoder &d, const AddressOperand &a, ptx::Space said)
       : space(said), slot(a.slot), bytes(a.bytes), offset(a.offset) {
     using ptx::Space;
@@ -25,8 +25,8 @@ struct Address {
              "': only an address in .local can be a number");
     if (a.space == Space::Generic)
       return;
-    // As generic addresses go the names of windows, not those of parameters
-    // and constants.
+    // A symbol in a window of the generic space (.global, .shared, .local) is a
+    // generic address; a parameter or constant is not.
     Space declared = a.isParameter ? Space::Param : a.space;
     bool matches = said == Space::Generic
                        ? declared != Space::Param && declared != Space::Const
@@ -37,7 +37,7 @@ struct Address {
     space = a.space;
   }
 
-  /// In the state space; those of idle lanes are not to be used.
+  /// Addresses in the state space. Ignore those of inactive lanes.
   void lanes(const Context &c, uint64_t (&out)[32]) const {
     if (bytes == 4) {
       const uint32_t *base = c.lanes<uint32_t>(slot);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // st.async and red.async: a lane's value goes to the shared memory of a CTA of
-// the cluster, and an mbarrier there counts the bytes when they have landed
-// (PTX ISA 9.7.9.12, 9.7.13.7). Both are of the generic proxy. Their forms for
-// global memory need sm_100.
+// the cluster, and an mbarrier there counts the bytes when they land (PTX ISA
+// 9.7.9.12, 9.7.13.7). Both use the generic proxy. Their forms for global
+// memory need sm_100.
 #include "runtime/sim/Sectors.h"
 #include "runtime/sim/decode/BulkCopies.h"
 #include <cstring>
@@ -29,7 +29,7 @@ public:
   const AsyncStore *plan = nullptr;
   std::byte value[mostBytes];
 
-  void read() override {} // it is a register's, taken when issued
+  void read() override {} // the register's value was copied at issue
   void write() override {
     std::byte *to = landings[0].to.data;
     if (!to)
@@ -59,8 +59,8 @@ void checkOwners(const Context &c, const Instruction &i, unsigned lane,
            "CTA of the cluster");
 }
 
-// What is undefined of the value is so where it goes; what it is added to and
-// was undefined, still is.
+// Marks the target undefined where the value is. A reduction with an undefined
+// operand makes the whole element undefined.
 void handOn(const Context &c, const Instruction &i, unsigned lane,
             const AsyncStore &t, Context::Target to) {
   const uint64_t all = (uint64_t(1) << t.bytes) - 1;

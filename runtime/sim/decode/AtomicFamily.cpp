@@ -2,9 +2,10 @@
 //
 // atom, red, fence, membar.
 //
-// Slots of atom: address base, result, b, then c (cas). Of red: the same with a
-// scratch result. Vectors have their elements in the places of result and b.
-// Lanes of a warp take turns, in lane order. The counters have them as stores.
+// Slots of atom: address base, result, b, then c (cas). red has the same, with
+// a scratch result. Vectors put their elements in place of result and b. The
+// lanes of a warp execute one by one, in lane order. The counters count atomics
+// as stores.
 #include "runtime/sim/AtomicUpdate.h"
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/MemoryOrder.h"
@@ -35,8 +36,9 @@ struct Atomic : AtomicUpdate {
   Scope scope = Scope::Gpu;
 };
 
-// A spin lock's exchange, and what changes nothing whatever is there: adding 0
-// is how compilers that lack an atomic load spell one.
+// Whether the atomic may be part of a polling loop (CtaOrder.h): a spin lock's
+// exchange, or an update that never changes memory. Compilers without an atomic
+// load add 0 instead.
 bool looks(const Atomic &t, uint64_t operand) {
   const uint64_t all =
       t.bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * t.bytes) - 1;
@@ -66,9 +68,9 @@ bool holdsUndefined(const Context &c, const Context::Target &where,
          !where.region->shadow->isDefined(where.offset, bytes);
 }
 
-/// One lane's update, after its new value is there: the result is undefined
-/// where memory was; memory is where it was or an operand is. An exchange alone
-/// does not care for what was there.
+/// Definedness of one lane's update, called after the new value is stored. The
+/// result is undefined where memory was. Memory becomes undefined where it was
+/// or where an operand is; an exchange ignores its old contents.
 void handOn(const Context &c, const Instruction &i, unsigned lane,
             const Context::Target &where) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
@@ -161,7 +163,7 @@ Step atomic(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// cas and exch of .b128, whose lanes are two halves.
+// cas and exch of .b128. Such a register is two 64-bit halves.
 Step atomic128(Context &c, const Instruction &i) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
   uint64_t addresses[32];
@@ -216,8 +218,8 @@ Step atomic128(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// What each operation takes, alone and in vectors (of global memory, sm_90).
-// The halves come with .noftz and nothing else does.
+// The types of each operation, scalar and in vectors (global memory, sm_90).
+// f16 and bf16 types take .noftz, all others do not.
 struct OperationTypes {
   const char *spelling;
   Op op;
@@ -257,7 +259,7 @@ const OperationTypes *operationTypes(Decoder &d) {
   return nullptr;
 }
 
-// What a type asks of target and version when one is updated alone.
+// The target and version that a scalar of this type needs.
 void requireForType(Decoder &d, Type type, Scope scope) {
   switch (type) {
   case Type::B16:
@@ -412,8 +414,8 @@ Step initsStep(Context &c, const Instruction &) {
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
-// .sync_restrict::space, if it is there: a release of one's own CTA's shared
-// memory, or an acquire of the cluster's, and nothing else (PTX ISA 9.7.13.4).
+// Optional .sync_restrict::space: only a release for the own CTA's shared
+// memory or an acquire for the cluster's (PTX ISA 9.7.13.4).
 Reach syncRestrict(Decoder &d, bool acquires, bool releases) {
   int space =
       d.oneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});

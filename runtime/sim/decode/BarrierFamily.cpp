@@ -2,9 +2,9 @@
 //
 // bar, barrier (of the CTA), barrier.cluster, bar.warp.sync.
 //
-// A barrier counts threads. It is complete when as many have come as it
-// expects: the count that was given, or all threads of the CTA that have not
-// exited. Who leaves knows what all who came published.
+// A barrier counts threads. It completes when the expected number has arrived:
+// the given count, or all threads of the CTA that have not exited. A thread
+// that leaves knows everything that the arriving threads published.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/decode/Decoder.h"
@@ -49,8 +49,8 @@ void complete(Barrier &b) {
   b.reduceCount = 0;
 }
 
-// Who comes to a barrier again, and does not know that its last use is over,
-// might have come while that was still going on, and have been counted there.
+// A thread that returns to a barrier must know that its last use is over. Else
+// it might have arrived during that use and been counted in it.
 void checkLastUse(const Context &c, const Instruction &i, Barrier &b,
                   uint32_t index) {
   const unsigned first = unsigned(__builtin_ctz(c.mask));
@@ -119,7 +119,8 @@ Step barrierStep(Context &c, const Instruction &i) {
           c.warp.publish(lane, b.seen, b.proxied);
       c.warp.ticked();
     }
-    // A warp counts whole, also one whose last lanes are not there.
+    // With a count, a warp counts as 32 threads even if the CTA does not fill
+    // it.
     b.arrived +=
         t.hasCount && t.aligned ? 32 : unsigned(__builtin_popcount(c.mask));
     c.fragment.arrived = true;
@@ -174,7 +175,8 @@ Step warpSync(Context &c, const Instruction &i) {
 
 // ---- clusters
 
-// arrive: options bit 0 says that it publishes; else a fence before it did.
+// arrive: with options bit 0 it publishes; else (.relaxed) it passes on what an
+// earlier fence published.
 Step clusterArrive(Context &c, const Instruction &i) {
   Cluster &k = *c.cta.cluster;
   if (c.checks) {
@@ -209,7 +211,7 @@ Step clusterWait(Context &c, const Instruction &i) {
     return Step::Next;
   }
   if (c.warp.clusterToken[first] == k.clusterGeneration + 1) {
-    // Threads that have exited count as come.
+    // Exited threads count as arrived.
     for (auto &cta : k.ctas)
       for (auto &warp : cta->warps)
         for (unsigned lane = 0; lane < 32; ++lane)

@@ -8,7 +8,7 @@ namespace act::runtime::sim {
 
 namespace {
 
-/// What a kernel gives to the system, it uses.
+/// Passing a value to the system counts as a use, so it must be defined.
 void reportUndefined(Context &c, const Instruction &i, unsigned lane,
                      const Context::Target &where, uint64_t bytes) {
   if (uint32_t bad = c.undefinedLocals(where, bytes))
@@ -28,7 +28,7 @@ void setLocal(Context &c, unsigned lane, uint64_t offset, T value) {
   std::memcpy(c.warp.local + lane * localLimit + offset, &value, sizeof value);
 }
 
-// A string in memory of the kernel; what is out of bounds ends it.
+// A string in the kernel's memory; it ends at the first byte out of bounds.
 std::string text(Context &c, const Instruction &i, unsigned lane,
                  uint64_t address) {
   std::string s;
@@ -51,8 +51,8 @@ void print(Context &c, const std::string &s, std::FILE *file = stdout) {
     std::fwrite(s.data(), 1, s.size(), file);
 }
 
-// printf's arguments lie one after the other, each aligned to its size; as in
-// C, floats are doubles.
+// printf's arguments lie one after the other, each aligned to its size. As in
+// C, floats are promoted to double.
 std::string format(Context &c, const Instruction &i, unsigned lane,
                    const std::string &pattern, uint64_t arguments) {
   std::string out;
@@ -139,8 +139,8 @@ Step vprintf(Context &c, const Instruction &i,
   return Step::Next;
 }
 
-// (message, file, line, function, character size). Each thread says what CUDA
-// has it say (CUDA C++ Programming Guide, "Assertion"), on stderr.
+// Arguments: message, file, line, function, character size. Each thread prints
+// CUDA's message (CUDA C++ Programming Guide, "Assertion") on stderr.
 Step assertFail(Context &c, const Instruction &i,
                 const std::vector<uint64_t> &arguments,
                 const std::vector<uint64_t> &) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that every CUDA program may call without defining them: vprintf,
+// Functions that every CUDA program may call but does not define: vprintf,
 // __assertfail, malloc, free.
 #ifndef ACT_RUNTIME_SIM_DECODE_BUILTINS_H
 #define ACT_RUNTIME_SIM_DECODE_BUILTINS_H

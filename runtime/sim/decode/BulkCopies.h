@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bulk copies: what those of bytes (cp.async.bulk) and those of tensors
-// (cp.async.bulk.tensor) have in common.
+// Code shared by bulk copies of bytes (cp.async.bulk) and of tensors
+// (cp.async.bulk.tensor).
 //
-// A lane's copy is one operation of the async proxy. How its end is learnt:
+// A lane's copy is one operation of the async proxy. It completes in one of
+// two ways:
 //
-//     by mbarrier    it is counted by the mbarrier of each CTA that it writes
-//                    to, and is there an access of the mbarrier's agent; a
-//                    phase that ends tells of it (Mbarrier.h)
-//     by group       it is the lane's: reads and writes are two agents, since
-//                    wait_group.read waits for the reads alone (Clock.h)
+//     by mbarrier    the mbarrier of each CTA that it writes to counts it. The
+//                    access belongs to the mbarrier's agent; the end of the
+//                    phase makes it known (Mbarrier.h)
+//     by group       the access belongs to the lane. Reads and writes are two
+//                    agents, since wait_group.read waits only for the reads
+//                    (Clock.h)
 //
-// What was written by the generic proxy before needs a proxy fence on the way
-// to the copy; what the copy writes needs none.
+// Earlier writes of the generic proxy need a proxy fence before the copy; what
+// the copy writes needs none.
 #ifndef ACT_RUNTIME_SIM_DECODE_BULKCOPIES_H
 #define ACT_RUNTIME_SIM_DECODE_BULKCOPIES_H
 #include "runtime/sim/AtomicUpdate.h"
@@ -24,7 +26,7 @@
 
 namespace act::runtime::sim {
 
-/// Where in shared memory a copy puts its bytes, and whom it tells.
+/// Where in shared memory a copy puts its bytes, and the mbarrier it signals.
 struct Landing {
   Context::Target to;          // null data: reported
   uint64_t address = 0;        // of `to`, for messages
@@ -34,7 +36,7 @@ struct Landing {
 
 class BulkOperation : public AsyncOperation {
 public:
-  Cta *cta = nullptr;   // of who issued it
+  Cta *cta = nullptr;   // of the issuing lane
   bool inGroup = false; // else mbarriers count it
   int64_t bytes = 0;    // of each landing
   std::vector<Landing> landings;
@@ -42,13 +44,13 @@ public:
   bool writesInGroup() const override { return inGroup; }
 
 protected:
-  /// Combines `count` elements at a place that others combine into too.
+  /// Combines `count` elements into `to`; others may update it concurrently.
   void reduce(const AtomicUpdate &how, std::byte *to, const std::byte *from,
               uint64_t count) const;
 };
 
-/// Operands of a copy that writes shared memory; addresses of that space, or
-/// generic ones.
+/// Operands of a copy that writes shared memory. Addresses are in that space or
+/// generic.
 struct LandingOperands {
   Address to, barrier;
   uint32_t ctaMask = noSlot; // .multicast::cluster
@@ -57,28 +59,27 @@ struct LandingOperands {
 std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
                                 unsigned lane, const LandingOperands &operands,
                                 uint64_t bytes, uint64_t align);
-/// Tells of mbarriers that the generic proxy initialised, and which a copy of
-/// the async proxy signals with no fence between. Triton writes none, and that
-/// goes well, so it is tolerated.
+/// Notes mbarriers that the generic proxy initialised and an async copy signals
+/// with no fence between. Tolerated: Triton omits the fence, and its kernels
+/// work.
 void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
                      const std::vector<Landing> &landings);
-/// The epoch that reads of the source are recorded under.
+/// The epoch under which reads of the source are recorded.
 Epoch readerOf(const Context &c, unsigned lane,
                const std::vector<Landing> &landings);
-/// The same for a copy of a group: of its reads and of its writes. Call once
-/// for each.
+/// The epochs of a group copy's reads and writes. Call each once per copy.
 Epoch groupReader(Context &c, unsigned lane);
 Epoch groupWriter(const Context &c, unsigned lane);
 
-/// What a copy costs in a CTA's shared memory: 128 bytes are a wavefront.
+/// Counts a copy's shared memory wavefronts: 128 bytes each.
 void countShared(Counters &counters, uint64_t bytes, bool isStore);
-/// Fills in who issued it, and hands it over.
+/// Fills in the issuer and queues the operation.
 void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
            std::unique_ptr<BulkOperation> operation);
 
-/// .add .min ... and what types they go with; none: nothing said.
+/// .add .min ...; none if the instruction names no reduction.
 std::optional<AtomicOp> takeReduction(Decoder &d);
-/// False when there is no such reduction into that space.
+/// Whether PTX has this reduction into that space.
 bool reduces(AtomicOp op, ptx::Type type, bool toShared);
 
 /// The rest of cp{.reduce}.async.bulk (BulkFamily.cpp) and of
@@ -90,8 +91,8 @@ void decodeTensor(Decoder &d, bool reduce, bool prefetch);
 void decodeStoreAsync(Decoder &d);
 void decodeReduceAsync(Decoder &d);
 
-/// A copy's read of the tensor map at `address`: by the tensormap proxy, which
-/// sees what other proxies wrote in this launch only behind
+/// Checks a copy's read of the tensor map at `address`. The tensormap proxy
+/// sees other proxies' writes of this launch only after
 /// fence.proxy.tensormap::generic.acquire (TensorMapFamily.cpp).
 void judgeTensorMap(Context &c, const Instruction &at, unsigned lane,
                     const Context::Target &map, uint64_t address, Epoch self);

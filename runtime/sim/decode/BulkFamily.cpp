@@ -10,7 +10,7 @@ namespace act::runtime::sim {
 using ptx::Space;
 using ptx::Type;
 
-// ---- what all bulk copies do
+// ---- shared by all bulk copies
 
 void BulkOperation::complete() {
   for (Landing &l : landings) {
@@ -26,8 +26,8 @@ void BulkOperation::complete() {
                   "lands on an mbarrier that was invalidated meanwhile");
       continue;
     }
-    // Bytes may land before somebody says that they are expected, but not when
-    // all who could say so have arrived.
+    // Bytes may land before an expect_tx announces them, but not once all
+    // pending arrivals, which could still do so, have happened.
     bool late = m.pending == 0 && m.transactions < bytes;
     if (!m.completeTransactions(bytes) || late)
       cta->report(*this, FindingKind::InvalidOperation,
@@ -39,7 +39,7 @@ void BulkOperation::complete() {
 
 void BulkOperation::reduce(const AtomicUpdate &how, std::byte *to,
                            const std::byte *from, uint64_t count) const {
-  // Words of global memory change under the lock that atomics take.
+  // Words of global memory change under the same lock as atomics.
   for (uint64_t i = 0; i < count; ++i) {
     std::byte *word = to + i * how.bytes;
     auto &table =
@@ -104,7 +104,7 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
                  "writes to .shared::cta, but at an address of another CTA");
     return out;
   }
-  // The same places in every CTA of the mask.
+  // Multicast: the same offsets in every CTA of the mask.
   uint32_t mask = c.lanes<uint16_t>(o.ctaMask)[lane];
   size_t count = c.cta.cluster->ctas.size();
   if (mask >> count) {
@@ -165,7 +165,7 @@ void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
 
 void Context::checkExit(const Instruction &at) const {
   if (grid.ctasPerCluster > 1 || !cta.mbarriers.empty()) {
-    Gathering proxied; // not asked for
+    Gathering proxied; // unused
     for (unsigned lane = 0; lane < 32; ++lane)
       if (active(lane))
         warp.publish(lane, cta.endSeen, proxied);
@@ -211,7 +211,7 @@ namespace {
 
 struct Bulk {
   bool toGlobal = false, fromGlobal = false;
-  Address from, global; // `global`: where to, if that is global memory
+  Address from, global; // `global`: the target if in global memory
   LandingOperands landing;
   uint32_t size = 0; // slot
   std::optional<AtomicUpdate> reduction;
@@ -224,7 +224,7 @@ public:
   const Bulk *plan = nullptr;
 
   void read() override {
-    if (from) // else reported; there may be no end to `bytes`
+    if (from) // else reported, and `bytes` may be arbitrarily large
       values.assign(from, from + bytes);
   }
   void write() override {
@@ -353,7 +353,7 @@ Step wait(Context &c, const Instruction &i) {
     if (!copy || !copy->inGroup)
       return false;
     if (i.options && o.stage == AsyncOperation::Issued)
-      o.advance(); // has read now
+      o.advance(); // performs the read
     return !i.options;
   });
   for (unsigned lane = 0; c.checks && lane < 32; ++lane)
@@ -453,7 +453,7 @@ void decodeBulk(Decoder &d, bool reduce) {
   if (!reduce && d.take("wait_group"))
     return decodeWait(d);
 
-  // .dst.src: the words stand in this order.
+  // .dst.src, in this order.
   std::vector<std::string> spaces;
   for (const std::string &word : d.tree().modifiers)
     if (word == "global" || word.rfind("shared", 0) == 0) {

@@ -3,8 +3,8 @@
 // mapa, getctarank (PTX ISA 9.7.9.23, 9.7.9.24), setmaxnreg (9.7.19.5),
 // griddepcontrol (9.7.13.13).
 //
-// setmaxnreg moves registers between warps and a pool of their CTA. How many
-// each has at first is ptxas's choice:
+// setmaxnreg moves registers between warps and a pool of their CTA. ptxas
+// chooses the initial count:
 //
 //     .maxnreg 168                          168, rounded up to a multiple of 8
 //     .maxntid 384 .minnctapersm 1          65536 / 384, rounded down: 168
@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint64_t offsetMask = (uint64_t(1) << sharedRankShift) - 1;
 
-// ---- mapa, getctarank: options say that the address is generic
+// ---- mapa, getctarank: nonzero options mean a generic address
 
 bool isMapped(const Context &c, const Instruction &i, unsigned lane,
               uint64_t address, bool wide) {
@@ -122,7 +122,7 @@ uint32_t registersAtEntry(const ptx::Function &f, uint32_t registersPerSm) {
   threads = (std::min(threads, 1024u) + 31) / 32 * 32;
   uint32_t limit = registersPerSm / threads /
                    std::min(p.minCtasPerSm, registersPerSm / threads) / 8 * 8;
-  // As many as the code behind the largest request uses, if so many fit.
+  // The largest count that a setmaxnreg.inc requests, if it fits.
   uint64_t most = 0;
   for (const ptx::Instruction &i : f.instructions)
     if (i.root == "setmaxnreg" && i.operands.size() == 1 &&
@@ -165,7 +165,7 @@ Step changeRegisters(Context &c, const Instruction &i) {
   c.cta.registerPool -= taken;
   if (possible)
     w.registers = t.count;
-  // All four warps of a warpgroup come to the same ones.
+  // All four warps of a warpgroup must execute the same setmaxnreg sequence.
   std::vector<uint32_t> &sites = c.cta.registerSites[w.index / 4];
   if (w.registerChanges == sites.size())
     sites.push_back(i.site);
@@ -199,7 +199,7 @@ void decodeSetMaxRegisters(Decoder &d) {
 
 // ---- griddepcontrol
 
-// Launches run one after the other: what a grid depends on is complete.
+// Launches run one after the other, so a grid's dependencies are complete.
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
 void decodeGridDependency(Decoder &d) {

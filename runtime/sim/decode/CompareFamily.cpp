@@ -2,10 +2,10 @@
 //
 // set, setp, selp, slct (PTX ISA 9.7.6, 9.7.7).
 //
-// A comparison of 32 lanes is a word of 32 bits; combining it with a predicate
-// and turning it into a result are operations on that word. The source types
-// meet the comparisons in one table of functions (comparisonOf), whatever the
-// instruction makes of the outcome.
+// A comparison of 32 lanes yields a 32-bit word; combining it with a predicate
+// and turning it into a result are operations on that word. One table of
+// functions (comparisonOf) covers all source types and relations, for every
+// instruction.
 #include "runtime/sim/decode/Lanes.h"
 
 namespace act::runtime::sim {
@@ -24,7 +24,7 @@ enum class Relation : uint8_t {
   Le,
   Gt,
   Ge,
-  Equ, // from here on: true when an operand is NaN
+  Equ, // from here on: true if an operand is NaN
   Neu,
   Ltu,
   Leu,
@@ -73,7 +73,7 @@ template <Relation R> struct Compare : Plain {
   }
 };
 
-// How a lane's word becomes what is compared.
+// Converters from a lane's word to the value that is compared.
 struct AsIs {
   template <typename T> T operator()(T a) const { return a; }
 };
@@ -127,7 +127,7 @@ template <typename T, class Value> Comparison withRelation(Relation r) {
   default:
     break;
   }
-  // Integers have no further ones; the decoder has refused them.
+  // Integers lack the NaN relations; the decoder has rejected them.
   if constexpr (!std::is_integral_v<T> || !std::is_same_v<Value, AsIs>)
     switch (r) {
     case Relation::Equ:
@@ -150,8 +150,8 @@ template <typename T, class Value> Comparison withRelation(Relation r) {
   return nullptr;
 }
 
-/// The comparison of two operands of type t; of pairs, the low halves, and the
-/// high ones in `high`.
+/// The comparison of two operands of type t. For pairs it compares the low
+/// halves, and `high` the high ones.
 Comparison comparisonOf(Type t, Relation r, bool ftz, Comparison *high) {
   switch (t) {
   case Type::B16:
@@ -191,7 +191,7 @@ Comparison comparisonOf(Type t, Relation r, bool ftz, Comparison *high) {
   }
 }
 
-// ---- what is made of them
+// ---- results of comparisons
 
 enum class Boolean : uint8_t { None, And, Or, Xor };
 
@@ -363,9 +363,9 @@ void decodeSet(Decoder &d) {
   d.current().data = d.keep(plan);
 }
 
-// ---- selp, slct: only the operand that is chosen matters
+// ---- selp, slct: only the chosen operand matters
 
-// Lanes whose choice is undefined, or what was chosen.
+// Marks lanes whose selector or chosen operand is undefined.
 void chooseUndefined(Context &c, const Instruction &i, uint32_t first,
                      uint32_t lanes) {
   for (; lanes; lanes &= lanes - 1) {
@@ -380,7 +380,7 @@ void chooseUndefined(Context &c, const Instruction &i, uint32_t first,
   }
 }
 
-/// slots: d, a, b, by; `first`: lanes that take a.
+/// slots: d, a, b, selector; `first`: lanes that take a.
 template <typename T>
 void choose(Context &c, const Instruction &i, uint32_t first) {
   const T *a = c.lanes<T>(i.slots[1]), *b = c.lanes<T>(i.slots[2]);

@@ -2,9 +2,9 @@
 //
 // bra, brx.idx, call, ret, exit, trap, brkpt, nanosleep.
 //
-// A call makes a frame for the lanes that take it. Arguments and results are
-// bytes in the callers' and callees' own memory (.param variables are locals),
-// copied lane by lane. Functions without a body are the ones that a CUDA
+// A call makes a frame for the lanes that take it. Arguments and results live
+// in the caller's and callee's local memory (.param variables are locals) and
+// are copied lane by lane. Functions without a body are those that the CUDA
 // runtime provides; see Builtins.h.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/decode/Builtins.h"
@@ -29,7 +29,8 @@ Step branch(Context &c, const Instruction &i) {
 Step branchIndexed(Context &c, const Instruction &i) {
   const auto &targets = c.frame.function->branchTargets[i.options];
   const uint32_t *index = c.lanes<uint32_t>(i.slots[0]);
-  // Lanes with one target leave together; what stays goes to the last target.
+  // Lanes with the same target split off together. The current fragment keeps
+  // the last set, unless a guard holds lanes back here.
   uint32_t left = c.mask;
   while (left) {
     uint32_t first = index[__builtin_ctz(left)], same = 0;
@@ -53,14 +54,14 @@ Step branchIndexed(Context &c, const Instruction &i) {
     c.fragment.mask &= ~same;
     c.warp.fragments.push_back(std::move(other));
     if (!left)
-      ++c.fragment.pc; // lanes that a guard kept
+      ++c.fragment.pc; // lanes whose guard is false
   }
   return Step::Jumped;
 }
 
 void decodeBranch(Decoder &d) {
   bool uniform = d.take("uni");
-  (void)uniform; // a promise that needs no keeping here
+  (void)uniform; // a hint that the simulator does not need
   const Operand &o = d.operand(0);
   if (o.kind != Operand::SymbolRef || o.symbol.kind != Symbol::Label)
     return d.fail("'" + d.tree().spelling() + "' expects a label");
@@ -150,7 +151,7 @@ Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
   return Step::Jumped;
 }
 
-/// What a builtin gets has to be defined; what it returns is.
+/// Reports undefined arguments of a builtin; its results become defined.
 void giveToSystem(const Context &c, const Instruction &i, const Call &call,
                   const std::vector<uint64_t> &places) {
   for (uint32_t left = c.mask; left; left &= left - 1) {
@@ -187,14 +188,14 @@ Step callDirect(Context &c, const Instruction &i) {
   }
   uint32_t lanes = c.mask;
   Step step = enter(c, i, lanes, uint64_t(call.callee));
-  // Lanes that the guard kept go on behind the call.
+  // Lanes whose guard is false continue after the call.
   if (step == Step::Jumped && lanes != all)
     ++c.fragment.pc;
   return step;
 }
 
 Step callIndirect(Context &c, const Instruction &i) {
-  // One callee at a time; the others come again to this instruction.
+  // One callee at a time; lanes with other callees stay at this instruction.
   const uint64_t *target = c.lanes<uint64_t>(i.slots[0]);
   uint64_t address = target[__builtin_ctz(c.mask)];
   uint32_t same = 0;
@@ -203,7 +204,7 @@ Step callIndirect(Context &c, const Instruction &i) {
       same |= 1u << lane;
   bool rest = c.mask != same, guarded = c.fragment.mask != c.mask;
   if (rest || guarded) {
-    // Split off who calls now.
+    // Split off the lanes that call now.
     Fragment other = c.fragment;
     other.mask = same;
     c.fragment.mask &= ~same;
@@ -287,7 +288,7 @@ void decodeCall(Decoder &d) {
   if (k < n && d.tree().operands[k].kind == Operand::List)
     places(d.operand(k++), call.arguments);
   if (k < n)
-    d.operand(k++); // the prototype: what is called decides
+    d.operand(k++); // the prototype, ignored: the callee decides
   if (target >= n)
     return d.fail("'call' expects a function");
   const Operand &o = d.tree().operands[target];
@@ -320,7 +321,7 @@ void decodeReturn(Decoder &d) {
   d.begin(returnFrom, Class::Control);
 }
 void decodeTrap(Decoder &d) { d.begin(trap, Class::Control); }
-// pmevent n; pmevent.mask bits: triggers counters, of which none are there
+// pmevent n; pmevent.mask bits: triggers performance counters; there are none
 void decodeEvent(Decoder &d) {
   int64_t limit = d.take("mask") ? 65535 : 15, event = d.immediate(0);
   if (event < 0 || event > limit)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where control may go in a function. Instructions are named by their index,
-// which is the same in the tree and in FunctionCode::code.
+// The control flow graph of a function. Instructions are named by index, which
+// is the same in the tree and in FunctionCode::code.
 #ifndef ACT_RUNTIME_SIM_DECODE_CONTROLFLOW_H
 #define ACT_RUNTIME_SIM_DECODE_CONTROLFLOW_H
 #include "runtime/sim/ptx/Ast.h"

@@ -2,9 +2,9 @@
 //
 // cvt and cvt.pack (PTX ISA 9.7.9.21, 9.7.9.22).
 //
-// A conversion of one number is described by a Conversion and done by
-// convertOne, whatever the types; registers may be wider than the types. The
-// pairs that kernels use have handlers of their own that vectorise.
+// A Conversion describes how to convert one number; convertOne does it for any
+// types. Registers may be wider than the types. Type pairs common in kernels
+// have their own handlers, which vectorise.
 #include "runtime/sim/decode/Lanes.h"
 #include <cmath>
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@ uint64_t extended(uint64_t raw, Type t) {
                      : raw << unused >> unused;
 }
 
-/// An integer (extended) limited to what type `to` holds.
+/// An integer (extended), clamped to the range of type `to`.
 uint64_t limited(uint64_t v, bool fromSigned, Type to) {
   bool negative = fromSigned && int64_t(v) < 0;
   unsigned bits = bitsOf(to);
@@ -150,9 +150,9 @@ template <typename D> Handler convertFrom(unsigned bytes) {
                       : &convertAny<D, uint64_t>;
 }
 
-// ---- the usual ones
+// ---- common conversions
 
-/// Between integers without saturation: two extensions, in shifts.
+/// Between integers without saturation: two extensions by shifts.
 struct Resize {
   unsigned fromUnused, toUnused;
   bool fromSigned, toSigned;
@@ -198,7 +198,7 @@ template <class F> struct Widen : WithConversion {
     return sat ? saturate(x) : x;
   }
 };
-/// To nearest, without further wishes.
+/// Rounding to nearest, with no other options.
 template <class F> struct NarrowPlain : Plain {
   using Plain::Plain;
   uint16_t operator()(float a) const { return uint16_t(narrow<F>(a)); }
@@ -226,8 +226,7 @@ template <class F> constexpr Handler narrowOne(bool plain) {
                : &map<Narrow<F>, uint16_t, float>;
 }
 
-// Pairs for f16 tensor cores, by the machine's own instruction where it has
-// one.
+// Pairs for f16 tensor cores, with the host's F16C instruction if available.
 #if defined(__x86_64__)
 __attribute__((target("avx2,f16c")))
 Step halvesByMachine(Context &c, const Instruction &i) {
@@ -265,7 +264,7 @@ template <typename T> struct FloatToInteger {
   explicit FloatToInteger(const Instruction &i)
       : rounding(static_cast<const Conversion *>(i.data)->rounding) {}
   T operator()(float a) const {
-    // Subnormal numbers flushed or not: an integer tells only for .rmi, .rpi.
+    // Flushing subnormals changes the integer only for .rmi and .rpi.
     return T(toInteger32(a, rounding, double(std::numeric_limits<T>::min()),
                          double(std::numeric_limits<T>::max())));
   }
@@ -300,8 +299,8 @@ template <class F> struct HalvesFromFp8 : WithConversion {
 
 // ---- decoding
 
-/// The handler for one number, and whether the widths of the registers are
-/// those of the types.
+/// The handler for one number: a fast one only if the registers are as wide as
+/// the types.
 Handler handlerFor(const Conversion &k, unsigned toBytes, unsigned fromBytes) {
   bool plain =
       k.rounding == Rounding::Rn && !k.ftz && !k.sat && !k.relu && !k.finite;
@@ -341,7 +340,7 @@ Handler handlerFor(const Conversion &k, unsigned toBytes, unsigned fromBytes) {
 bool isInteger(Rounding r) { return r >= Rounding::Rni && r <= Rounding::Rpi; }
 bool isDirected(Rounding r) { return r >= Rounding::Rn && r <= Rounding::Rp; }
 
-/// Whether every number of `from` is one of `to`.
+/// Whether `to` represents every number of `from`.
 bool holdsAll(Type to, Type from) {
   if (to == from)
     return true;
@@ -365,7 +364,7 @@ void checkRounding(Decoder &d, const Conversion &k) {
     if (r != Rounding::None && !isInteger(r))
       d.fail(what + " rounds to integers only (.rni, .rzi, .rmi, .rpi)");
   } else if (floats && holdsAll(k.to, k.from)) {
-    // Of bf16 a mode may be given, though nothing is rounded.
+    // bf16 sources may give a mode, although nothing is rounded.
     if (r != Rounding::None && (k.from != Type::BF16 || !isDirected(r)))
       d.fail(what + " is exact and takes no rounding mode");
   } else if (!isDirected(r)) {
@@ -373,7 +372,7 @@ void checkRounding(Decoder &d, const Conversion &k) {
   }
 }
 
-/// Whether every integer of type `from` is one of type `to`.
+/// Whether `to` represents every integer of type `from`.
 bool includes(Type to, Type from) {
   if (isSigned(from))
     return isSigned(to) && bitsOf(to) >= bitsOf(from);
@@ -416,7 +415,7 @@ void requireTypes(Decoder &d, const Conversion &k) {
 }
 
 void decodeOne(Decoder &d, Conversion k) {
-  // Between f16 and bf16 ptxas takes no rounding mode for .rn.
+  // Between f16 and bf16, ptxas reads a missing rounding mode as .rn.
   if (isHalf(k.from) && isHalf(k.to) && k.from != k.to &&
       k.rounding == Rounding::None)
     k.rounding = Rounding::Rn;
@@ -431,10 +430,10 @@ void decodeOne(Decoder &d, Conversion k) {
   auto width = [&](size_t operand, Type t) {
     unsigned have = d.registerBytes(d.operand(operand));
     unsigned lane = ptx::bytesOf(t) == 1 ? 2 : ptx::bytesOf(t);
-    return have ? have : lane; // immediates and specials have the type's
+    return have ? have : lane; // immediates, specials: the type's width
   };
   unsigned toBytes = width(0, k.to), fromBytes = width(1, k.from);
-  // Beside bf16 a number of 8 bits has a register of 8.
+  // Conversions between bf16 and an 8-bit type need an 8-bit register.
   auto tooWide = [&](size_t operand, Type t, Type other) {
     const ptx::Operand &o = d.operand(operand);
     return bitsOf(t) == 8 && other == Type::BF16 &&
@@ -471,7 +470,7 @@ void decodeTF32(Decoder &d, Conversion k) {
   d.current().data = d.keep(k);
 }
 
-/// Two f32 to a pair of f16 or bf16.
+/// Two f32 into a pair of f16 or bf16.
 void decodePair(Decoder &d, Conversion k) {
   if (k.from != Type::F32)
     return d.fail("'" + d.tree().spelling() +

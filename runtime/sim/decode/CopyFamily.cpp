@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cp.async: copies of 4, 8 or 16 bytes per lane from global to shared memory,
-// their groups, and arrivals at an mbarrier when they are done.
+// their groups, and the mbarrier arrivals that follow them.
 //
-// The lanes that execute a copy together are one operation, as long as they
-// have committed equally many groups. All of it is by the lane's own cp.async
-// agent (Clock.h), in the generic proxy; but what it wrote needs no proxy fence
-// when it is complete: the ISA does not say so, yet kernels that are known to
-// work feed wgmma with nothing but wait_group and a barrier (Triton's, and
-// CUTLASS's for sm_90 without TMA). An arrival tells its mbarrier of the lane's
-// copies before it and of nothing else that the lane did.
+// Lanes that execute a copy together form one operation if they have committed
+// the same number of groups. The accesses belong to each lane's cp.async agent
+// (Clock.h), in the generic proxy. A complete copy needs no proxy fence. The
+// ISA does not say so, but kernels known to work feed wgmma after wait_group
+// and a barrier alone (Triton's, and CUTLASS's for sm_90 without TMA). An
+// arrival publishes to its mbarrier the lane's earlier copies and nothing else
+// that the lane did.
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/Sectors.h"
 #include "runtime/sim/decode/AddressLanes.h"
@@ -68,7 +68,7 @@ private:
   std::byte values[32][mostBytes];
 };
 
-// Calls `run` with sets of active lanes for which `key` is the same.
+// Calls `run` for each set of lanes with the same `key`.
 template <typename Key, typename Run>
 void eachSet(uint32_t lanes, Key key, Run run) {
   while (lanes) {
@@ -82,8 +82,8 @@ void eachSet(uint32_t lanes, Key key, Run run) {
   }
 }
 
-/// All lanes at once, when each takes all of its source or nothing and nothing
-/// is wrong with any; else nothing has happened, and it is false.
+/// Fast path: copies all lanes at once. Returns false, with nothing done, if a
+/// lane copies only part of its source or any access is faulty.
 bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
                 const uint64_t (&to)[32], const uint64_t (&from)[32],
                 uint32_t ignored, Manner writes) {
@@ -250,14 +250,14 @@ Step wait(Context &c, const Instruction &i) {
 
 // ---- cp.async.mbarrier.arrive
 
-// Arrivals of lanes at one mbarrier, once their copies before it are done.
+// The arrivals of lanes at one mbarrier; waits for their earlier copies.
 class CopyArrival final : public AsyncOperation {
 public:
   Cta *cta = nullptr;
   Mbarrier *barrier = nullptr;
   uint32_t lanes = 0;
-  std::vector<Epoch> copies; // what it tells of, by lane
-  Gathering executed;        // what its lanes did before
+  std::vector<Epoch> copies; // that it publishes, by lane
+  Gathering executed;        // its lanes' earlier accesses
 
   bool mayAdvance() const override {
     for (const auto &o : cta->operations) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tree becomes a Program: variables of functions get their places, then each
-// instruction its handler.
+// Turns a tree into a Program: places the variables of functions, then finds
+// the handler of each instruction.
 #include "runtime/sim/CtaOrder.h"
 #include "runtime/sim/Shadow.h"
 #include "runtime/sim/decode/Decoder.h"
@@ -66,7 +66,7 @@ const char *typeClass(const ptx::Instruction &instruction) {
   return "/int";
 }
 
-/// The PTX version in which a target came, times ten (PTX ISA 11.1.2).
+/// The PTX version, times ten, that introduced a target (PTX ISA 11.1.2).
 uint32_t firstVersion(uint32_t sm, char suffix) {
   static constexpr struct {
     uint32_t sm, version, withSuffix;
@@ -94,7 +94,7 @@ struct ProgramDecoder {
     return {message, program.name + ":" + std::to_string(where.line)};
   }
 
-  // Offsets come later, when all are known (SharedLayout.h).
+  // Offsets follow later: layOut() for .local, SharedLayout.h for .shared.
   void placeVariables() {
     auto placed = [](const std::vector<ptx::Variable> &variables) {
       std::vector<Placement> all;
@@ -148,7 +148,7 @@ struct ProgramDecoder {
             {Space::Local, local(v.bytes, v.align), v.bytes});
       }
     }
-    // What constant memory has room for.
+    // The limits of the constant bank that holds kernel parameters.
     const ptx::Module &m = *program.tree;
     bool large = m.sm >= 70 && m.versionMajor * 10 + m.versionMinor >= 81;
     if (uint64_t most = large ? 32764 : 4352; f.isEntry && offset > most)
@@ -170,6 +170,7 @@ struct ProgramDecoder {
     uint64_t threads = 1;
     for (unsigned i = 0; i < 3; ++i)
       threads *= std::max(1u, std::max(p.maxThreads[i], p.requiredThreads[i]));
+    k.boundsBlock = p.maxThreads[0] && !p.requiredThreads[0];
     if (p.maxThreads[0] || p.requiredThreads[0])
       k.maxThreads = uint32_t(std::min<uint64_t>(threads, 1024));
     code.branchTargets = f.branchTargets;
@@ -236,7 +237,7 @@ struct ProgramDecoder {
     const std::vector<uint8_t> guesses = guessesOf(f);
     for (size_t k = 0; k < guesses.size(); ++k)
       program.guesses[code.code[k].site] = guesses[k];
-    // Control that runs off the end returns.
+    // Running off the end of a function returns.
     ptx::Instruction end;
     end.root = "ret";
     end.location =
@@ -254,7 +255,7 @@ struct ProgramDecoder {
 Status Decoder::decode(Program &program) {
   const ptx::Module &tree = *program.tree;
   uint32_t version = tree.versionMajor * 10 + tree.versionMinor;
-  // What older versions have besides, no target here knows any more.
+  // Older versions have features that no supported target has any more.
   if (version < 30 || version > 94)
     return Error{"PTX " + std::to_string(tree.versionMajor) + "." +
                      std::to_string(tree.versionMinor) +

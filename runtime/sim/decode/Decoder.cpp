@@ -44,7 +44,7 @@ void Decoder::checkOrder(const char *first, const char *second) {
   auto at = [&](const char *word) {
     const auto &all = instruction->modifiers;
     return std::find_if(all.begin(), all.end(), [&](const std::string &m) {
-      return m.rfind(word, 0) == 0; // shared::cta is shared
+      return m.rfind(word, 0) == 0; // "shared" matches shared::cta
     });
   };
   auto end = instruction->modifiers.end();
@@ -161,12 +161,11 @@ ptx::Space Decoder::space() {
   return Space::Generic;
 }
 
-// ---- demands
+// ---- requirements
 
 void Decoder::require(uint32_t sm, uint32_t ptx10) {
   const ptx::Module &m = module();
-  // What counts is what the module says it is for; it runs on what it is for
-  // or newer.
+  // The module's own .target counts, not the device, which may be newer.
   if (m.sm < sm)
     fail("'" + instruction->spelling() + "' needs sm_" + std::to_string(sm) +
          " or higher; the module's target is " + m.target);
@@ -203,7 +202,7 @@ void Decoder::writes(uint32_t slot, unsigned bytes) {
 }
 void Decoder::dropReads() { readUses.clear(); }
 void Decoder::byBits(size_t first) {
-  // Of predicates and 128-bit registers no bits are kept.
+  // Predicates and 128-bit registers are not tracked bit by bit.
   for (const std::vector<SlotUse> *uses : {&readUses, &writeUses})
     for (const SlotUse &use : *uses)
       if (use.bytes == 0 || use.bytes > 8)
@@ -234,8 +233,8 @@ unsigned Decoder::registerBytes(const Operand &operand) const {
 
 namespace {
 
-// .b goes with all of its size, .u and .s with each other, a float with the
-// same float (PTX ISA 9.2); predicates are a kind of bits.
+// .b matches any type of its size, .u and .s match each other, a float matches
+// only itself (PTX ISA 9.2). Predicates count as bits.
 enum class Kind { Bits, Integer, Float };
 Kind kindOf(Type type) {
   switch (type) {
@@ -260,8 +259,9 @@ Kind kindOf(Type type) {
   }
 }
 
-/// Floats of 32 and 64 bits take floating-point numbers, halves none; else
-/// they are integers, or the bits of a float as wide as .b is.
+/// Whether an immediate fits the type. .f32 and .f64 take floating-point
+/// constants, 16-bit floats none at all. Other types take integers; .b32 and
+/// .b64 also take a float of their width, as bits.
 bool takesNumber(Type type, const Operand &number) {
   bool isF32 = number.isF32, isF64 = number.isFloat && !isF32;
   switch (type) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the words of an instruction to its handler.
+// Decodes the words of an instruction into its handler.
 //
-// Instructions are grouped in families, one file each (decode/XFamily.cpp). A
-// family says which roots it knows and decodes them:
+// Instructions are grouped into families, one file each (decode/XFamily.cpp). A
+// family registers its roots and decodes them:
 //
 //     // fma{.rnd}{.ftz}{.sat}.type
 //     static void decodeFma(Decoder &d) {
@@ -16,9 +16,9 @@
 //     }
 //     void registerFloat(Families &f) { f["fma"] = decodeFma; }
 //
-// A family takes modifiers one by one. A modifier or an operand that is left
-// when decode returns is an error that names it. Errors do not throw: the
-// decoder keeps the first, and later calls are safe and do nothing.
+// A family takes modifiers one by one. A modifier or operand left over when
+// decode returns is an error that names it. Errors do not throw: the decoder
+// keeps the first, and later calls are safe and do nothing.
 #ifndef ACT_RUNTIME_SIM_DECODE_DECODER_H
 #define ACT_RUNTIME_SIM_DECODE_DECODER_H
 #include "act/Result.h"
@@ -36,23 +36,23 @@ namespace act::runtime::sim {
 struct FrameLayout;
 class Decoder;
 using Decode = void (*)(Decoder &);
-/// By root; where several families share a root, by root and the class of the
-/// instruction's types: "add/int", "add/float" (f32, f64), "add/half" (f16,
-/// bf16 and their pairs). The exact root is looked for first.
+/// Keyed by root. Where several families share a root, the key adds the class
+/// of the instruction's types: "add/int", "add/float" (f32, f64), "add/half"
+/// (f16, bf16 and their pairs). The plain root is looked up first.
 using Families = std::unordered_map<std::string, Decode>;
 
-/// An address operand: base slot of `bytes` 4 or 8, plus offset. A symbol as
-/// base is a slot too: a variable's address, or the place of the kernel's
-/// parameter block (Param), or of the function's own memory (Local: .local
+/// An address operand: base slot of `bytes` 4 or 8, plus offset. A symbol base
+/// is a slot too. It holds a variable's address, the address of the kernel's
+/// parameter block (Param) or of the function's own memory (Local: .local
 /// variables, a device function's parameters, .param variables of calls).
 struct AddressOperand {
   uint32_t slot = noSlot;
   uint8_t bytes = 8;
   int64_t offset = 0;
-  /// The space that a symbol base lies in; Generic when the base is a register.
+  /// The space of a symbol base; Generic when the base is a register.
   ptx::Space space = ptx::Space::Generic;
-  /// Of a symbol base: what kind, and whether it was declared .param (which
-  /// `space` may have as local memory).
+  /// Of a symbol base: its kind, and whether it was declared .param (`space`
+  /// may be Local then).
   ptx::Symbol::Kind symbol = ptx::Symbol::FunctionName;
   bool isParameter = false;
   bool isNumber = false; // neither register nor symbol
@@ -71,19 +71,20 @@ public:
   // ---- modifiers, in any order, each consumed
   bool take(const char *word); // true when it was there
   bool peek(const char *word) const;
-  /// Where both are there, `first` has to be in front of `second`. Both as
-  /// they begin: shared::cta is shared.
+  /// If both are present, `first` must precede `second`. Both are prefixes:
+  /// "shared" matches shared::cta.
   void checkOrder(const char *first, const char *second);
-  /// The one of these that is there, or -1; with `needed` an error if none.
+  /// The index of the first of these that is present, else -1; with `needed`,
+  /// none is an error.
   int oneOf(std::initializer_list<const char *> words, bool needed = false);
-  /// The next unconsumed modifier that is a type; must be among `allowed` when
-  /// that is not empty.
+  /// The next unconsumed modifier that is a type. It must be in `allowed`
+  /// unless that is empty.
   ptx::Type type(std::initializer_list<ptx::Type> allowed = {});
-  /// All type modifiers left, in order (mma: d, a, b, c).
+  /// All remaining type modifiers, in order (mma: d, a, b, c).
   std::vector<ptx::Type> types();
   /// .rn .rz ...; `byDefault` when absent.
   Rounding rounding(Rounding byDefault);
-  /// The next unconsumed modifier whatever it is ("" when none); consumes it.
+  /// Consumes the next modifier of any kind; "" when none is left.
   std::string nextWord();
   /// .cta .cluster .gpu .sys
   Scope scope(Scope byDefault);
@@ -95,15 +96,15 @@ public:
     return clusterSpace;
   } // space() saw ::cluster
 
-  // ---- demands on target and version; errors as ptxas would say
+  // ---- requirements on target and version, reported as ptxas does
   void require(uint32_t sm, uint32_t ptx10);
   void requireSuffix(uint32_t sm, char suffix, uint32_t ptx10); // sm_90a only
 
   // ---- building
   void begin(Handler handler, Class kind, uint8_t flags = 0);
-  /// Appends operand `index` to slots; immediates become constant slots of the
-  /// width of `type`. `wide`: the register may be wider than the type (ld, st,
-  /// cvt). Returns the slot.
+  /// Appends operand `index` to slots and returns its slot. Immediates become
+  /// constant slots as wide as `type`. `wide`: the register may be wider than
+  /// the type (ld, st, cvt).
   uint32_t source(size_t index, ptx::Type type, bool wide = false);
   uint32_t result(size_t index, ptx::Type type, bool wide = false);
   /// The same for an operand that is not at the top level (vector elements).
@@ -111,7 +112,7 @@ public:
                   bool wide = false);
   uint32_t result(const ptx::Operand &operand, ptx::Type type,
                   bool wide = false);
-  /// A slot that no instruction of the program names (temporary result for _).
+  /// A slot that no instruction of the program names (the result for _).
   uint32_t scratch(unsigned bytes);
   /// A constant in all lanes.
   uint32_t constant(uint64_t bits, unsigned bytes);
@@ -119,41 +120,43 @@ public:
   uint32_t resultPredicate(const ptx::Operand &operand);
   AddressOperand address(size_t index);
   AddressOperand address(const ptx::Operand &operand);
-  /// Appends base slot (or noSlot) to slots; put the rest where you keep it.
+  /// Appends a base slot (or noSlot) to slots. The family keeps the rest of the
+  /// address itself.
   void pushSlot(uint32_t slot);
   void reads(uint32_t slot, unsigned bytes);
   void writes(uint32_t slot, unsigned bytes);
-  /// Takes part in definedness only if the family says so later.
+  /// Forgets the reads so far; the family then declares those that matter to
+  /// definedness.
   void dropReads();
-  /// What was read from source `first` on goes to memory (SlotUse::passes).
+  /// The sources from `first` on go to memory (SlotUse::passes).
   void passes(size_t first);
   size_t readCount() const { return readUses.size(); }
-  /// For flagByBits: what was read from source `first` on selects.
+  /// Sets flagByBits; the sources from `first` on select (SlotUse::selects).
   void byBits(size_t first = ~size_t(0));
-  /// The operand as it stands, counted as used.
+  /// The unmodified operand; marks it as used.
   const ptx::Operand &operand(size_t index);
-  /// The `count` elements of a vector operand, or the one that is no vector.
-  /// Of a vector of results one at least is a register.
+  /// The `count` elements of a vector operand, or a scalar operand itself.
+  /// A vector of sinks alone is an error.
   std::vector<const ptx::Operand *> elements(size_t index, unsigned count);
   size_t operandCount() const { return instruction->operands.size(); }
-  /// An integer known when decoding; an error otherwise.
+  /// The operand as an integer constant; an error if it is none.
   int64_t immediate(size_t index);
   bool isImmediate(size_t index) const;
   bool isSink(size_t index) const;
   unsigned registerBytes(const ptx::Operand &operand) const; // 0: predicate
-  /// What a register was declared as; its lane may be wider (8 bits are in 16).
+  /// A register's declared type. Its lane may be wider: 8 bits are held in 16.
   ptx::Type declared(const ptx::Operand &reg) const {
     return owner->registers[reg.reg].type;
   }
-  /// Data of the family that lives as long as the program.
+  /// Stores the family's data for the lifetime of the program.
   template <typename T> const T *keep(T value) {
     auto p = std::make_shared<T>(std::move(value));
     const T *raw = p.get();
     program->dataPool.push_back(std::move(p));
     return raw;
   }
-  /// Data that all instructions with these words have in common: `make` is
-  /// called for the first of them.
+  /// Data shared by all instructions with this spelling; `make` is called for
+  /// the first.
   template <typename T, typename Make> const T *shared(Make make) {
     const void *&data = program->bySpelling[instruction->spelling()];
     if (!data)
@@ -165,7 +168,7 @@ public:
   void fail(const std::string &message);
   bool failed() const { return hasFailed; }
 
-  /// Decodes a whole module. The variables of `program` are placed already.
+  /// Decodes program.tree, the whole module.
   static Status decode(Program &program);
 
 private:
@@ -182,17 +185,17 @@ private:
   bool clusterSpace = false;
   bool hasFailed = false;
   Error error;
-  FrameLayout *layout = nullptr; // of the frame in the making
+  FrameLayout *layout = nullptr; // of the function being decoded
   uint32_t special(Special which, unsigned bytes, uint64_t addend);
   /// A special register as a value of `type`.
   uint32_t specialSlot(const ptx::Operand &operand, ptx::Type type, bool wide);
-  /// A symbol as a value of `bytes`: the slot, and the space it lies in.
+  /// The slot of a symbol as a value of `bytes`; sets the space it lies in.
   uint32_t symbolSlot(const ptx::Operand &operand, unsigned bytes,
                       ptx::Space &space);
-  /// The width of a register that stands for `type`; an error if it cannot.
+  /// The width of a register used as `type`; an error if it does not fit.
   unsigned checkedBytes(const ptx::Register &r, ptx::Type type, bool wide);
   uint32_t immediateSlot(const ptx::Operand &operand, ptx::Type type);
-  void finish(); // complains about what is left over
+  void finish(); // reports leftover modifiers and operands
 };
 
 // One per file in decode/.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic on f32 and f64 (PTX ISA 9.7.3). What rounds to nearest has a fast
-// form; the other modes share one that looks at the instruction's options.
+// Arithmetic on f32 and f64 (PTX ISA 9.7.3). Rounding to nearest has a fast
+// form; the other modes share one that reads the instruction's options.
 #include "runtime/sim/Approximate.h"
 #include "runtime/sim/decode/Lanes.h"
 #include <cmath>
@@ -96,7 +96,7 @@ template <class Op> struct InMode64 {
   }
 };
 
-// The most frequent of all: the machine's own instruction, where it has one.
+// The most frequent operation: uses the host's FMA instruction if available.
 #if defined(__x86_64__)
 template <bool Ftz>
 __attribute__((target("avx2,fma"))) Step fmaByMachine(Context &c,
@@ -141,7 +141,7 @@ template <class Op, unsigned N> Handler arithmetic(Type t, uint32_t options) {
              : uniform<Nearest<Op, false, false>, float, N>();
 }
 
-/// Rn Rz Rm Rp; `byDefault` None: one is needed.
+/// Rn Rz Rm Rp; required if `byDefault` is None.
 Rounding takeRounding(Decoder &d, Rounding byDefault) {
   Rounding r = d.rounding(byDefault);
   if (r == Rounding::None)
@@ -151,13 +151,13 @@ Rounding takeRounding(Decoder &d, Rounding byDefault) {
     d.fail("'" + d.tree().spelling() + "' rounds by .rn, .rz, .rm or .rp only");
   return r;
 }
-/// .ftz and .sat, which f64 does not have.
+/// .ftz and .sat; floatType() rejects them for f64.
 uint32_t takeFlags(Decoder &d, bool withSat) {
   return (d.take("ftz") ? optionFtz : 0) |
          (withSat && d.take("sat") ? optionSat : 0);
 }
 Type floatType(Decoder &d, uint32_t flags) {
-  if (d.peek("f16") || d.peek("bf16")) // of mixed precision
+  if (d.peek("f16") || d.peek("bf16")) // mixed precision
     d.require(100, 86);
   Type t = d.type({Type::F32, Type::F64});
   if (t == Type::F64 && flags)
@@ -221,7 +221,7 @@ Step divideApproximately(Context &c, const Instruction &i) {
       continue;
     float x = ftz ? flush(a[l]) : a[l], y = ftz ? flush(b[l]) : b[l];
     double exact = double(x) / y;
-    // It is x * (1 / y), and 1 / y is flushed when y is that large.
+    // The hardware computes x * (1 / y), and 1 / y is flushed for such large y.
     if (function == Approximation::Divide && std::fabs(y) > 0x1p126f &&
         !std::isinf(y))
       exact = double(x) * std::copysign(0.0, double(y));
@@ -232,7 +232,8 @@ Step divideApproximately(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-/// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper words only.
+/// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: use and produce only the upper
+/// word.
 template <bool Root> struct Gross : Plain {
   using Plain::Plain;
   static uint64_t flushed(uint64_t u) {
@@ -243,7 +244,7 @@ template <bool Root> struct Gross : Plain {
     double r = Root ? 1 / std::sqrt(x) : 1 / x;
     if (r != r)
       return 0x7fffffff00000000;
-    // To nearest in 1.11.20 bits; a carry into the exponent is right.
+    // Round to nearest in 1.11.20 bits; a carry into the exponent is correct.
     uint64_t u = as<uint64_t>(r);
     if (!std::isinf(r))
       u += 0x80000000;
@@ -404,7 +405,7 @@ template <bool Max> void decodeExtreme(Decoder &d) {
     options |= optionXorSign;
   }
   Type t = floatType(d, options);
-  if (d.operandCount() == 4) // of three numbers
+  if (d.operandCount() == 4) // three sources
     d.require(100, 88);
   plainOperands(d,
                 t == Type::F64 ? &map<Extreme<Max>, double, double, double>
@@ -437,7 +438,7 @@ template <Property P, typename T> struct Test : Plain {
       return a == a;
     case Property::NotANumber:
       return a != a;
-    case Property::Normal: // zeros are
+    case Property::Normal: // zeros count as normal
       return (m >= Limits::min() && m <= Limits::max()) || m == 0;
     case Property::Subnormal:
       return m < Limits::min() && m > 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gives registers, constants and specials of a function their slots.
+// Assigns slots to the registers, constants and specials of a function.
 #ifndef ACT_RUNTIME_SIM_DECODE_FRAMELAYOUT_H
 #define ACT_RUNTIME_SIM_DECODE_FRAMELAYOUT_H
 #include "runtime/sim/Program.h"
@@ -10,8 +10,8 @@
 
 namespace act::runtime::sim {
 
-/// Bytes of a lane of a register of this type: 0 for predicates, 2 for all
-/// types below 32 bits.
+/// Bytes per lane of a register of this type: 0 for predicates, 2 for all types
+/// below 32 bits.
 inline unsigned slotBytes(ptx::Type type) {
   if (type == ptx::Type::Pred)
     return 0;
@@ -25,7 +25,7 @@ struct FrameLayout {
   uint32_t constant(uint64_t bits, unsigned bytes);
   uint32_t special(Special which, unsigned bytes, uint64_t addend);
   uint32_t scratch(unsigned bytes);
-  /// Moves what was collected into `code`.
+  /// Moves the collected layout into `code`.
   void finish(FunctionCode &code);
 
 private:

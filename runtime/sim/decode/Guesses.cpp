@@ -13,13 +13,13 @@ bool has(const ptx::Instruction &i, const char *word) {
          i.modifiers.end();
 }
 
-// Of the type, which stands last.
+// The bytes of the type, which is the last modifier.
 unsigned bytesOf(const ptx::Instruction &i) {
   return i.modifiers.empty() ? 0
                              : ptx::bytesOf(ptx::typeNamed(i.modifiers.back()));
 }
 
-// A scalar ld that orders nothing, of memory that others may see.
+// A scalar, weak ld from memory that other threads may access.
 bool isPlainLoad(const ptx::Instruction &i) {
   static const char *const others[] = {
       "relaxed", "acquire", "volatile", "mmio",  "v2",
@@ -37,8 +37,8 @@ uint8_t atomicBytes(const ptx::Instruction &i) {
 
 std::vector<uint8_t> guessesOf(const ptx::Function &f) {
   std::vector<uint8_t> result(f.instructions.size());
-  // By register: the widths (as bits) of those that compare it, by way of
-  // moves.
+  // By register: the widths, or-ed, of the atom.cas that compare its value or a
+  // copy of it made by mov.
   std::vector<uint32_t> compared(f.registers.size());
   bool any = false;
   for (const ptx::Instruction &i : f.instructions)

@@ -2,9 +2,9 @@
 //
 // Arithmetic on f16, bf16 and pairs of them (PTX ISA 9.7.4).
 //
-// It is done in f32 and rounded once more. For sums that is right because f32
-// has at least 2 p + 2 bits; products are exact in f32; fma goes through
-// round-to-odd.
+// Operations are computed in f32 and rounded once more. For sums that is
+// correct because f32 has at least 2 p + 2 bits; products are exact in f32; fma
+// rounds to odd first.
 #include "runtime/sim/Approximate.h"
 #include "runtime/sim/decode/Lanes.h"
 #include <cmath>
@@ -118,7 +118,7 @@ template <class OnHalf, class OnBFloat, unsigned N> Handler handlerOf(Type t) {
 Type halfType(Decoder &d) {
   return d.type({Type::F16, Type::F16x2, Type::BF16, Type::BF16x2});
 }
-/// .ftz and .sat are for f16.
+/// Rejects .ftz and .sat for bf16.
 void refuse(Decoder &d, Type t, uint32_t options) {
   if (isBFloat(t) && (options & (optionFtz | optionSat)))
     d.fail("'" + d.tree().spelling() + "': .ftz and .sat are for f16");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Integer arithmetic (PTX ISA 9.7.1) and extended precision (9.7.2). All of it
-// wraps around; nothing traps. Division by zero gives what the machines do:
-// a quotient of all ones, the dividend as remainder.
+// wraps around; nothing traps. Division by zero returns what GPUs do: a
+// quotient of all ones, and the dividend as remainder.
 #include "runtime/sim/decode/Lanes.h"
 #include <algorithm>
 
@@ -36,8 +36,8 @@ template <typename T> using Twice = typename TwiceOf<T>::Type;
 
 template <typename T> constexpr unsigned bitsOf = 8 * sizeof(T);
 
-// Sums and products are made in unsigned types that C++ does not promote to
-// int, where they wrap.
+// Sums and products use unsigned types that C++ does not promote to int, so
+// that they wrap.
 template <typename T>
 using Wrap = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
 
@@ -156,7 +156,7 @@ struct Div : Plain {
     if (b == 0)
       return T(-1);
     if (b == T(-1) && std::is_signed_v<T>)
-      return T(Wrap<T>(0) - Wrap<T>(a)); // the least integer stays itself
+      return T(Wrap<T>(0) - Wrap<T>(a)); // INT_MIN stays INT_MIN
     return T(a / b);
   }
 };
@@ -198,7 +198,7 @@ template <class Op> struct Relu : Op {
   }
 };
 
-/// Both halves of a 32-bit word, as H.
+/// Op on both halves of a 32-bit word, as H.
 template <class Op, typename H> struct Halves : Op {
   using Op::Op;
   uint32_t operator()(uint32_t a, uint32_t b) const {
@@ -210,7 +210,7 @@ template <class Op, typename H> struct Halves : Op {
 template <class Op, typename H>
 constexpr Handler halves = &map<Halves<Op, H>, uint32_t, uint32_t, uint32_t>;
 
-/// Takes .u16x2 or .s16x2 if they are there.
+/// Takes .u16x2 or .s16x2 if present; else null.
 Handler takeHalves(Decoder &d, Handler ofUnsigned, Handler ofSigned) {
   bool isSigned = d.take("s16x2");
   if (!isSigned && !d.take("u16x2"))
@@ -247,7 +247,7 @@ template <typename T> Step extendedAdd(Context &c, const Instruction &i) {
   addWithCarry(c, i, c.lanes<T>(i.slots[1]), c.lanes<T>(i.slots[2]), i.options);
   return Step::Next;
 }
-/// S is signed or not for the sake of the high half.
+/// The signedness of S matters to the high half only.
 template <typename S, bool High>
 Step extendedMad(Context &c, const Instruction &i) {
   const S *a = c.lanes<S>(i.slots[1]), *b = c.lanes<S>(i.slots[2]);

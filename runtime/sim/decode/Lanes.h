@@ -10,9 +10,9 @@
 //     d.begin(&map<Add, float, float, float>, Class::Float);
 //             //   d := op(a, b); slots: d, a, b
 //
-// It is constructed once per warp (options of the instruction go into it) and
-// called 32 times in a loop that the compiler vectorises, on lanes that do not
-// take part too, whose results are dropped: it must be able to take anything.
+// It is constructed once per warp instruction, from the instruction's options,
+// and called 32 times in a loop that the compiler vectorises. Inactive lanes
+// are computed too and their results dropped, so it must accept any operands.
 #ifndef ACT_RUNTIME_SIM_DECODE_LANES_H
 #define ACT_RUNTIME_SIM_DECODE_LANES_H
 #include "runtime/sim/Machine.h"
@@ -28,7 +28,7 @@ struct Plain {
   explicit Plain(const Instruction &) {}
 };
 
-/// Writes the lanes that take part.
+/// Writes the active lanes.
 template <typename T>
 inline void put(const Context &c, uint32_t slot, const T (&results)[32]) {
   T *d = c.lanes<T>(slot);
@@ -62,7 +62,7 @@ Step map(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-/// The same with a predicate as result: op returns bool.
+/// The same with a predicate result: op returns bool.
 template <class Op, typename... S, size_t... K>
 inline uint32_t testLanes(const Context &c, const Instruction &i,
                           size_t firstSource, std::index_sequence<K...>) {
@@ -75,7 +75,7 @@ inline uint32_t testLanes(const Context &c, const Instruction &i,
   return bits;
 }
 
-/// Op with N sources, all operands of one integer type.
+/// Op with N sources, all of one integer type.
 template <class Op, typename T, unsigned N> constexpr Handler uniform() {
   if constexpr (N == 1)
     return &map<Op, T, T>;
@@ -110,7 +110,8 @@ inline constexpr std::initializer_list<ptx::Type> integerTypes = {
     ptx::Type::U16, ptx::Type::U32, ptx::Type::U64,
     ptx::Type::S16, ptx::Type::S32, ptx::Type::S64};
 
-/// The usual end of a decode function: begin, a result and N sources of `t`.
+/// The usual end of a decode function: begin(), one result and the sources, all
+/// of type `t`.
 inline void plainOperands(Decoder &d, Handler handler, Class kind, ptx::Type t,
                           unsigned sources) {
   d.begin(handler, kind);

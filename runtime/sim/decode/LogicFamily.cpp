@@ -32,7 +32,7 @@ struct Cnot : Plain {
   template <typename T> T operator()(T a) const { return a == 0; }
 };
 
-// Shift amounts beyond the width shift everything out.
+// Shift amounts beyond the width shift out all bits.
 struct ShiftLeft : Plain {
   using Plain::Plain;
   template <typename T> T operator()(T a, uint32_t n) const {
@@ -59,7 +59,7 @@ template <bool Left, bool Clamp> struct Funnel : Plain {
   }
 };
 
-/// Any function of three bits, from its table: bit 4 a + 2 b + c.
+/// Any function of three bits, given by its truth table: bit 4 a + 2 b + c.
 struct Lop3 {
   uint32_t masks[8];
   explicit Lop3(const Instruction &i) {
@@ -103,7 +103,7 @@ template <bool ShiftAmount> struct FindLeading : Plain {
 struct FindNth : Plain {
   using Plain::Plain;
   uint32_t operator()(uint32_t mask, uint32_t base, int32_t offset) const {
-    base &= 31; // more is undefined
+    base &= 31; // larger values are undefined
     if (offset == 0)
       return mask >> base & 1 ? base : ~0u;
     int step = offset > 0 ? 1 : -1;
@@ -178,8 +178,8 @@ template <bool Clamp> struct Mask : Plain {
   }
 };
 
-/// Modes of prmt: which byte a byte of the result is, by the selector's low
-/// two bits; four bits each, d.b3 first.
+/// Modes of prmt, by the selector's low two bits: the source byte of each
+/// result byte, four bits each, d.b3 first.
 const uint16_t permutations[6][4] = {
     {0x3210, 0x4321, 0x5432, 0x6543}, // f4e
     {0x5670, 0x6701, 0x7012, 0x0123}, // b4e
@@ -189,7 +189,7 @@ const uint16_t permutations[6][4] = {
     {0x1010, 0x3232, 0x1010, 0x3232}, // rc16
 };
 struct Permute {
-  const uint16_t *table; // null: the selector is spelled out
+  const uint16_t *table; // null: no mode, the selector gives each byte
   explicit Permute(const Instruction &i)
       : table(i.options ? permutations[i.options - 1] : nullptr) {}
   uint32_t operator()(uint32_t a, uint32_t b, uint32_t selector) const {
@@ -228,7 +228,7 @@ Step notPredicate(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-/// Result and sources that are predicates.
+/// Operands that are all predicates.
 void predicates(Decoder &d, Handler handler, unsigned sources) {
   d.begin(handler, Class::Logic);
   d.result(0, Type::Pred);
@@ -332,7 +332,7 @@ Step lop3Predicate(Context &c, const Instruction &i) {
 void decodeLop3(Decoder &d) {
   int boolean = d.oneOf({"or", "and"});
   d.type({Type::B32});
-  int64_t table = d.immediate(4) & 255; // ptxas drops what is above
+  int64_t table = d.immediate(4) & 255; // ptxas drops the higher bits
   if (boolean < 0) {
     plainOperands(d, &map<Lop3, uint32_t, uint32_t, uint32_t, uint32_t>,
                   Class::Logic, Type::B32, 3);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ldmatrix, stmatrix, movmatrix: 8 × 8 matrices of 16-bit elements between
-// shared memory and the registers that mma wants. Lane 8 i + r gives the
-// address of row r of matrix i.
+// ldmatrix, stmatrix, movmatrix: move 8 × 8 matrices of 16-bit elements between
+// shared memory and the register layout of mma. Lane 8 i + r gives the address
+// of row r of matrix i.
 #include "runtime/sim/decode/Lanes.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
@@ -26,15 +26,15 @@ uint64_t addressOf(const Context &c, const Instruction &at, const Rows &r,
   return base + uint64_t(r.base.offset);
 }
 
-/// Where rows lie, and what of them was undefined when they were read: a bit
-/// per byte. Null data: a bad address, reported.
+/// The places of the rows, and which of their bytes were undefined when read,
+/// one bit per byte. Null data: a bad address, reported.
 struct Found {
   Context::Target rows[32];
-  uint32_t some = 0; // rows
+  uint32_t some = 0; // rows with undefined bytes
   uint32_t undefined[32];
 };
 
-/// All rows at once, when nothing is wrong with any.
+/// Fast path: all rows at once. False if any is faulty or not in shared memory.
 bool findAllRows(Context &c, const Instruction &at, const Rows &r,
                  Manner manner, uint64_t &wavefronts, Found &found) {
   Context some = c;
@@ -51,7 +51,7 @@ bool findAllRows(Context &c, const Instruction &at, const Rows &r,
   found.some =
       some.judgeLanes(at, all, addresses, 16, manner, nullptr, found.undefined);
   for (unsigned i = 0; i < r.count; ++i) {
-    uint32_t banks = 0; // of 16 bytes
+    uint32_t banks = 0; // groups of banks, 16 bytes wide
     for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
       found.rows[lane] = some.targetOf(all, lane);
       banks |= 1u << all.offsets[lane] / 16 % 8;
@@ -74,8 +74,8 @@ bool findAllRows(Context &c, const Instruction &at, const Rows &r,
   return true;
 }
 
-/// The rows' places. Counts bank conflicts: the eight rows of a matrix go at
-/// once if they touch all banks.
+/// Finds the rows. Counts bank conflicts: the eight rows of a matrix take one
+/// wavefront if they touch all banks.
 void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
               Found &found) {
   needsWholeWarp(c, at);
@@ -127,7 +127,7 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
   }
 }
 
-/// The lanes' words of matrix i, of which some elements are undefined.
+/// Marks undefined elements in the lanes' words of matrix i.
 void undefineWords(const Context &c, const Instruction &at, const Rows &r,
                    unsigned i, const Found &found) {
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -172,7 +172,7 @@ Step loadMatrix(Context &c, const Instruction &at) {
   return Step::Next;
 }
 
-/// The rows of matrix i are undefined where the lanes' words are.
+/// Marks the stored rows of matrix i undefined where the lanes' words are.
 void handOn(const Context &c, const Instruction &at, const Rows &r, unsigned i,
             const Found &found) {
   const uint32_t slot = at.slots[1 + i];

@@ -10,7 +10,7 @@ using ptx::Type;
 
 namespace {
 
-/// Four groups of an element, from and to `stride` apart; `Next`: it is 1.
+/// Moves the elements of four groups, `stride` apart. `Next`: stride is 1.
 template <bool Next> void store(uint32_t *to, unsigned stride, FourWords x) {
   if constexpr (Next)
     std::memcpy(to, &x, sizeof x);
@@ -26,8 +26,8 @@ template <bool Next> FourWords load(const uint32_t *from, unsigned stride) {
   return x;
 }
 
-/// `half` of the lanes of a register, from and to a matrix. `first` has the
-/// indices of the elements of group 0, `Per` of them in a register of a lane.
+/// Move half the lanes of a register (four groups) to and from a matrix.
+/// `first`: the indices of group 0's elements, `Per` for each lane's register.
 template <unsigned Per, bool Next>
 void gatherHalf(const std::byte *reg, uint32_t *out, const uint16_t *first,
                 unsigned stride) {
@@ -58,8 +58,8 @@ void scatterHalf(std::byte *reg, const uint32_t *in, const uint16_t *first,
   std::memcpy(reg, x, sizeof x);
 }
 
-/// Calls `each` with the two halves of every register, their place in the
-/// matrix and whether (Per, Next) as above.
+/// Calls `each` for both halves of every register with Per and Next as above,
+/// the register, the half's offset in it and in the matrix, and `first`.
 template <typename Each>
 void forHalves(const RegisterMatrix &m, const Each &each) {
   auto all = [&](auto per, auto next) {
@@ -89,7 +89,7 @@ void RegisterMatrix::findGroups() {
     indices[(e.reg * 32 + e.byte / 4) * per + e.byte % 4 / 2] = i;
   }
   size_t ofGroup = 4 * per;
-  for (size_t i = 0; i < count; ++i) { // a half in no element, or in two
+  for (size_t i = 0; i < count; ++i) { // halves must map to elements one to one
     size_t first = i - i % (32 * per) + i % ofGroup;
     size_t group = i % (32 * per) / ofGroup;
     if (indices[i] == count || indices[ofGroup] <= indices[0] ||

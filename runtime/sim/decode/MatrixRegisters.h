@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices in the registers of a warp: tables of where each element is, made
-// once per instruction from Fragments.h, and the loops that read and write
-// through them.
+// Matrices in the registers of a warp: tables of element positions, built once
+// per instruction from Fragments.h, and the loops that read and write through
+// them.
 #ifndef ACT_RUNTIME_SIM_DECODE_MATRIXREGISTERS_H
 #define ACT_RUNTIME_SIM_DECODE_MATRIXREGISTERS_H
 #include "runtime/sim/Fragments.h"
@@ -18,23 +18,23 @@ namespace act::runtime::sim {
 struct RegisterElement {
   uint16_t byte; // in the slot
   uint8_t reg;   // of the operand's registers
-  uint8_t shift; // elements of less than a byte
+  uint8_t shift; // for elements below a byte
 };
 
-/// Row by row, or column by column with `byColumn`. Single bits go by words of
-/// 32 along K.
+/// Row-major, or column-major with `byColumn`. Single bits are stored as 32-bit
+/// words along K.
 struct RegisterMatrix {
   std::vector<RegisterElement> elements;
-  /// Of 16- and 32-bit elements, where the lanes of a register are eight groups
-  /// of four as in Fragments.h: by register, lane of a group and half of the
-  /// word (low first), the index in `elements` for group 0; each further group
-  /// is `stride` on. Empty where they are not.
+  /// For 16- and 32-bit elements whose lanes form eight groups of four as in
+  /// Fragments.h; else empty. By register, lane of a group and half of the word
+  /// (low first): the index in `elements` for group 0. Each further group is
+  /// `stride` on.
   std::vector<uint16_t> ofGroup0;
   unsigned stride = 1;
   unsigned bits = 32;
   unsigned registers = 0;
   bool byColumn = false;
-  unsigned inner = 1; // `elements` of a row, or of a column
+  unsigned inner = 1; // `elements` per row, or per column with byColumn
 
   template <typename PlaceOf> // Place(row, col)
   static RegisterMatrix make(unsigned rows, unsigned cols, unsigned bits,
@@ -61,7 +61,7 @@ struct RegisterMatrix {
                              const RegisterElement &e) {
     return f.registers + slots[e.reg] + e.byte;
   }
-  /// Codes, zero-extended to T.
+  /// The elements' bits, zero-extended to T.
   template <typename T>
   void gather(const Frame &f, const uint32_t *slots, T *out) const {
     if constexpr (sizeof(T) == 4)
@@ -80,7 +80,7 @@ struct RegisterMatrix {
     }
     gatherAs<uint32_t>(f, slots, out);
   }
-  /// Integers of 4 or 8 bits, extended by their sign or by zeros.
+  /// Integers of 4 or 8 bits, sign- or zero-extended.
   void gatherIntegers(const Frame &f, const uint32_t *slots, bool isSigned,
                       int32_t *out) const {
     gather(f, slots, out);
@@ -120,18 +120,18 @@ private:
   }
 };
 
-/// The shape spelled "m16n8k16"; all zero when `word` is none.
+/// The shape spelled "m16n8k16"; all zero when `word` is not a shape.
 Extent extentNamed(const std::string &word);
-/// The element type spelled `word` ("s4", "e4m3"); false when it is none.
+/// The element type spelled `word` ("s4", "e4m3"); false when unknown.
 bool elementNamed(const std::string &word, Element &type);
 Tensor tensorKindOf(Element type);
 
-/// Appends the registers of a brace-enclosed operand (or of a single one) to
-/// the slots; an error unless there are `count`.
+/// Appends the registers of a vector operand (or the single register) to the
+/// slots; an error unless there are `count`.
 void matrixSources(Decoder &d, size_t index, unsigned count, unsigned bits);
 void matrixResults(Decoder &d, size_t index, unsigned count, unsigned bits);
 
-/// Lanes in which some of the registers are not defined.
+/// Lanes in which any of the registers is undefined.
 inline uint32_t undefinedLanes(const Context &c, const uint32_t *slots,
                                unsigned count) {
   uint32_t all = ~0u;
@@ -140,7 +140,7 @@ inline uint32_t undefinedLanes(const Context &c, const uint32_t *slots,
   return ~all;
 }
 
-/// Reports a warp that is not whole; the instruction is undefined then.
+/// Reports a warp with missing lanes: the instruction is undefined then.
 void needsWholeWarp(const Context &c, const Instruction &at);
 
 void registerMma(Families &);  // mma

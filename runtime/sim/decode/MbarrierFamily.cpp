@@ -3,15 +3,14 @@
 // mbarrier.init, inval, expect_tx, complete_tx, arrive, arrive_drop, test_wait,
 // try_wait, pending_count (PTX ISA 9.7.13.15).
 //
-// Where an instruction gives no scope, PTX means .cta. Here it means as far as
-// the object is shared: libraries (CUTLASS) arrive at another CTA's barrier so
-// and wait for that, and no hardware tells the two apart. Who writes .cta gets
-// .cta.
+// In PTX a missing scope means .cta. Here it means .cluster: libraries
+// (CUTLASS) arrive at another CTA's barrier without a scope and rely on it, and
+// no hardware tells the two apart. An explicit .cta means .cta.
 //
 // The opaque state that an arrival returns:
 //
-//     63  always   62  .noComplete   61 … 52  which object   51 … 20  phase
-//     19 … 0  arrivals missing before
+//     63  always 1   62  .noComplete   61 … 52  which object   51 … 20  phase
+//     19 … 0  arrivals pending before
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/MemoryOrder.h"
@@ -26,7 +25,7 @@ using ptx::Type;
 
 namespace {
 
-// What the forms have in common.
+// The plan of any mbarrier instruction.
 struct Use {
   Address address;
   bool ownOnly = true; // an object of the executing CTA
@@ -91,7 +90,7 @@ Step initialise(Context &c, const Instruction &i) {
       count = 1;
     }
     std::unique_ptr<Mbarrier> &m = c.cta.mbarriers[where.offset];
-    // Once more before anything happened to it does no harm, and is done.
+    // A second init before the first use is harmless, and occurs in practice.
     if (m && m->live && m->used)
       bad("initialises an mbarrier that is in use; it was not invalidated");
     Manner manner{true, false};
@@ -134,7 +133,8 @@ Step invalidate(Context &c, const Instruction &i) {
 
 // ---- arrivals and transactions
 
-// What a lane leaves at the object for those who see the phase end.
+// Publishes a lane's accesses at the object, for the threads that see the phase
+// end.
 void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
   if (!c.checks)
     return;
@@ -155,7 +155,7 @@ void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
   proxied.add(told.proxied);
 }
 
-// expect_tx, alone or of an arrival.
+// expect_tx, alone or as part of an arrival.
 void expect(Context &c, const Instruction &i, unsigned lane, Mbarrier &m,
             uint64_t address, uint32_t bytes) {
   if (!m.expect(bytes))
@@ -206,7 +206,7 @@ Step arrive(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// options: whether it completes.
+// options: 1 for complete_tx, 0 for expect_tx.
 Step transact(Context &c, const Instruction &i) {
   const Use &t = useOf(i);
   uint64_t addresses[32];
@@ -236,7 +236,7 @@ Step transact(Context &c, const Instruction &i) {
 // ---- waits
 
 struct Looked {
-  bool done = true; // also when there is nothing to wait for: no endless loop
+  bool done = true; // also after an error, lest the kernel loops forever
   Mbarrier *barrier = nullptr;
   uint64_t phase = 0; // that it waits for
 };
@@ -258,7 +258,7 @@ Looked lookByState(Context &c, const Instruction &i, unsigned lane, Mbarrier &m,
   bad("tests phase " + std::to_string(m.phase - behind) +
       " of an mbarrier that is in phase " + std::to_string(m.phase) +
       "; only the current and the one before can be told apart");
-  // What one bit says.
+  // The answer of hardware, which keeps only the phase's parity.
   return {(behind & 1) != 0, &m, m.phase - behind};
 }
 
@@ -268,7 +268,7 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
     c.reportAt(FindingKind::InvalidOperation, i, lane, genericOf(address),
                what);
   };
-  // Triton writes 1 as -1.
+  // Triton passes parity 1 as -1.
   if (parity == ~0u)
     parity = 1;
   if (parity > 1) {
@@ -276,7 +276,7 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
     return {};
   }
   bool done = parity != m.parity();
-  // It waited in vain when another phase was the current one.
+  // It waited without success in an earlier phase with the same parity.
   Fragment &f = c.fragment;
   if (!done && f.mbarrier == &m && f.mbarrierPhase + 2 <= m.phase &&
       (f.mbarrierPhase & 1) == parity) {
@@ -311,8 +311,8 @@ void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
     take(Scope::Cluster, m.endedRemoteSeen, m.endedRemoteProxied);
 }
 
-// Whether a fragment that finds nothing goes on waiting: try_wait suspends for
-// a while, which the seed draws.
+// Whether a fragment whose try_wait failed stays suspended. The seed draws for
+// how long.
 bool suspends(Context &c) {
   Fragment &f = c.fragment;
   if (!f.arrived) {
@@ -345,7 +345,7 @@ Step wait(Context &c, const Instruction &i) {
     done |= uint32_t(looked[lane].done) << lane;
   }
   if (t.mayBlock && done && !c.warp.random.isQuiet()) {
-    // It may come back before the time, in all lanes or in some.
+    // try_wait may return false early, in all lanes or in some.
     uint32_t draw = c.warp.random.below(8);
     if (draw < 2) {
       done &= draw ? uint32_t(c.warp.random.next()) : 0;
@@ -408,7 +408,7 @@ Space takeSpace(Decoder &d, bool clusterAllowed, bool *cluster = nullptr) {
   return space;
 }
 
-// {.sem.scope}: both or none. `strong` is the order besides .relaxed.
+// {.sem.scope}: both or none. `strong`: the order allowed besides .relaxed.
 void takeOrder(Decoder &d, const char *strong, Order order, Use &t) {
   bool isStrong = strong && d.take(strong), relaxed = d.take("relaxed");
   int scope = d.oneOf({"cta", "cluster"});
@@ -508,7 +508,7 @@ void decodeWait(Decoder &d, bool mayBlock) {
   takeAddress(d, 1, space, t);
   t.value = d.source(2, t.isParity ? Type::U32 : Type::B64);
   if (mayBlock && d.operandCount() > 3)
-    d.source(3, Type::U32); // how long it may suspend: time is not modelled
+    d.source(3, Type::U32); // the suspend time hint; time is not modelled
   d.current().data = d.keep(t);
 }
 

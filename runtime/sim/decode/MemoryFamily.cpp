@@ -2,7 +2,7 @@
 //
 // ld, ldu, st, prefetch, prefetchu, discard, applypriority, createpolicy.
 //
-// Slots of ld: address base, then results. Of st: address base, then values.
+// Slots of ld: address base, then results; of st: address base, then values.
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/Sectors.h"
@@ -23,7 +23,7 @@ using ptx::Type;
 namespace {
 
 struct Transfer {
-  /// Moves the elements of all lanes; null where one by one is the only way.
+  /// Moves the elements of all lanes at once; null if that is not possible.
   void (*move)(const Context &, const Instruction &, unsigned count,
                const Context::Lanes &) = nullptr;
   Address address;
@@ -62,7 +62,7 @@ void get(const Context &c, uint32_t slot, unsigned have, unsigned lane,
   std::memcpy(to, c.frame.registers + slot + lane * have, bytes);
 }
 
-// All lanes at once; Memory and Register: an element there.
+// All lanes at once. Memory, Register: the type of an element there.
 template <typename Memory, typename Register>
 void loadLanes(const Context &c, const Instruction &i, unsigned count,
                const Context::Lanes &from) {
@@ -91,7 +91,7 @@ void storeLanes(const Context &c, const Instruction &i, unsigned count,
   }
 }
 
-/// For elements whose registers are all of a kind; null for others.
+/// The fast mover if all elements' registers are of one type, else null.
 decltype(Transfer::move) moverOf(const Transfer &t, bool isStore) {
   for (unsigned k = 1; k < t.count; ++k)
     if (t.registerBytes[k] != t.registerBytes[0])
@@ -129,8 +129,8 @@ void defineAll(const Context &c, const Instruction &i, unsigned count) {
     c.define(i.slots[1 + k], c.mask);
 }
 
-/// Of what a lane loaded, bytes that are undefined. Compilers load more than
-/// they need, to make one access of it.
+/// Marks the undefined bytes that a lane loaded. That alone is no error:
+/// compilers load more than they need to merge accesses.
 void undefine(const Context &c, const Instruction &i, unsigned lane,
               const Context::Target &from, uint32_t undefined) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
@@ -142,7 +142,7 @@ void undefine(const Context &c, const Instruction &i, unsigned lane,
       if (ofElement >> byte & 1)
         bits |= t.bytes > 8 ? ~uint64_t(0) : uint64_t(255) << 8 * byte;
     if (t.isSigned && bits >> (8 * t.bytes - 1) & 1)
-      bits |= ~uint64_t(0) << (8 * t.bytes - 1); // copies of the sign
+      bits |= ~uint64_t(0) << (8 * t.bytes - 1); // sign extension
     if (bits)
       c.frame.defined.setUndefinedBits(
           i.slots[1 + k], lane, bits,
@@ -202,7 +202,7 @@ Step load(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// What a lane of st writes.
+// The bytes that a lane of st writes.
 void gather(const Context &c, const Instruction &i, unsigned lane,
             std::byte (&buffer)[64]) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
@@ -211,7 +211,7 @@ void gather(const Context &c, const Instruction &i, unsigned lane,
         t.bytes);
 }
 
-// What a lane of st has written where is undefined as its value is.
+// Marks the bytes that a lane of st wrote undefined where its value is.
 void handOn(const Context &c, const Instruction &i, unsigned lane,
             const Context::Target &to) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
@@ -292,9 +292,9 @@ Step store(Context &c, const Instruction &i) {
 
 // ---- decoding
 
-// What the tables below speak of: instructions ...
+// For the tables below: instructions ...
 enum : uint8_t { Ld = 1, Nc = 2, Ldu = 4, St = 8 }; // Nc: ld with .nc
-// ... and how an access is ordered: Plain is .weak, written or not.
+// ... and how an access is ordered. Plain is .weak, explicit or not.
 enum : uint8_t { Plain = 1, Volatile = 2, Scoped = 4, Mmio = 8 };
 
 struct OrderWord {
@@ -310,11 +310,11 @@ constexpr OrderWord orderWords[] = {
     {"release", Order::Release, Scoped, St},
 };
 
-// What caches are told; no word changes a value. One of each group at most.
+// Cache operators and hints. None changes a value. At most one of each group.
 struct CacheWord {
   const char *spelling;
   uint8_t group, instructions, manners;
-  bool anySpace; // or generic and .global
+  bool anySpace; // else generic and .global only
   uint32_t sm, ptx10;
 };
 constexpr CacheWord cacheWords[] = {
@@ -339,7 +339,7 @@ constexpr CacheWord cacheWords[] = {
     {"L2::cache_hint", 3, Ld | Nc | St, Plain | Scoped, false, 80, 74},
 };
 
-/// Of ld, ldu or st: what its words said.
+/// The decoded modifiers of ld, ldu or st.
 struct Access {
   uint8_t instruction = Ld, manner = Plain;
   Order order = Order::Weak;
@@ -422,7 +422,7 @@ Access takeAccess(Decoder &d, uint8_t instruction) {
   return a;
 }
 
-// One's own parameters are read, what one returns is written.
+// A function may only read its parameters and only write its return values.
 void refuseWrongWay(Decoder &d, const AddressOperand &a, bool isStore) {
   using ptx::Symbol;
   if (a.isParameter &&
@@ -501,7 +501,7 @@ void decodeStore(Decoder &d) {
 
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
-// The operand in brackets, of an instruction that only looks at the address.
+// The address operand of an instruction that accesses nothing.
 void takeAddress(Decoder &d, size_t index, Space space,
                  std::initializer_list<Space> allowed) {
   if (std::find(allowed.begin(), allowed.end(), space) == allowed.end())
@@ -509,8 +509,8 @@ void takeAddress(Decoder &d, size_t index, Space space,
   Address(d, d.address(index), space);
 }
 
-// prefetch{.space}.level [a]; the tensor map's form too. Nothing to do, but the
-// address must be one.
+// prefetch{.space}.level [a], also for tensor maps. Only the operand is
+// checked.
 void decodePrefetch(Decoder &d) {
   bool isExact = !d.peek("param::entry") && !d.peek("param::func");
   Space space = d.space();
@@ -553,7 +553,7 @@ Step makePolicy(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// Of the lines in question: {.primary}{.secondary}.
+// Eviction priorities: .primary{.secondary}.
 void takePriorities(Decoder &d) {
   std::string primary = d.nextWord();
   if (primary != "L2::evict_last" && primary != "L2::evict_normal" &&
@@ -562,7 +562,7 @@ void takePriorities(Decoder &d) {
   d.oneOf({"L2::evict_first", "L2::evict_unchanged"});
 }
 
-// A part of all lines: more than none of them.
+// The fraction of cache lines; an immediate must be above 0.
 void takeFraction(Decoder &d, size_t index) {
   d.source(index, Type::F32);
   const Operand &o = d.operand(index);

@@ -18,14 +18,14 @@ struct Mma {
   bool saturate = false, exclusiveOr = false;
   Rounding rounding = Rounding::Rn;
   unsigned products = 1; // m8n8k4 f16: four
-  /// Of what is not multiplied as tiles; of f16 A by columns.
+  /// Layouts for products that do not use tiles, and for undefined operands.
+  /// A of floats below 64 bits is by column.
   RegisterMatrix inA[4], inB[4], inC[4], inD[4];
   unsigned ofD, ofA, ofB, ofC; // first slot of each
   unsigned countD, countA, countB, countC;
 };
 
-/// Results depend on whole rows of A and columns of B, of which some are
-/// undefined.
+/// Marks results undefined whose row of A, column of B or element of C is.
 [[gnu::noinline]] void undefineResults(Context &c, const uint32_t *slots,
                                        const Mma &m) {
   std::vector<UndefinedProduct> parts;
@@ -45,7 +45,7 @@ void defineResults(Context &c, const Instruction &at, const Mma &m) {
   if (!c.checks)
     return;
   const uint32_t *slots = at.slots;
-  // A, B and C stand one behind the other.
+  // The slots of A, B and C are adjacent.
   if (undefinedLanes(c, slots + m.ofA, m.countA + m.countB + m.countC))
     return undefineResults(c, slots, m);
   for (unsigned i = 0; i < m.countD; ++i)
@@ -57,14 +57,13 @@ void count(Context &c, const Mma &m) {
       uint64_t(2) * m.extent.m * m.extent.n * m.extent.k * m.products;
 }
 
-/// Operands of an instruction as tiles, from registers that held them before if
-/// possible.
+/// Operands as tiles, reused while their registers are unchanged.
 struct Tiles {
   RecentTiles<LeftTile> left;
   RecentTiles<RightTile> right;
 };
 Tiles &recentTiles() {
-  // What takeApart() fills in is left as it is until then.
+  // `new` leaves the unpacked data uninitialised; takeApart() fills it in.
   thread_local const std::unique_ptr<Tiles> tiles(new Tiles);
   return *tiles;
 }
@@ -95,7 +94,7 @@ Step mmaTile(Context &c, const Instruction &at) {
   return Step::Next;
 }
 
-/// m8n8k4 of f16: all four are computed before any is written, since the
+/// m8n8k4 of f16: computes all four products before it writes any, since the
 /// registers may overlap.
 Step mmaSmall(Context &c, const Instruction &at) {
   const Mma &m = *static_cast<const Mma *>(at.data);
@@ -155,7 +154,7 @@ Step mmaBits(Context &c, const Instruction &at) {
   return Step::Next;
 }
 
-/// Which shapes there are, from which target and PTX version on.
+/// The known shapes, and the target and PTX version that each needs.
 struct Known {
   Element type; // S8 for both 8-bit integers, S4, E4M3 likewise
   uint8_t m, n;
@@ -183,7 +182,7 @@ Element groupOf(Element e) {
                               : e;
 }
 
-/// The words behind .sync.aligned, sorted out.
+/// The modifiers after .sync.aligned, sorted.
 struct Words {
   std::string shape;
   std::vector<std::string> layouts, types;

@@ -24,7 +24,7 @@ Step copyPredicate(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// A .b128 register is two 64-bit ones, one behind the other (Program.h).
+// A .b128 register is two adjacent 64-bit ones (Program.h).
 constexpr uint32_t upperHalf = 32 * sizeof(uint64_t);
 
 void copyHalf(const Context &c, uint32_t to, uint32_t from) {
@@ -38,8 +38,8 @@ Step copy128(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
-// ---- vectors. W is the lane of the whole, P that of the parts; an 8-bit part
-// has a 16-bit lane.
+// ---- vectors. W: a lane of the whole; P: a lane of a part (16 bits for an
+// 8-bit part).
 
 /// slots: whole, parts
 template <typename W, typename P, unsigned Bits>
@@ -193,8 +193,8 @@ void decodeMoveVector(Decoder &d, Type t, unsigned count) {
 
 enum Clock : uint32_t { Cycles, Other };
 
-/// A clock that is the same in every run: it counts the warp instructions that
-/// this cluster has executed, one nanosecond each.
+/// A reproducible clock: it counts the warp instructions that this cluster has
+/// executed, one nanosecond each.
 template <typename T> Step readClock(Context &c, const Instruction &i) {
   uint64_t now = c.warp.counters->totalWarpInstructions();
   if (i.options == Other)
@@ -258,8 +258,8 @@ void decodeMov(Decoder &d) {
 
 // ---- addresses
 
-/// Between an address in a window of its own and the generic one: the low 32
-/// bits behind `immediate`.
+/// Converts between an address in a window and a generic one: keeps the low 32
+/// bits and sets the window's base, `immediate`.
 struct IntoWindow {
   uint64_t window;
   explicit IntoWindow(const Instruction &i) : window(uint64_t(i.immediate)) {}

@@ -13,11 +13,11 @@ using Bits = std::vector<uint64_t>; // by slot / 64
 struct Block {
   uint32_t begin, end; // instructions
   std::vector<uint32_t> next;
-  Bits live; // at its begin
+  Bits live; // at its start
 };
 
-// Backwards over the instructions of a block; visit sees what is live before
-// each.
+// Walks backwards over a block; `visit` runs when `live` is the set before each
+// instruction.
 template <typename Visit>
 void walk(const FunctionCode &code, const Block &b, Bits &live, Visit visit) {
   auto isRegister = [&](uint32_t slot) { return slot < code.registerBytes; };
@@ -78,7 +78,8 @@ uint32_t registerPressure(const ptx::Function &f, const FunctionCode &code) {
       }
     }
   }
-  // What a slot weighs: the distance to the next one tells its size.
+  // The weight of a slot: its registers of 32 bits. Slot offsets are computed
+  // as in FrameLayout.
   std::vector<uint32_t> weight(words * 64, 0);
   uint32_t slot = 0;
   for (const ptx::Register &r : f.registers) {

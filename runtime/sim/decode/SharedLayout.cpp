@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t mostStatic = 48 * 1024; // ptxas: "uses too much shared data"
 
-/// What the text of a function names.
+/// The symbols that a function's body names.
 struct Names {
   std::set<uint32_t> variables, functions; // of the module
   bool dynamic = false;                    // shared memory without a size
@@ -20,7 +20,7 @@ struct Names {
 struct Variable {
   const ptx::Variable *tree;
   Placement *placement;
-  std::vector<uint32_t> kernels; // that have it
+  std::vector<uint32_t> kernels; // that hold it
 };
 
 class Layout {
@@ -171,7 +171,8 @@ private:
     return ok();
   }
 
-  // A function that several kernels call has dynamic memory at one place.
+  // A function names dynamic memory at one fixed offset, so all kernels that
+  // reach such a function share that offset.
   void placeDynamic() {
     auto needsOne = [&](uint32_t f) {
       return !tree.functions[f].isEntry && names[f].dynamic;

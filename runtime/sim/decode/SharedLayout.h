@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where .shared variables lie. As ptxas counts, a kernel has those that it, or
-// what it calls, names; a variable of several kernels has one place in all:
+// Places .shared variables. As in ptxas, a kernel holds those that it or its
+// callees name. A variable of several kernels has the same offset in all:
 //
 //     kernel a   | common | a's own |
 //     kernel b   | common | b's own      | .extern .shared, of dynamic size
@@ -12,9 +12,9 @@
 
 namespace act::runtime::sim {
 
-/// Fills in the placements of .shared variables, module-level ones and those of
-/// functions, and what functions and kernels say of shared memory. Placements
-/// exist, one per variable. An error: a kernel with more than 48 KiB.
+/// Fills in the offsets of all .shared variables, module-level and in
+/// functions, and the shared memory fields of functions and kernels. Each
+/// variable must have a placement already. A kernel above 48 KiB is an error.
 Status layOutShared(Program &program);
 
 } // namespace act::runtime::sim

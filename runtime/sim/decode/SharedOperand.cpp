@@ -67,7 +67,7 @@ SharedPlaces placesOf(const Question &q) {
 std::shared_ptr<const SharedPlaces>
 SharedPlaces::of(uint64_t descriptor, bool mnMajor, unsigned first,
                  unsigned groups, uint64_t sharedBytes) {
-  constexpr size_t most = 1024; // answers that are kept
+  constexpr size_t most = 1024; // cached answers
   thread_local std::unordered_map<Question, std::shared_ptr<const SharedPlaces>,
                                   HashQuestion>
       answers;
@@ -94,7 +94,7 @@ void SharedPlaces::fetch(const std::byte *shared, unsigned group,
     }
     return;
   }
-  // Two neighbours along K share a word.
+  // Two neighbours along K share a word: transpose pairs of chunks.
   for (unsigned k = 0; k < 16; k += 2) {
     uint16_t even[8], odd[8];
     std::memcpy(even, chunk(k), 16);
@@ -109,7 +109,7 @@ std::shared_ptr<const RightOperand> rightOperand(const SharedPlaces &places,
                                                  const std::byte *shared,
                                                  Element type, unsigned k,
                                                  uint32_t flip) {
-  constexpr unsigned slots = 64; // operands that are kept
+  constexpr unsigned slots = 64; // cached operands
   thread_local std::shared_ptr<RightOperand> recent[slots];
   const uint32_t key = places.offsets[0] / 32;
   auto &operand = recent[(key ^ key >> 6 ^ key >> 12) % slots];
@@ -127,7 +127,7 @@ std::shared_ptr<const RightOperand> rightOperand(const SharedPlaces &places,
     if (before.registers && before.type == type && before.k == k &&
         std::memcmp(before.words, words, sizeof words) == 0)
       continue;
-    if (operand.use_count() > 1) // a product that has read and not written
+    if (operand.use_count() > 1) // a pending product still needs the old one
       operand = std::make_shared<RightOperand>(*operand);
     RightTile &tile = (*operand)[i];
     tile.type = type;

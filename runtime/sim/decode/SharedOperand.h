@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of wgmma in shared memory, as mma has them in registers.
+// Reads wgmma operands in shared memory into the layout that mma has in
+// registers.
 //
-// 256 bits along K of eight rows of A, or columns of B, are 16 chunks of 16
+// Eight rows of A, or columns of B, times 256 bits along K are 16 chunks of 16
 // bytes (SharedDescriptor.h). They fill two registers of a tile
 // (ProductTile.h):
 //
 //     K-major    chunk (s, g): 16 bytes along K of row g, so the four lanes of
 //                group g in register s
-//     MN-major   chunk k: eight rows of one k, an element of 16 bits each
+//     MN-major   chunk k: eight rows of one k, 16-bit elements
 //
-// The four warps of a warpgroup read the same B one after the other, and often
-// many times: it is fetched each time, and taken apart when it is another than
-// before.
+// The four warps of a warpgroup read the same B one after the other, often many
+// times. It is fetched each time, but unpacked only if it has changed.
 #ifndef ACT_RUNTIME_SIM_DECODE_SHAREDOPERAND_H
 #define ACT_RUNTIME_SIM_DECODE_SHAREDOPERAND_H
 #include "runtime/sim/Machine.h"
@@ -23,19 +23,19 @@
 
 namespace act::runtime::sim {
 
-/// Where the chunks of groups of eight rows are.
+/// The positions of the chunks of groups of eight rows.
 struct SharedPlaces {
   static constexpr unsigned perGroup = 16;
   static constexpr uint32_t outside = ~uint32_t(0);
   bool mnMajor = false;
   std::vector<uint32_t> offsets; // perGroup for each, in the order above
   std::vector<std::pair<uint32_t, uint32_t>>
-      stretches;                   // that they make up, ascending
+      stretches;                   // [begin, end) of their union, ascending
   uint32_t firstOutside = outside; // a chunk that is not in shared memory
   unsigned wavefronts = 0, conflicts = 0; // eight chunks at a time (Sectors.h)
   unsigned groups() const { return unsigned(offsets.size() / perGroup); }
 
-  /// Of groups first, first + 1, ... of an operand. Remembered.
+  /// For groups first, first + 1, ... of an operand. Cached.
   static std::shared_ptr<const SharedPlaces> of(uint64_t descriptor,
                                                 bool mnMajor, unsigned first,
                                                 unsigned groups,
@@ -45,7 +45,7 @@ struct SharedPlaces {
              uint32_t (&high)[32]) const;
 };
 
-/// B, taken apart. `flip`: bits of each word that are inverted.
+/// B, unpacked. `flip`: bits to invert in each word.
 using RightOperand = std::vector<RightTile>;
 std::shared_ptr<const RightOperand> rightOperand(const SharedPlaces &places,
                                                  const std::byte *shared,

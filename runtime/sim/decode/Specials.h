@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Special registers that do not change while a frame lives: slots, filled when
-// the frame is made. (The clocks change; mov reads them.)
+// Special registers that stay constant during the life of a frame: slots,
+// filled when the frame is made. (The clocks change; mov reads them.)
 #ifndef ACT_RUNTIME_SIM_DECODE_SPECIALS_H
 #define ACT_RUNTIME_SIM_DECODE_SPECIALS_H
 #include <cstdint>
@@ -55,24 +55,24 @@ enum class Special : uint16_t {
   DynamicSmemSize,
   TotalSmemSize,
   AggrSmemSize,
-  Zero, // .w, offsets of reserved shared memory, the graph that runs
+  Zero, // .w, offsets of reserved shared memory, the running graph
   WarpSize,
   EnvironmentLow,  // %envreg2 and %envreg1: the driver's workspace of a
-  EnvironmentHigh, // cooperative launch, where grids meet
+  EnvironmentHigh, // cooperative launch, used by grid syncs
                    // (cooperative_groups.h)
-  // Not spelled in PTX: addresses that depend on the launch or the call.
+  // No PTX name: addresses that depend on the launch or the call.
   LocalBase,      // of the frame, in state space .local
   ParameterBlock, // of the kernel
 };
 
-/// What is spelled "%tid.x": as what widths it is read (a sum of bytes; 1 for
-/// a predicate), and what brought it.
+/// A register such as "%tid.x": the widths it can be read at (a sum of bytes; 1
+/// for a predicate), and the target and version that introduced it.
 struct SpecialRegister {
   Special which;
   uint8_t widths = 4;
   uint32_t sm = 10, ptx10 = 10;
 };
-/// Null for unknown and for changing ones.
+/// Null for unknown names and for changing registers.
 const SpecialRegister *specialNamed(const std::string &name);
 /// Changing ones: "%clock", "%clock_hi", "%clock64", "%globaltimer",
 /// "%globaltimer_lo", "%globaltimer_hi", "%pm0" ...

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// alloca, stacksave, stackrestore: local memory of sizes known at run time,
-// taken from the end downwards, of each lane its own. It lasts until its
-// function returns (ControlFamily.cpp).
+// alloca, stacksave, stackrestore: local memory of dynamic size. Each lane
+// allocates downwards from the end of its local memory. The memory lives until
+// its function returns (ControlFamily.cpp).
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/Lanes.h"
 

@@ -19,7 +19,7 @@ constexpr unsigned mapBytes = 128, mapAlign = 64, boxAlign = 128;
 
 struct BoxCopy {
   unsigned rank = 1;
-  Address map, from; // `from`: shared memory that goes out
+  Address map, from; // `from`: the source in shared memory, if out
   uint32_t coordinates[5];
   bool out = false;
   LandingOperands landing;
@@ -52,8 +52,8 @@ Type typeOf(TensorMapType t, AtomicOp op) {
   }
 }
 
-// What the copy engine does to elements on the way in. How it rounds to tf32 is
-// not said; here to nearest, ties away from zero, as cvt.rna does.
+// The copy engine's conversion of elements on the way in. The rounding to tf32
+// is undocumented; here to nearest, ties away from zero, as in cvt.rna.
 uint32_t converted(TensorMapType type, uint32_t x) {
   bool ftz = type == TensorMapType::F32Ftz || type == TensorMapType::TF32Ftz;
   if (ftz && !(x & 0x7f800000))
@@ -70,18 +70,18 @@ public:
       : map(map), box(std::move(where)), places(box.rows.size()) {}
   TiledTensor map;
   TensorBox box;
-  /// Of each row's first element inside; null: none, or reported.
+  /// The first in-bounds element of each row; null: none, or reported.
   std::vector<std::byte *> places;
   Context::Target from; // out: shared memory
   std::optional<AtomicUpdate> reduction;
 
-  /// What will be put at row r from its first element inside on.
+  /// The values of row r from its first in-bounds element on.
   const std::byte *valuesOf(size_t r) const {
     return values.data() + r * box.rowBytes() +
            uint64_t(box.rows[r].first) * box.elementBytes;
   }
   void read() override {
-    // All ones is the NaN that out-of-bounds elements are.
+    // The NaN fill for out-of-bounds elements is all ones.
     values.assign(box.bytes, std::byte(map.fill ? 0xff : 0));
     if (inGroup) {
       if (from.data)
@@ -110,8 +110,8 @@ public:
         });
   }
 
-  /// Calls run(place in global memory, offset of the box's region, bytes) for
-  /// what lies together in both; `shared`: where the box is.
+  /// Calls run(place in global memory, offset in the shared region, bytes) for
+  /// pieces contiguous in both. `shared`: where the box is.
   template <typename Run>
   void eachPair(const Context::Target &shared, const Run &run) {
     values.resize(box.bytes);
@@ -131,7 +131,7 @@ public:
 private:
   std::vector<std::byte> values; // of the box, not swizzled
 
-  // Runs of elements that are neighbours in the box and in global memory.
+  // Runs of elements that are contiguous in the box and in global memory.
   template <typename Run> void eachRun(Run run) {
     uint64_t e = box.elementBytes;
     for (size_t r = 0; r < places.size(); ++r) {
@@ -168,7 +168,7 @@ private:
   }
 };
 
-/// The map that a lane names; an error when it could not serve this copy.
+/// The tensor map of a lane; an error if it does not fit this copy.
 Result<TiledTensor> mapOf(const BoxCopy &t, const Context::Target &where) {
   TensorMap raw;
   std::memcpy(raw.bytes, where.data, mapBytes);
@@ -181,8 +181,8 @@ Result<TiledTensor> mapOf(const BoxCopy &t, const Context::Target &where) {
   return map;
 }
 
-// Places and judges the rows in global memory. Whether undefined bytes are
-// read.
+// Finds and judges the rows in global memory. Returns whether undefined bytes
+// are read.
 bool aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
          Manner manner, Epoch self) {
   const TensorBox &box = op.box;
@@ -219,7 +219,7 @@ bool aim(Context &c, const Instruction &i, unsigned lane, TensorCopy &op,
   return undefined;
 }
 
-// Judges the box in shared memory. Whether undefined bytes are read.
+// Judges the box in shared memory. Returns whether undefined bytes are read.
 bool judgeBox(Context &c, const Instruction &i, unsigned lane,
               const TensorBox &box, const Context::Target &at, Manner manner,
               Epoch self) {
@@ -240,9 +240,9 @@ bool judgeBox(Context &c, const Instruction &i, unsigned lane,
   return undefined;
 }
 
-// What is undefined of the box where it is read, is so where it goes. Bytes
-// that no element of the tensor is for are filled, and defined. `own`: what it
-// was in global memory already, of a reduction.
+// Copies undefinedness from the source of the box to its target. Out-of-bounds
+// bytes are filled, so they are defined. `own`: for a reduction, keeps what was
+// undefined in global memory already.
 void copyUndefinedBox(const Context &c, const Instruction &i, unsigned lane,
                       TensorCopy &op, const Context::Target &shared,
                       bool own = false) {
@@ -327,7 +327,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
     }
     countShared(n, bytes, /*isStore=*/false);
     if (c.checks)
-      op->read(); // what it would put as things are
+      op->read(); // the values to judge the write with
     if (aim(c, i, lane, *op, writes, groupWriter(c, lane)))
       copyUndefinedBox(c, i, lane, *op, op->from, /*own=*/true);
     if (undefined)

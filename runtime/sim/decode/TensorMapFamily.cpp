@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tensormap.replace, tensormap.cp_fenceproxy, fence.proxy.tensormap: tensor
-// maps that a kernel makes itself.
+// maps that a kernel builds itself.
 //
-// Copies read their map by the tensormap proxy. What the generic proxy wrote
-// there becomes visible to it behind a release, by who wrote (cp_fenceproxy is
-// one), and an acquire of these 128 bytes, by who uses the map or somebody whom
-// he knows of:
+// Copies read their map through the tensormap proxy. It sees generic writes
+// after a release by the writer (cp_fenceproxy is one) and an acquire of these
+// 128 bytes by the user of the map, or by a thread that happens before it:
 //
 //     replace in shared, cp_fenceproxy → barrier → acquire → copy
 //
-// What cp_fenceproxy writes is recorded as written beyond the generic proxy:
-// it is released already. Acquires are kept per CTA, each with what its lanes
-// knew then.
+// The writes of cp_fenceproxy are recorded as visible to any proxy: they are
+// already released. Acquires are kept per CTA, each with what its lanes knew at
+// that time.
 #include "runtime/TensorMap.h"
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/decode/BulkCopies.h"
@@ -64,7 +63,7 @@ Step replace(Context &c, const Instruction &i) {
 struct FieldWord {
   const char *word;
   TensorMapField field;
-  int dimensions; // ordinals it has; 0: takes none
+  int dimensions; // number of ordinals; 0: takes none
   int codes;      // the value is an immediate below this; 0: any value
   bool wide;
 };
@@ -127,7 +126,7 @@ struct CopyMap {
   Address to, from;
 };
 
-// Its first lane copies for the warp.
+// The first lane copies for the warp.
 Step copyMap(Context &c, const Instruction &i) {
   const CopyMap &t = *static_cast<const CopyMap *>(i.data);
   uint64_t to[32], from[32];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the registers of a warp and the tiles that mma and wgmma multiply
-// (ProductTile.h).
+// Moves data between the registers of a warp and the tiles that mma and wgmma
+// multiply (ProductTile.h).
 #ifndef ACT_RUNTIME_SIM_DECODE_TILEREGISTERS_H
 #define ACT_RUNTIME_SIM_DECODE_TILEREGISTERS_H
 #include "runtime/sim/Machine.h"
@@ -9,20 +9,20 @@
 
 namespace act::runtime::sim {
 
-/// Registers of an operand become words[0], words[step] ...; false when they
-/// were that already.
+/// Copies an operand's registers to words[0], words[step] ...; false if nothing
+/// changed.
 bool takeWords(const Frame &f, const uint32_t *slots, unsigned count,
                unsigned step, uint32_t (*words)[32]);
-/// Registers of an accumulator become a tile's sums; of f16 (`half`) two share
-/// a register.
+/// Copies an accumulator's registers to a tile's sums. With f16 (`half`) two
+/// sums share a register.
 void takeSums(const Frame &f, const uint32_t *slots, unsigned count, bool half,
               TileSums &sums);
-/// The other way; `lanes`: those that may be written.
+/// The reverse. `lanes`: those that may be written.
 void putSums(const TileSums &sums, const uint32_t *slots, unsigned count,
              bool half, uint32_t lanes, Frame &f);
 
-/// Operands that were multiplied lately, taken apart. A kernel multiplies one
-/// many times; that it is the same still is seen from its registers.
+/// A cache of recently multiplied operands, unpacked. Kernels multiply the same
+/// operand many times; comparing its registers shows whether it changed.
 template <typename Tile> class RecentTiles {
 public:
   /// `step`: as for takeWords().

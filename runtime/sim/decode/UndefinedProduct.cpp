@@ -27,7 +27,7 @@ Bits bitsOf(const RegisterMatrix &m, const RegisterElement &e) {
   return {e.byte / width, ones << first};
 }
 
-/// Calls each(position, origin) for what is undefined.
+/// Calls each(position, origin) for every undefined element.
 template <typename Each>
 void eachUndefined(const Context &c, const uint32_t *slots,
                    const RegisterMatrix &m, unsigned count, const Each &each) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is undefined of D = A · B + C. An element of D depends on all of its row
-// of A and of its column of B, whatever their values: 0 times an undefined
-// number may be a NaN.
+// The undefined elements of D = A · B + C. An element of D depends on its whole
+// row of A and column of B, whatever their values: 0 times an undefined number
+// may be NaN.
 //
 //     UndefinedProduct p(16, 8);
 //     p.addA(c, slots + ofA, inA, countA); p.addB(...); p.addC(...);
@@ -19,7 +19,8 @@ public:
   UndefinedProduct(unsigned rows, unsigned columns)
       : columns(columns), rowOrigins(rows, noSlot),
         columnOrigins(columns, noSlot) {}
-  /// Where it came from (Definedness.h).
+  /// Marks a row of A as undefined; `origin` is where that came from
+  /// (Definedness.h).
   void row(unsigned i, uint32_t origin) {
     rowOrigins[i] = origin;
     some = true;
@@ -29,19 +30,18 @@ public:
     some = true;
   }
 
-  /// What registers hold of the operands. `count`: of the registers; more than
-  /// the matrix fills repeat it.
+  /// Collect the undefined elements of the operands' registers. `count`:
+  /// registers; those beyond the matrix repeat it.
   void addA(const Context &c, const uint32_t *slots, const RegisterMatrix &in,
             unsigned count);
   void addB(const Context &c, const uint32_t *slots, const RegisterMatrix &in,
             unsigned count);
   void addC(const Context &c, const uint32_t *slots, const RegisterMatrix &in,
             unsigned count);
-  /// The elements of D that are undefined become so in its registers; the
-  /// others stay what they are.
+  /// Marks the undefined elements of D in its registers; leaves the others.
   void undefine(const Context &c, const uint32_t *slots,
                 const RegisterMatrix &in) const;
-  /// The same, and those are defined.
+  /// The same, and marks the others as defined.
   void define(const Context &c, const uint32_t *slots,
               const RegisterMatrix &in) const;
 

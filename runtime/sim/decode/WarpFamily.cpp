@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions by which the lanes of a warp exchange values (PTX ISA 9.7.9.6,
-// 9.7.13.9 to 9.7.13.14). Each names its members by a mask; lanes wait for the
-// other members that have not exited (Context::meet), then every set of lanes
-// with one mask exchanges among itself. Tiles of a warp that run side by side
-// give several masks at once.
+// Instructions that exchange values between the lanes of a warp (PTX ISA
+// 9.7.9.6, 9.7.13.9 to 9.7.13.14). Each names its members by a mask. Lanes wait
+// for the other members that have not exited (Context::meet); then the lanes
+// with equal masks exchange values. Several masks occur at once when tiles of a
+// warp run side by side.
 #include "runtime/sim/MemoryOrder.h"
 #include "runtime/sim/decode/Lanes.h"
 
@@ -15,8 +15,8 @@ using ptx::Type;
 
 namespace {
 
-/// Equal for equal qualifiers: what lanes of different instructions must share
-/// to meet.
+/// A hash of the qualifiers. Lanes at different instructions meet only if it is
+/// equal.
 uint64_t signatureOf(const std::string &spelling) {
   uint64_t h = 0xcbf29ce484222325; // FNV-1a
   for (char ch : spelling)
@@ -24,8 +24,8 @@ uint64_t signatureOf(const std::string &spelling) {
   return h;
 }
 
-/// Waits for all members (false: blocked), then calls `each` with every group:
-/// the lanes of one mask that are here.
+/// Waits for all members (false: blocked), then calls `each` with every group,
+/// the present lanes with equal masks.
 template <typename Each>
 bool exchange(Context &c, const Instruction &i, unsigned maskSlot, Each each) {
   const uint32_t *masks = c.lanes<uint32_t>(i.slots[maskSlot]);
@@ -104,7 +104,7 @@ template <Shuffle Mode> Step shuffle(Context &c, const Instruction &i) {
       from[lane] = uint8_t(j);
       results[lane] = a[j & 31];
       inRange |= uint32_t(inside) << lane;
-      // What a lane outside of the group has is anybody's guess.
+      // The value of a lane outside the group is undefined.
       present |= (group >> (j & 31) & 1) << lane;
     }
   });
@@ -156,7 +156,7 @@ void resultAndPredicate(Decoder &d, Type t) {
   d.result(pair ? o.elements[0] : o, t);
   if (pair)
     d.resultPredicate(o.elements[1]);
-  else // a sink, so that all forms have as many results and can meet
+  else // a sink: all forms need the same number of results to meet
     d.resultPredicate(Operand());
 }
 void sign(Decoder &d) {
@@ -181,10 +181,10 @@ void decodeShfl(Decoder &d) {
   sign(d);
 }
 
-// ---- what all lanes of a group have in common
+// ---- results that depend on all lanes of a group
 
-/// Results of an instruction that looks at the source of every lane of a group:
-/// undefined for all when one is. `byLane`: bit l of them is lane l's.
+/// Defines the results of an instruction that combines the sources of a group:
+/// all are undefined if one source is. `byLane`: bit l depends on lane l only.
 void defineTogether(Context &c, const Instruction &i, uint32_t source,
                     uint32_t members, bool byLane = false) {
   if (!c.checks)
@@ -276,8 +276,8 @@ template <typename T, bool All> Step match(Context &c, const Instruction &i) {
   });
   if (!done)
     return Step::Blocked;
-  // The ISA promises no order of memory here, but libcu++ lives by it: a lane
-  // that match elects destroys what the others used (cuda::pipeline).
+  // The ISA promises no memory ordering here, but libcu++ relies on it: the
+  // lane that match elects destroys what the others used (cuda::pipeline).
   orderLanes(c);
   defineTogether(c, i, i.slots[2], i.slots[3]);
   put(c, i.slots[0], words);

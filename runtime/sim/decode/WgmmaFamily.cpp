@@ -2,19 +2,20 @@
 //
 // wgmma: matrix products of a warpgroup, asynchronous.
 //
-// Each of the four warps issues its quarter (16 of the 64 rows) as an operation
-// of its own; that reads its rows of A and all of B and writes its
-// accumulators. What the hardware does not let a program see apart is kept
-// together: wait_group waits until all four warps have committed the group and
-// then knows of the reads of all four (kernels let one thread of the warpgroup
-// hand the buffer back).
+// Each of the four warps issues its quarter (16 of the 64 rows) as its own
+// operation, which reads its rows of A and all of B and writes its
+// accumulators. wait_group still treats the warpgroup as a unit, as in
+// hardware: it waits until all four warps have committed the group, then knows
+// the reads of all four. Kernels rely on that: one thread of the warpgroup
+// hands the buffer back.
 //
-// Registers. Frame::inflight has a word for each register of a frame that ever
-// fenced:
+// Registers: in a frame that has executed a wgmma.fence, Frame::inflight has a
+// word per register:
 //
 //     bits 0..39   group of the last wgmma that uses it, 0: none
-//     bits 40..59  N of that wgmma, 0 after a fence: the same shape may go on
-//     bit 62       it uses it as A, else as accumulator
+//     bits 40..59  N of that wgmma (the same shape may accumulate again
+//                  without a fence), 0 after a fence
+//     bit 62       used as A, else as accumulator
 //     bit 63       another instruction has used it since the last wgmma.fence
 #include "runtime/sim/decode/SharedOperand.h"
 #include "runtime/sim/decode/TileRegisters.h"
@@ -40,10 +41,10 @@ struct Wgmma {
   bool scaleNegated = false;
   unsigned ofA, ofScale; // slots: D, then A or its descriptor, B's, scale-d
   unsigned countA, countD;
-  RegisterMatrix inA, inD; // a warp's 16 rows, for what is undefined
+  RegisterMatrix inA, inD; // a warp's 16 rows, to track undefined elements
 };
 
-/// The signs of a word's numbers.
+/// The sign bits of a word of packed numbers.
 uint32_t signsOf(Element type) {
   uint32_t signs = 0;
   for (unsigned bits = bitsOf(type), at = bits; at <= 32; at += bits)
@@ -60,8 +61,8 @@ public:
   bool accumulate;
   Accumulation how;
   std::shared_ptr<const SharedPlaces> placesA, placesB;
-  /// Operations of a warp write in order; one that comes too early takes those
-  /// before it along.
+  /// A warp's operations write in order: one that is run early first completes
+  /// the earlier ones.
   WgmmaOperation *previous = nullptr;
   std::shared_ptr<bool> previousWritten;
   std::shared_ptr<bool> written = std::make_shared<bool>(false);
@@ -123,13 +124,12 @@ private:
 
 Step wgmmaMultiply(Context &c, const Instruction &at);
 
-/// The word in inflight of each register; false when it has none.
+/// A register's word in inflight; null if it has none.
 uint64_t *wordOf(Frame &f, uint32_t slot) {
   return slot / 64 < f.inflight.size() ? &f.inflight[slot / 64] : nullptr;
 }
 
-/// Marks the operation's registers as in use; what it may not touch now is
-/// reported.
+/// Marks the operation's registers as in use; reports those it may not use.
 void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
   if (!c.checks)
     return;
@@ -166,8 +166,8 @@ void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
              "uses");
 }
 
-/// Where the chunks of an operand (0 or 1) hold undefined bytes, the rows or
-/// columns (`line`) are so.
+/// Calls `line` for each row of A or column of B (operand 0 or 1) whose chunks
+/// hold undefined bytes.
 template <typename Line>
 void findUndefined(const Context &c, const Instruction &at,
                    const SharedPlaces &places, unsigned operand,
@@ -188,8 +188,8 @@ void findUndefined(const Context &c, const Instruction &at,
   }
 }
 
-/// Judges the reads of an operand by `agents` of the warpgroup, and counts them
-/// where `counts`. Whether some bytes are undefined.
+/// Judges the reads of an operand by `agents` of the warpgroup; counts them if
+/// `counts`. Returns whether any bytes are undefined.
 bool judgeReads(Context &c, const Instruction &at,
                 const std::shared_ptr<const SharedPlaces> &of, Epoch self,
                 uint32_t agents, bool counts) {
@@ -221,7 +221,7 @@ uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
   return lanes[first];
 }
 
-// What says which matrices, and whether to add to D; the rest is data.
+// The descriptors and scale-d must be defined; the other operands are data.
 void checkOperands(const Context &c, const Instruction &at, const Wgmma &p) {
   uint32_t slots[] = {at.slots[p.ofScale], at.slots[p.ofScale - 1],
                       at.slots[p.registersA ? p.ofScale : p.ofA]};
@@ -275,8 +275,8 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
         undefined.row(i, origin);
       });
   }
-  // The four warps read all of B, their tensor cores at once. Who knows of one
-  // of these reads knows of all (wait_group), so the first may stand for all.
+  // All four warps read all of B at the same time. A thread that knows one of
+  // these reads knows all four (wait_group), so one may stand for all.
   op->placesB = SharedPlaces::of(descriptorAt(c, at, at.slots[p.ofScale - 1]),
                                  p.majorNB, 0, p.extent.n / 8, shared);
   const unsigned first = c.warp.index - warp;
@@ -383,7 +383,7 @@ void decodeMultiply(Decoder &d) {
   const bool floating = isFloating(p.a), single = p.a == Element::B1;
   if (p.a == Element::F64 || p.a == Element::S4 || p.a == Element::U4)
     return d.fail("there is no wgmma for ." + types[1]);
-  // 256 bits along K; integers know fewer widths.
+  // 256 bits along K. Integers allow fewer values of N.
   unsigned k = 256 / bits;
   bool knownN =
       n >= 8 && n <= 256 && n % 8 == 0 && (floating || n <= 32 || n % 16 == 0);
@@ -495,7 +495,7 @@ void decodeWgmma(Decoder &d) {
 
 void Context::checkInflight(const Instruction &at) const {
   if (at.run == wgmmaMultiply)
-    return; // claim() knows better
+    return; // claim() has checked its registers
   auto look = [&](const SlotUse &use) {
     uint64_t *w = wordOf(frame, use.slot);
     if (!w)
@@ -504,7 +504,7 @@ void Context::checkInflight(const Instruction &at) const {
       report(FindingKind::InvalidOperation, at, unsigned(__builtin_ctz(mask)),
              "touches a register that a wgmma still uses, with no "
              "wgmma.wait_group since");
-      *w = 0; // once
+      *w = 0; // report once
     }
     *w |= touched;
   };

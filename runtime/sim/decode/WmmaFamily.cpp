@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wmma.load, wmma.store, wmma.mma: whole matrices between memory and fragments
-// whose layout is the machine's own affair (Fragments.h).
+// wmma.load, wmma.store, wmma.mma: moves whole matrices between memory and
+// fragments, whose layout PTX leaves unspecified (Fragments.h).
 #include "runtime/sim/decode/UndefinedProduct.h"
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace act::runtime::sim {
 
 namespace {
 
-/// Which products there are, from which target and PTX version on.
+/// The known products, and the target and PTX version that each needs.
 struct Known {
   Element type; // S8, S4: also the unsigned ones
   uint8_t m, n, k, sm, ptx;
@@ -37,7 +37,8 @@ const Known *find(Element type, const Extent &x) {
   return k == std::end(known) ? nullptr : k;
 }
 
-/// Registers of a fragment: f16 operands fill theirs twice.
+/// How many times a fragment's registers hold each element: f16 operands are
+/// stored twice.
 unsigned copiesOf(Element type, Role role, const Extent &x) {
   if (type != Element::F16 || role == Role::Accumulator)
     return 1;
@@ -64,15 +65,15 @@ struct Transfer {
   bool hasStride = false;
 };
 
-/// The element that is number `index` of the fragment's order, as an offset in
-/// elements from the matrix's start.
+/// The offset from the matrix's start, in elements, of element `index` in the
+/// fragment's order.
 uint64_t offsetOf(const Transfer &t, unsigned index, uint64_t stride) {
   unsigned row = t.fragmentByColumn ? index % t.rows : index / t.cols;
   unsigned col = t.fragmentByColumn ? index / t.rows : index % t.cols;
   return t.columnMajor ? col * stride + row : row * stride + col;
 }
 
-/// Bytes of a register (of all its copies) that a load found undefined.
+/// Marks bytes of a register and its copies that a load found undefined.
 void undefine(const Context &c, const Instruction &at, unsigned lane,
               const Context::Target &from, uint32_t bytes, unsigned reg,
               unsigned first) {
@@ -89,7 +90,7 @@ void undefine(const Context &c, const Instruction &at, unsigned lane,
   }
 }
 
-/// What a store made of `bytes` of a register, from `first` on.
+/// Marks stored bytes undefined where the register is: `bytes` from `first` on.
 void handOn(const Context &c, const Instruction &at, unsigned lane,
             const Context::Target &to, unsigned bytes, unsigned reg,
             unsigned first) {
@@ -111,7 +112,7 @@ Step transfer(Context &c, const Instruction &at) {
   manner.write = t.store;
   manner.read = !t.store;
   manner = c.passing(manner);
-  // `place`: of a register among those of the operand, and in that, in bytes.
+  // A register of the operand, and a byte offset in it.
   struct Place {
     unsigned reg, byte;
   };
@@ -241,7 +242,7 @@ void decodeTransfer(Decoder &d, bool store) {
   if (t.hasStride)
     d.source(2, ptx::Type::U32);
   else
-    d.pushSlot(t.base.slot); // not looked at
+    d.pushSlot(t.base.slot); // a placeholder, never read
   unsigned bits = t.bits == 64 ? 64 : 32;
   const size_t firstValue = d.readCount();
   if (store)
@@ -289,7 +290,7 @@ Step product(Context &c, const Instruction &at) {
     Accumulation how = p.how;
     if (!c.warp.random.roundsPlainly())
       how = seededAccumulation(c.warp.random, p.extent.k, p.halfD);
-    // Mixed widths: the sum is of the result's type.
+    // Mixed widths: the sum has the result's type.
     for (uint32_t &x : d)
       if (p.halfC && !p.halfD)
         x = as<uint32_t>(fromHalf(uint16_t(x)));
@@ -352,7 +353,7 @@ void decodeProduct(Decoder &d) {
       types.push_back(w);
   if (layouts.size() != 2)
     return d.fail(spelling + " needs the layouts of a and b");
-  // Two types: those of d and c, with f16 operands.
+  // With two types, those of d and c, the operands are f16.
   if (types.size() == 2)
     types.insert(types.begin() + 1, {"f16", "f16"});
   p.extent = extentNamed(shape);

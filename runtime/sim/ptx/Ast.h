@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX text as a tree: what stands in the file, resolved but not yet judged.
+// The syntax tree of a PTX file: names are resolved, instructions not checked.
 //
-// The parser scopes names: labels and registers declared inside nested braces
-// are their own, however often a name is repeated. After parsing, every name
-// that an operand uses is an index (a register of the function, a variable, an
-// instruction of the function), so that readers never look a name up again.
+// The parser scopes names: labels and registers declared in nested braces are
+// distinct even if their names repeat. After parsing, every name in an operand
+// is an index (a register of the function, a variable, an instruction of the
+// function), so readers never look up a name.
 //
 //     .reg .f32 %f<3>;                Function::registers  %f0 %f1 %f2
-//                                     (those of a range that are ever named)
+//                                     (the used ones of a range)
 //     @%p1 fma.rn.ftz.f32 %f0, %f1, %f2, 0f3F800000;
 //      └ guard  └ root "fma", modifiers "rn" "ftz" "f32"
 //                          └ operands: register, register, register, immediate
 //
-// Whether `fma` exists, what its modifiers mean, and whether the target has it
-// is the decoder's affair (runtime/sim/decode/): the tree keeps the words.
+// The tree keeps the words. The decoder (runtime/sim/decode/) knows whether
+// `fma` exists, what its modifiers mean, and whether the target has it.
 #ifndef ACT_RUNTIME_SIM_PTX_AST_H
 #define ACT_RUNTIME_SIM_PTX_AST_H
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace act::runtime::ptx {
 
-/// The types that registers, variables and instructions are spelled with.
+/// The types of registers, variables and instructions.
 /// Vectors (.v2 ...) are properties of a declaration or of an instruction.
 enum class Type : uint8_t {
   None,
@@ -57,8 +57,8 @@ enum class Type : uint8_t {
   SamplerRef,
   SurfRef,
 };
-/// Bytes of a value; 0 for None, Pred and opaque references (a variable of
-/// these holds handles of 8 bytes).
+/// Bytes of a value; 0 for None, Pred and opaque references (variables of such
+/// types hold 8-byte handles).
 unsigned bytesOf(Type type);
 /// The type spelled `word` (no dot), or None.
 Type typeNamed(const std::string &word);
@@ -75,8 +75,8 @@ enum class Space : uint8_t {
 };
 const char *nameOf(Space space); // no dot
 
-/// Where something stands: a line of the PTX file and, from the last `.loc`,
-/// a line of the source it was compiled from (file 0: none).
+/// A line of the PTX file and, from the last `.loc`, a line of the source that
+/// it was compiled from (file 0: none).
 struct Location {
   uint32_t line = 0, column = 0;
   uint32_t file = 0, sourceLine = 0, sourceColumn = 0;
@@ -93,7 +93,7 @@ struct Variable {
   std::string name;
   Space space = Space::Global;
   Type type = Type::None;
-  uint32_t align = 0;     // bytes; the type's own when not given
+  uint32_t align = 0;     // bytes; the type's own by default
   uint64_t bytes = 0;     // whole variable; 0 with `isUnsized`
   bool isUnsized = false; // .extern .shared .align 16 .b8 smem[];
   bool isExtern = false, isVisible = false, isWeak = false, isCommon = false;
@@ -102,10 +102,10 @@ struct Variable {
   Space pointee = Space::Generic;
   uint32_t pointeeAlign = 0;
   std::vector<uint8_t> initial; // bytes from the start; the rest is zero
-  /// Addresses inside the initialiser: `at` is the byte that gets the (generic
-  /// or own-space) address of `symbol` plus `addend`: of its bytes, little end
-  /// first, the `width` bytes from byte `byte` on (mask forms take one).
-  /// `symbol` is a variable or a function of the module.
+  /// An address inside the initialiser. The `width` bytes at `at` are bytes
+  /// `byte` and up (little-endian) of the generic or own-space address of
+  /// `symbol` plus `addend`; mask forms take one byte. `symbol` is a variable
+  /// or function of the module.
   struct Patch {
     uint64_t at = 0;
     std::string symbol;
@@ -117,7 +117,7 @@ struct Variable {
   Location location;
 };
 
-/// What a name that is no register refers to.
+/// The meaning of a name that is not a register.
 struct Symbol {
   enum Kind : uint8_t {
     ModuleVariable,   // Module::variables[index]
@@ -152,7 +152,7 @@ struct Operand {
   Kind kind = Sink;
   bool negated = false; // !p as a source predicate; -x is folded into bits
   bool isFloat = false; // Immediate: bits are those of a double for decimal and
-                        // 0d forms; isF32 says that they came as 0f (32 bits)
+                        // 0d forms; isF32: a 0f form (32 bits)
   bool isF32 = false;
   bool isUnsigned = false; // Immediate: had a U suffix or exceeds s64
   bool hasBase = false;    // Address: base is a register (reg) or symbol
@@ -191,7 +191,7 @@ struct Function {
   std::string name;
   bool isEntry = false, isExtern = false, isWeak = false, isVisible = false;
   bool hasBody = false;
-  int32_t aliasOf = -1; // .alias: the function of the module that is meant
+  int32_t aliasOf = -1; // .alias: the module's function that it names
   std::vector<Variable> results, parameters; // .param or .reg of the header
   Performance performance;
   std::vector<Register> registers;
@@ -223,7 +223,7 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   const Function *find(const std::string &name) const;
-  /// Of an alias the function that it is another name of.
+  /// Resolves an alias; any other function is itself.
   uint32_t meantBy(uint32_t function) const {
     int32_t other = functions[function].aliasOf;
     return other < 0 ? function : uint32_t(other);

@@ -64,7 +64,7 @@ bool Lexer::skipBlanks(Token &token) {
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
       ++position;
     } else if ((c == '/' && at(1) == '/') || (c == '#' && startsLine())) {
-      // a comment, or a line that a preprocessor left
+      // a comment, or a preprocessor's line marker
       position = text.find('\n', position);
       if (position == std::string_view::npos)
         position = text.size();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX text as tokens, made one at a time: nothing is allocated, a token's text
-// is a view of the input.
+// Splits PTX text into tokens, one at a time and without allocation: a token's
+// text is a view of the input.
 //
 //     @%p1 ld.shared::cta.v2.f32 {%f1, %f2}, [%r3+0x10];
 //     @ %p1 ld .shared::cta .v2 .f32 { %f1 , %f2 } , [ %r3 + 16 ] ;
 //
-// A dot and the word after it are one token, even when the word starts with a
-// digit (.2d, .16x64): only the parser knows whether `.5` is a number, and then
-// asks for it (`asNumber`).
+// A dot and the word after it are one token, even if the word starts with a
+// digit (.2d, .16x64). Only the parser knows whether `.5` is a number, and then
+// calls `asNumber`.
 #ifndef ACT_RUNTIME_SIM_PTX_LEXER_H
 #define ACT_RUNTIME_SIM_PTX_LEXER_H
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Token {
     End,
     Word,    // name, %r1, $L__BB0_1, _
     Dotted,  // .word; `word` has no dot
-    Integer, // bits; isUnsigned when it had a U or exceeds s64
+    Integer, // bits; isUnsigned if it has a U suffix or exceeds s64
     Double,  // 1.5 or 0d...; bits of a double
     Single,  // 0f...; 32 bits
-    String,  // `word` is what stands between the quotes
+    String,  // `word` is the text between the quotes
     Symbol,  // punctuation and operators
     Bad,     // see Lexer::problem
   };
@@ -34,7 +34,7 @@ struct Token {
   uint32_t line = 1, column = 1;
   size_t begin = 0, end = 0;
   uint64_t bits = 0;
-  std::string_view text; // as it stands in the file
+  std::string_view text; // as in the file
   std::string_view word; // without dot or quotes
 
   bool is(std::string_view symbol) const {
@@ -51,7 +51,7 @@ class Lexer {
 public:
   explicit Lexer(std::string_view text) : text(text) {}
   Token next();
-  /// Reads a Dotted token that was the last one returned again, as a number.
+  /// Rereads a Dotted token, the last one returned, as a number.
   Token asNumber(const Token &dotted);
   /// Why the last token is Bad.
   const std::string &problem() const { return message; }

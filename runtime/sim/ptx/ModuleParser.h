@@ -2,10 +2,9 @@
 //
 // The recursive-descent parser behind `parse`. Private to runtime/sim/ptx.
 //
-// Each parse... function starts at the first token of what it reads and leaves
-// the first one behind it in `token`. It returns false when there was an error,
-// which is then the first and only one (`fail`). Recursion is counted in
-// `depth`.
+// Each parse... function starts at the first token of its construct and leaves
+// `token` at the first one after it. It returns false on an error, which is the
+// first and only one (`fail`). `depth` limits recursion.
 #ifndef ACT_RUNTIME_SIM_PTX_MODULEPARSER_H
 #define ACT_RUNTIME_SIM_PTX_MODULEPARSER_H
 #include "runtime/sim/ptx/Lexer.h"
@@ -60,7 +59,7 @@ private:
   struct Linkage {
     bool isExtern = false, isVisible = false, isWeak = false, isCommon = false;
   };
-  struct Declaration { // what stands before the name
+  struct Declaration { // the part before the name
     Variable variable;
     unsigned width = 1; // of a vector
     bool hasAlign = false;
@@ -147,7 +146,7 @@ private:
   std::unique_ptr<Module> module;
 
   Scope moduleNames;
-  std::deque<std::string> ownedNames; // that do not stand in the text
+  std::deque<std::string> ownedNames; // not views of the text
   // of the function being read
   Function function;
   uint32_t functionIndex = 0;

@@ -5,8 +5,8 @@
 namespace act::runtime::ptx {
 namespace {
 
-/// Calls `visit(prefix, number)` for each way to read the name as a prefix and
-/// a number as ranges spell it (no leading zeros); stops when it returns true.
+/// Calls `visit(prefix, number)` for each way to split the name into a prefix
+/// and a number as in ranges (no leading zeros); stops when it returns true.
 template <typename Visit>
 bool eachNumber(std::string_view name, const Visit &visit) {
   constexpr size_t mostDigits = 9;
@@ -40,11 +40,11 @@ uint32_t addRegisters(std::vector<Register> &registers, std::string_view name,
 
 void Scope::noteNumbers(std::string_view name, bool firstOfRange,
                         uint32_t line) {
-  // Of a range %r1<5> the least number behind "%r" is that of %r10.
+  // In a range %r1<5> the least number after "%r" is that of %r10.
   uint32_t times = firstOfRange ? 10 : 1;
   eachNumber(name, [&](std::string_view prefix, uint32_t number) {
     if (firstOfRange && number == 0)
-      return false; // %r0<5> makes "%r00", which no range spells
+      return false; // %r0<5> makes "%r00", which is in no other range
     uint64_t n = uint64_t(number) * times;
     Numbered note{static_cast<uint32_t>(std::min<uint64_t>(n, UINT32_MAX)),
                   line};
@@ -81,7 +81,7 @@ uint32_t Scope::declareRange(std::string_view prefix, uint32_t count,
       other != numbered.end() && other->second.least < count)
     return other->second.line;
   uint32_t clash = 0;
-  // %r<20> is there and this is %r1<5>: its first, %r10, is in both
+  // If %r<20> exists and this is %r1<5>, its first register, %r10, is in both.
   if (eachNumber(prefix, [&](std::string_view shorter, uint32_t number) {
         auto range = ranges.find(shorter);
         if (number == 0 || range == ranges.end() ||

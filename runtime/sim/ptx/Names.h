@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What names mean at a place in the text: a stack of scopes, one per open brace
-// of a function body, below them its parameters, below them the module.
+// Name lookup: a stack of scopes, one per open brace of a function body, above
+// the function's parameters, above the module.
 //
-//     .reg .b32 %r<100>;     a range: one entry, whatever the count is
+//     .reg .b32 %r<100>;     a range: one entry, whatever the count
 //     add.s32 %r7, ...       %r7 becomes a register of the function here
 //
-// So a declaration costs memory only for what is used. Labels are the names
-// that may be used before they are declared: such uses wait in their scope
-// until it closes, then in the one around it (`Pending`).
+// So a declaration costs memory only for the registers used. Labels may be used
+// before they are declared: such uses wait in their scope until it closes, then
+// in the enclosing one (`Pending`).
 #ifndef ACT_RUNTIME_SIM_PTX_NAMES_H
 #define ACT_RUNTIME_SIM_PTX_NAMES_H
 #include "runtime/sim/ptx/Ast.h"
@@ -17,7 +17,7 @@
 
 namespace act::runtime::ptx {
 
-/// What a name stands for: a register (or vector of them), or a symbol.
+/// The meaning of a name: a register, a vector of registers, or a symbol.
 struct Meaning {
   bool isRegister = false;
   Type type = Type::None;
@@ -27,7 +27,7 @@ struct Meaning {
   uint32_t line = 0; // of the declaration
 };
 
-/// A use of a name that was not declared before it. One of the two places gets
+/// A use of a name before its declaration. Either `operand` or `target` gets
 /// the index.
 struct Pending {
   std::string_view name;
@@ -42,11 +42,11 @@ public:
   uint32_t declare(std::string_view name, const Meaning &meaning);
   uint32_t declareRange(std::string_view prefix, uint32_t count,
                         const Meaning &meaning);
-  /// Null if this scope does not declare it. A register of a range is added to
-  /// `registers` when first asked for.
+  /// Null if this scope does not declare it. Adds a register of a range to
+  /// `registers` on first use.
   const Meaning *find(std::string_view name, std::vector<Register> &registers);
 
-  /// As `find`, but only what was declared with this very name.
+  /// As `find`, but ignores ranges.
   const Meaning *findExact(std::string_view name) const;
 
   std::vector<Pending> pending;
@@ -61,8 +61,9 @@ private:
   };
   std::unordered_map<std::string_view, Meaning> names;
   std::unordered_map<std::string_view, Range> ranges;
-  /// For "%r12": the prefixes "%r1" and "%r" with the least number that follows
-  /// them, so that a range declared later sees the conflict without a search.
+  /// For "%r12": the prefixes "%r1" and "%r", each with the least number that
+  /// follows it, so that a range declared later finds the conflict without a
+  /// search.
   std::unordered_map<std::string_view, Numbered> numbered;
 
   void noteNumbers(std::string_view name, bool firstOfRange, uint32_t line);

@@ -8,7 +8,7 @@ constexpr uint64_t maximumExpandedNames = 1 << 16;
 
 } // namespace
 
-/// Into the innermost scope, or the module.
+/// Declares in the innermost scope, or in the module.
 bool ModuleParser::declare(std::string_view word, const Meaning &meaning,
                            const Token &at) {
   Scope &scope = scopes.empty() ? moduleNames : scopes.back();
@@ -44,8 +44,8 @@ bool ModuleParser::parseBlock() {
   return closeScope();
 }
 
-/// Gives the scope's labels to the names that waited for them; the rest waits
-/// in the scope around it.
+/// Resolves the pending names that this scope declares; moves the rest to the
+/// enclosing scope.
 bool ModuleParser::closeScope() {
   Scope scope = std::move(scopes.back());
   scopes.pop_back();
@@ -239,7 +239,8 @@ bool ModuleParser::parseInstruction() {
   return true;
 }
 
-/// The operands are at rest by now: moving the instruction does not move them.
+/// Keeps pointers to the operands: they are on the heap, so moving the
+/// instruction does not move them.
 void ModuleParser::awaitNames(std::vector<Operand> &operands) {
   for (Operand &operand : operands) {
     awaitNames(operand.elements);

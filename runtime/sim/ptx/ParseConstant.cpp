@@ -204,11 +204,11 @@ bool ModuleParser::combine(const Token &op, Constant &left,
     left = {kind, a - b};
   else if (s == "*")
     left = {kind, a * b};
-  else if (s == "/") // the quotient that overflows wraps
+  else if (s == "/") // INT64_MIN / -1 wraps
     left = {kind, isUnsigned ? a / b
                   : sb == -1 ? 0 - a
                              : static_cast<uint64_t>(sa / sb)};
-  else if (s == "%") // of unsigned operands, with a signed result
+  else if (s == "%") // unsigned operands, signed result
     left = {Constant::Signed, a % b};
   else if (s == "<<")
     left.bits = b < 64 ? a << b : 0;

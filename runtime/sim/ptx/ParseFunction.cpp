@@ -116,7 +116,7 @@ bool ModuleParser::parseTriple(uint32_t (&values)[3]) {
 
 namespace {
 
-/// What a directive of a function asks of target and version.
+/// The target and version that a function's directive needs.
 struct DirectiveNeeds {
   std::string_view name;
   uint32_t sm, ptx10;
@@ -128,7 +128,7 @@ constexpr DirectiveNeeds directiveNeeds[] = {
     {"blocksareclusters", 90, 90},
 };
 
-/// Why these do not go together; "" when they do.
+/// The conflict between a function's directives; "" if there is none.
 const char *conflict(const Function &function) {
   const Performance &p = function.performance;
   if (p.maxThreads[0] && p.requiredThreads[0])

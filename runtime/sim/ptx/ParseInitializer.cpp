@@ -5,8 +5,8 @@
 namespace act::runtime::ptx {
 namespace {
 
-/// What initialisers of a module may span beyond what their text pays for:
-/// `x[2][1000000] = {{1}, {2}}` is short and has a long gap.
+/// The bytes that a module's initialisers may span beyond 8 per character of
+/// text: `x[2][1000000] = {{1}, {2}}` is short and has a long gap.
 constexpr uint64_t maximumGapBytes = 64 << 20;
 
 /// 0xFF00 selects byte 1.
@@ -174,7 +174,7 @@ bool ModuleParser::storeInitial(Variable &variable, uint64_t at,
     bool isPayload = value.kind == Constant::Single && type == Type::F32;
     if (type == Type::F64)
       memcpy(&bits, &number, sizeof number);
-    else if (!isPayload) { // 0f keeps its bits, those of a NaN too
+    else if (!isPayload) { // 0f keeps its bits, NaN payloads included
       bits = 0;
       memcpy(&bits, &single, sizeof single);
     }
@@ -187,7 +187,7 @@ bool ModuleParser::storeInitial(Variable &variable, uint64_t at,
   if (width < 8)
     bits &= (uint64_t(1) << (8 * width)) - 1;
   if (bits == 0)
-    return true; // what is not stored is zero
+    return true; // bytes that are not stored are zero
   uint64_t end = at + width;
   if (end > variable.initial.size()) {
     initialBytes += end - variable.initial.size();

@@ -99,8 +99,8 @@ void become(Operand &operand, const Constant &value) {
 
 } // namespace
 
-/// The innermost meaning; null also for names that may be declared later on
-/// (a label of an inner scope may still hide one that is known).
+/// The innermost meaning. Null also for labels and the like, even known ones: a
+/// later declaration in an inner scope may still hide them.
 const Meaning *ModuleParser::find(std::string_view wanted) {
   for (size_t i = scopes.size(); i-- > 0;)
     if (const Meaning *m = scopes[i].find(wanted, function.registers))

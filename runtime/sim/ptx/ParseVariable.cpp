@@ -13,8 +13,8 @@ bool isOpaque(Type type) {
          type == Type::SurfRef;
 }
 
-/// What a register or variable may be declared with (PTX ISA, "Fundamental
-/// Types"); the others are types of instructions only.
+/// Types that registers and variables may have (PTX ISA, "Fundamental Types");
+/// the others are for instructions only.
 bool isFundamental(Type type) {
   switch (type) {
   case Type::None:
@@ -283,7 +283,7 @@ bool ModuleParser::parseDeclarator(const Declaration &declaration,
     return failExpected("';' (only .global and .const variables that are not "
                         ".extern have initialisers)");
   advance();
-  // The name is known in its own initialiser.
+  // Declared first: the initialiser may use the variable's own name.
   return addVariable(std::move(variable), word, inFunction, at, added) &&
          parseInitializer(*added, declaration.width, dimensions, unsizedFirst);
 }
@@ -317,8 +317,8 @@ bool ModuleParser::addVariable(Variable variable, std::string_view word,
                     static_cast<uint32_t>(list.size())};
   if (!declare(word, meaning, at))
     return false;
-  // A .global of a function lives with the module's, where its name may be
-  // another's: it gets one that is not written by hand.
+  // A .global in a function is stored with the module's, where its name may
+  // clash, so it gets a unique suffix.
   if (inFunction && !isLocal)
     do
       variable.name += "$" + std::to_string(list.size());

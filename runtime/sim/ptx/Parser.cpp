@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t maximumFiles = 1 << 16;
 
-// Compilers hand texts on with the zero that ends a C string.
+// Compilers pass text with the terminating zero of a C string.
 std::string_view withoutZeros(std::string_view text) {
   while (!text.empty() && text.back() == '\0')
     text.remove_suffix(1);
@@ -129,7 +129,7 @@ bool ModuleParser::parseModule() {
 bool ModuleParser::parseVersion() {
   if (!acceptDotted("version"))
     return failExpected("'.version' at the start of the module");
-  // "8.10" is no number with a fraction: the text counts
+  // Parse the text, not the number: 8.10 is not 8.1.
   size_t dot = token.text.find('.');
   auto number = [&](std::string_view digits, uint32_t &value) {
     if (digits.empty() || digits.size() > 4)
@@ -149,8 +149,8 @@ bool ModuleParser::parseVersion() {
   return true;
 }
 
-// What else .target may say (PTX ISA 11.1.2). map_f64_to_f32 is for machines
-// without double precision.
+// Other words of .target (PTX ISA 11.1.2). map_f64_to_f32 is for GPUs without
+// double precision.
 bool ModuleParser::addTargetOption(const Token &at, std::string_view word) {
   auto &options = module->targetOptions;
   if (word == "map_f64_to_f32")
@@ -241,7 +241,7 @@ bool ModuleParser::parseModuleItem() {
   return parseVariables(linkage, false);
 }
 
-// .file 1 "name"; some writers put the folder in a string of its own before it
+// .file 1 "name"; some compilers write the folder as a string before the name
 bool ModuleParser::parseFile() {
   advance();
   uint64_t index = 0, ignored = 0;
@@ -296,7 +296,7 @@ bool ModuleParser::parseLoc() {
   return true;
 }
 
-// Debug information: tables of numbers and labels that nothing here reads.
+// Skips debug information: tables of numbers and labels.
 bool ModuleParser::parseSection() {
   advance();
   if (token.kind != Token::Dotted && token.kind != Token::Word &&
@@ -317,7 +317,7 @@ bool ModuleParser::parseSection() {
   return true;
 }
 
-// The form of debug information before PTX 2.0: it ends with its line.
+// Debug information from before PTX 2.0: it ends at the end of the line.
 bool ModuleParser::skipDwarfLine() {
   uint32_t line = token.line;
   while (token.line == line && token.kind != Token::End) {
@@ -328,7 +328,7 @@ bool ModuleParser::skipDwarfLine() {
   return true;
 }
 
-// Pragmas tune the vendor's compiler and never change what code means.
+// Skipped: pragmas tune the vendor's compiler and never change semantics.
 bool ModuleParser::parsePragma() {
   advance();
   do {

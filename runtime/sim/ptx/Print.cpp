@@ -17,7 +17,7 @@ std::string hex(const char *prefix, unsigned digits, uint64_t value) {
 }
 
 std::string signedText(uint64_t bits) {
-  // The least integer has no literal: 9223372036854775808 is unsigned.
+  // INT64_MIN has no literal: 9223372036854775808 is unsigned.
   if (bits == uint64_t(1) << 63)
     return "-9223372036854775807-1";
   return std::to_string(static_cast<int64_t>(bits));
@@ -90,7 +90,7 @@ std::string initialText(const Variable &variable) {
   return text + (isScalar ? "" : "}");
 }
 
-/// Space, type, name and size: what parameters and variables have in common.
+/// Space, type, name and size, as in parameters and variables.
 std::string declarationText(const Variable &v, const std::string &name) {
   std::string text = "." + std::string(nameOf(v.space));
   unsigned width = isOpaque(v.type) ? 8 : bytesOf(v.type);
@@ -162,7 +162,7 @@ std::string headText(const Function &f) {
   return text;
 }
 
-/// The names of one function: unique although braces are gone.
+/// Prints one function; makes its names unique without nested braces.
 class FunctionPrinter {
 public:
   FunctionPrinter(const Module &module, const Function &function);
@@ -393,8 +393,8 @@ std::string FunctionPrinter::body() {
   return text + "}\n";
 }
 
-/// Functions are announced in the order of their indices, and defined as soon
-/// as all that they name has been announced.
+/// Prints a module. Functions are declared in the order of their indices, and
+/// defined once everything that they name has been declared.
 class ModulePrinter {
 public:
   explicit ModulePrinter(const Module &module) : m(module) {}
