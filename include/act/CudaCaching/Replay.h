@@ -63,12 +63,11 @@ struct Options {
   /// CUBLAS_WORKSPACE_CONFIG, in bytes. PyTorch's default is :4096:2:16:8, that
   /// is 8.125 MiB, and 32 MiB on sm_90. 0: none.
   int64_t cublasWorkspace = 0;
-  /// Each handle keeps its workspace from its first product on
+  /// Each handle keeps its workspace from its first product on, not borrowed
   /// (TORCH_CUBLAS_WORKSPACE_CACHE in 2.15).
   bool keepsWorkspace = false;
   /// CUBLASLT_WORKSPACE_SIZE, in bytes; PyTorch's default is 1 MiB. 0: cuBLAS's
-  /// workspace is used
-  /// (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
+  /// workspace is used (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
   int64_t cublasLtWorkspace = 0;
 };
 
