@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_BYTES, CELL = 8192, 120
 TURNS = {  # turn → what to say
     r"\bfor who\b": "for users who",
-    r"[,;] of which\b": "a sentence of its own",
+    r"[,;] ((each|one|both|some|none|first|second|last) )?of which\b": "a sentence of its own",
     r"\bwhat is more (is|are)\b": "the rest is",
     r"\b[Ww]ho(ever)? (waits|lacks|wants|writes|reads)\b": "a program (thread, user) that",
     r"\bby the clock\b": "wall time",
@@ -60,6 +60,7 @@ def self_check():
     """The check bites, and leaves code alone."""
     assert list(problems("README.md", "x" * 8193))
     assert list(problems("a.md", "It is opt-in for who lacks memory."))
+    assert list(problems("a.md", "Threads, each of which stores it."))
     assert not list(problems("a.md", "```\nfor who\n```\n`for who`"))
     assert list(problems("a.md", f"| a | {'b' * 121} |")) and not list(problems("a.md", f"| a | {'b' * 120} |"))
     assert list(problems("a.td", 'let description = [{\n  for who\n}];'))

@@ -169,7 +169,7 @@ Tensor bertLoss(const Context &c) {
   w.decoder = {c.model.config.tied ? w.words
                                    : weight("decoder.weight", {c.v, c.h}),
                weight("predictions.bias", {c.v})};
-  // An untied head has two biases, one of which is never used.
+  // An untied head has two biases and never uses one of them.
   Tensor unused;
   if (!c.model.config.tied)
     unused = buffer("decoder.bias", {c.v}, c.dtype);

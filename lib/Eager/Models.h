@@ -45,7 +45,7 @@ Tensor activation(const Context &c, const Tensor &x);
 Tensor runLayers(const Context &c, Tensor hidden, const Tensors &others,
                  const std::function<Function(int)> &bind);
 
-/// The results of `module` on `hidden`, the second of which may be null. It is
+/// The results of `module` on `hidden`; the second may be null. The module is
 /// checkpointed if the options say so, and then kept with its captures.
 std::pair<Tensor, Tensor> runAttention(
     const Context &c, const Tensor &hidden,

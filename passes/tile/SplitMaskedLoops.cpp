@@ -26,8 +26,8 @@
 //
 //     turn 0    full  end   pass  pass        a window of two blocks:
 //     turn 1          full  end   pass        rows are programs, columns
-//     turn 2                full  end         the iterations, each of which
-//                                             waits for turns 0, 1, 2 ...
+//     turn 2                full  end         the iterations, which wait for
+//                                             turns 0, 1, 2 ...
 //
 // If nothing can be dropped, the three loops are the iterations in which all
 // comparisons are constant, mixed, and constant again.

@@ -4,8 +4,8 @@
 // offsets.
 //
 // The last two dimensions are rows and columns. Leading ones are slots (the
-// stages of a ring), stored one after the other. Columns are cut into panels,
-// each of which stores all rows one after the other:
+// stages of a ring), stored one after the other. Columns are cut into panels. A
+// panel stores all rows one after the other:
 //
 //   64 rows of 80 columns of bf16 as panels of 128 and 32 bytes
 //

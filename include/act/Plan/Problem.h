@@ -22,8 +22,8 @@
 //
 // Backward frees saved values in the reverse order in which forward makes them,
 // so they nest and stack without waste. Values that do not nest make planning
-// hard: chains of temporaries, each of which outlives its predecessor by a
-// step, and gradients placed below values that are about to die.
+// hard: chains of temporaries that each outlive their predecessor by a step,
+// and gradients placed below values that are about to die.
 //
 // Conventions
 // - Time counts launches. A lifetime is half-open: [first, last). A buffer that
