@@ -50,30 +50,36 @@ bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
          cta->grid->isPast(e.cta);
 }
 
-void Warp::learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p) {
-  seen[lane] = cta->joiner(seen[lane], k);
-  proxied[lane] = cta->joiner(proxied[lane], p);
+void Warp::learn(uint32_t lanes, const KnowledgeRef &k, const KnowledgeRef &p) {
+  seen.learn(lanes, liveLanes, k, cta->joiner);
+  proxied.learn(lanes, liveLanes, p, cta->joiner);
 }
 
-void Warp::publish(unsigned lane, Gathering &k, Gathering &p) const {
-  k.add(seen[lane]);
-  k.add(epoch(OwnThread, lane, tick));
-  for (Own kind : {OwnCopyAsync, OwnBulkRead, OwnBulkWrite, OwnWgmma})
-    k.add(epoch(kind, lane, own[kind][lane]));
-  p.add(proxied[lane]);
-  for (unsigned k = 0; k < 4; ++k)
-    for (Own kind : {OwnThread, OwnCopyAsync}) {
-      Epoch e = epoch(kind, lane, proxiedOwn[k][kind][lane]);
-      e.cta = partOf(e.cta, ownReach(k));
-      p.add(e);
-    }
+void Warp::publish(uint32_t lanes, Gathering &k, Gathering &p) const {
+  if (!lanes)
+    return;
+  seen.addTo(k, lanes);
+  std::array<uint32_t, 32> now;
+  now.fill(tick);
+  k.add(cta->linear, agent(OwnThread, 0), now, lanes);
+  for (Own kind : {OwnCopyAsync, OwnBulkRead, OwnBulkWrite})
+    k.add(cta->linear, agent(kind, 0), own[kind], lanes);
+  uint32_t wgmma = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    wgmma = std::max(wgmma, own[OwnWgmma][lane] & -(lanes >> lane & 1));
+  k.add(epoch(OwnWgmma, 0, wgmma));
+  proxied.addTo(p, lanes);
+  for (unsigned reach = 0; reach < proxiedOwn.size(); ++reach)
+    for (Own kind : {OwnThread, OwnCopyAsync})
+      p.add(partOf(cta->linear, ownReach(reach)), agent(kind, 0),
+            proxiedOwn[reach][kind], lanes);
 }
 
 void Warp::initialised(unsigned lane, Epoch init) {
   Gathering one;
   one.add(init);
   inits[lane] = cta->joiner(inits[lane], one.freeze());
-  seen[lane] = cta->joiner(seen[lane], one.freeze());
+  seen.learn(1u << lane, liveLanes, one.freeze(), cta->joiner);
 }
 
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
@@ -208,8 +214,19 @@ std::string Grid::describe(const Cta &cta, uint64_t address) const {
 
 namespace {
 
-// Offsets of addresses from `base`, 0 for idle lanes. False when an offset is
-// beyond `last` or not aligned.
+// Offsets of addresses from `base`. False when an offset is beyond `last` or
+// not aligned.
+ACT_WIDE bool allOffsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
+                               uint64_t last, unsigned bytes,
+                               uint64_t (&offsets)[32]) {
+  uint64_t bad = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    offsets[lane] = addresses[lane] - base;
+    bad |= uint64_t(offsets[lane] > last) | (addresses[lane] & (bytes - 1));
+  }
+  return !bad;
+}
+// The same for the lanes of `mask`; the others get 0.
 ACT_WIDE bool offsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
                             uint64_t last, unsigned bytes, uint32_t mask,
                             uint64_t (&offsets)[32]) {
@@ -338,8 +355,10 @@ bool Context::resolveLanes(Space space, const uint64_t (&addresses)[32],
   out.data = out.region->data;
   if (out.region->bytes < bytes)
     return false;
-  if (!offsetsWithin(addresses, base, out.region->bytes - bytes, bytes, mask,
-                     out.offsets))
+  const uint64_t last = out.region->bytes - bytes;
+  if (!(mask == ~0u
+            ? allOffsetsWithin(addresses, base, last, bytes, out.offsets)
+            : offsetsWithin(addresses, base, last, bytes, mask, out.offsets)))
     return false;
   out.aligned = reinterpret_cast<uintptr_t>(out.data) % bytes == 0;
   return true;
@@ -369,11 +388,11 @@ struct LaneObserver : Observer {
     return knows(needsProxy ? warp.proxied[lane] : warp.seen[lane], e, reach) ||
            grid.isPast(e.cta);
   }
-  uint32_t fencedTick(Epoch first) const override {
+  uint32_t heardTick(Epoch first, bool needsProxy) const override {
     if (grid.isPast(first.cta))
       return ~uint32_t(0);
-    const KnowledgeRef &k = warp.proxied[lane];
-    return k ? k->leastTick(first.cta, first.agent, 32) : 0;
+    const KnowledgeRef &k = needsProxy ? warp.proxied[lane] : warp.seen[lane];
+    return k ? k->leastTick(first.cta, first.agent, ~0u) : 0;
   }
   bool inScope(uint32_t cta, Scope scope) const override {
     return grid.inScope(warp.cta->linear, cta, scope) &&
@@ -406,35 +425,33 @@ struct LaneObserver : Observer {
 };
 
 struct LanesObserver : WarpObserver {
-  Warp &warp;
-  bool uniform = true; // all lanes hold the same knowledge
+  const Grid &grid;
+  const Knowledge *all = nullptr; // what all lanes know; null: they differ
   LanesObserver(const Context &c, const Instruction &at, Manner how,
                 Epoch ofLane0)
-      : warp(c.warp) {
+      : WarpObserver(c.warp.certain.ticks), grid(c.grid) {
     self = ofLane0;
     site = at.site;
     manner = how;
-    const KnowledgeRef &k = warp.seen[__builtin_ctz(c.mask)];
-    for (unsigned lane = 0; lane < 32; ++lane)
-      uniform &= warp.seen[lane] == k || !c.active(lane);
-    if (uniform && warp.certain.of != k) {
-      warp.certain = Warp::Certain();
-      warp.certain.of = k;
+    Warp::Certain &certain = c.warp.certain;
+    const LaneKnowledge &seen = c.warp.seen;
+    const KnowledgeRef &k = seen[unsigned(__builtin_ctz(c.mask))];
+    for (unsigned lane = 0; !seen.isCommon() && lane < 32; ++lane)
+      if (c.active(lane) && seen[lane] != k) {
+        certain.differ = {};
+        known = &certain.differ;
+        return;
+      }
+    if (certain.of != k) {
+      certain.of = k;
+      certain.ticks = {};
     }
+    all = k.get();
   }
-  uint32_t knownTick(Epoch first) override {
-    if (warp.cta->grid->isPast(first.cta))
+  uint32_t knownTick(Epoch first, uint32_t agents) override {
+    if (grid.isPast(first.cta))
       return ~uint32_t(0);
-    if (!uniform || !warp.certain.of)
-      return 0;
-    first.tick = 0;
-    uint64_t group = pack(first) >> (tickBits + 5);
-    auto &entry = warp.certain.entries[group % 8];
-    if (entry.group != group) {
-      entry.group = group;
-      entry.tick = warp.certain.of->leastTick(first.cta, first.agent, 32);
-    }
-    return entry.tick;
+    return all ? all->leastTick(first.cta, first.agent, agents) : 0;
   }
 };
 

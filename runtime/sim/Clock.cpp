@@ -31,12 +31,18 @@ bool Knowledge::knows(Epoch e, Reach reach) const {
 }
 
 uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
-                              uint32_t count) const {
+                              uint32_t agents) const {
   for (const Part &p : parts)
     if (p.cta == cta) {
-      if (first + count > p.ticks->size())
+      const std::vector<uint32_t> &ticks = *p.ticks;
+      if (first + 32 - unsigned(__builtin_clz(agents)) > ticks.size())
         return 0;
-      return least(p.ticks->data() + first, count);
+      if (!~agents)
+        return least(ticks.data() + first, 32);
+      uint32_t tick = ~uint32_t(0);
+      for (; agents; agents &= agents - 1)
+        tick = std::min(tick, ticks[first + unsigned(__builtin_ctz(agents))]);
+      return tick;
     }
   return 0;
 }
@@ -67,6 +73,22 @@ ACT_WIDE unsigned larger(const uint32_t *a, const uint32_t *b, size_t count) {
 ACT_WIDE void raise(uint32_t *to, const uint32_t *from, size_t count) {
   for (size_t i = 0; i < count; ++i)
     to[i] = std::max(to[i], from[i]);
+}
+/// The same for `lanes` of 32. Returns whether anything changed.
+ACT_WIDE bool raiseLanes(uint32_t *to, const uint32_t *from, uint32_t lanes) {
+  uint32_t changed = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    const uint32_t tick = from[l] & -(lanes >> l & 1);
+    changed |= tick > to[l];
+    to[l] = std::max(to[l], tick);
+  }
+  return changed;
+}
+ACT_WIDE bool isAny(const uint32_t *ticks, uint32_t lanes) {
+  uint32_t any = 0;
+  for (unsigned l = 0; l < 32; ++l)
+    any |= ticks[l] & -(lanes >> l & 1);
+  return any;
 }
 void raise(std::vector<uint32_t> &to, const std::vector<uint32_t> &from) {
   if (to.size() < from.size())
@@ -172,6 +194,17 @@ void Gathering::add(Epoch e) {
   }
 }
 
+void Gathering::add(uint32_t cta, uint32_t first,
+                    const std::array<uint32_t, 32> &ticks, uint32_t lanes) {
+  if (!isAny(ticks.data(), lanes))
+    return;
+  std::vector<uint32_t> &to = part(cta).ticks;
+  if (to.size() < first + 32)
+    to.resize(first + 32);
+  if (raiseLanes(to.data() + first, ticks.data(), lanes))
+    frozen.reset();
+}
+
 void Gathering::add(const Gathering &other) {
   for (const KnowledgeRef &k : other.recent)
     add(k);
@@ -208,6 +241,52 @@ KnowledgeRef Joiner::operator()(const KnowledgeRef &a, const KnowledgeRef &b) {
   Entry &e = entries[next++ % count];
   e = {a, b, join(a, b)};
   return e.result;
+}
+
+void LaneKnowledge::learn(uint32_t lanes, uint32_t live, const KnowledgeRef &k,
+                          Joiner &joiner) {
+  if (!k || !lanes)
+    return;
+  const bool all = !(live & ~lanes);
+  if (!each) {
+    KnowledgeRef after = joiner(common, k);
+    if (all || after == common) {
+      common = std::move(after);
+      return;
+    }
+    each = std::make_unique<std::array<KnowledgeRef, 32>>();
+    each->fill(common);
+  }
+  // Neighbours often know the same.
+  KnowledgeRef before, after;
+  bool isFirst = true, alike = all;
+  for (; lanes; lanes &= lanes - 1, isFirst = false) {
+    KnowledgeRef &mine = (*each)[unsigned(__builtin_ctz(lanes))];
+    if (isFirst || mine != before) {
+      before = mine;
+      KnowledgeRef now = joiner(before, k);
+      alike &= isFirst || now == after;
+      after = std::move(now);
+    }
+    if (mine != after)
+      mine = after;
+  }
+  if (alike) {
+    common = std::move(after);
+    each.reset();
+  }
+}
+
+void LaneKnowledge::addTo(Gathering &all, uint32_t lanes) const {
+  if (!each && lanes)
+    return all.add(common);
+  const Knowledge *last = nullptr;
+  for (; lanes; lanes &= lanes - 1) {
+    const KnowledgeRef &k = (*each)[unsigned(__builtin_ctz(lanes))];
+    if (k.get() != last)
+      all.add(k);
+    last = k.get();
+  }
 }
 
 const KnowledgeRef &Limiter::operator()(const KnowledgeRef &k, Reach reach) {

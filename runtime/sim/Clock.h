@@ -36,6 +36,7 @@
 // for accesses to that space (Reach), and propagates like the rest.
 #ifndef ACT_RUNTIME_SIM_CLOCK_H
 #define ACT_RUNTIME_SIM_CLOCK_H
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -93,8 +94,8 @@ public:
   std::vector<Part> parts; // ascending cta
   /// Whether e, an access to memory of `reach`, is known.
   bool knows(Epoch e, Reach reach = Reach::All) const;
-  /// The minimum of the ticks known of `count` agents from `first` on.
-  uint32_t leastTick(uint32_t cta, uint32_t first, uint32_t count) const;
+  /// The minimum of the ticks known of agents `first` + l, for l in `agents`.
+  uint32_t leastTick(uint32_t cta, uint32_t first, uint32_t agents) const;
   /// And the maximum, for memory of `reach`.
   uint32_t mostTick(uint32_t cta, uint32_t first, uint32_t count,
                     Reach reach) const;
@@ -112,6 +113,10 @@ class Gathering {
 public:
   void add(const KnowledgeRef &k); // cheap when k was added recently
   void add(Epoch e);
+  /// Of agents `first` + l, for l in `lanes`: the ticks; 0: no access. `part`:
+  /// partOf() their CTA.
+  void add(uint32_t part, uint32_t first, const std::array<uint32_t, 32> &ticks,
+           uint32_t lanes);
   void add(const Gathering &other);
   bool empty() const { return parts.empty(); }
   void clear();
@@ -141,6 +146,25 @@ private:
   static constexpr unsigned count = 8;
   Entry entries[count];
   unsigned next = 0;
+};
+
+/// What each of a warp's lanes knows. Kept once while all lanes know the same.
+class LaneKnowledge {
+public:
+  const KnowledgeRef &operator[](unsigned lane) const {
+    return each ? (*each)[lane] : common;
+  }
+  bool isCommon() const { return !each; }
+  /// `lanes` learn k. Lanes that are not in `live` have exited; what they know
+  /// may change too.
+  void learn(uint32_t lanes, uint32_t live, const KnowledgeRef &k,
+             Joiner &joiner);
+  /// Adds what `lanes` know.
+  void addTo(Gathering &all, uint32_t lanes) const;
+
+private:
+  KnowledgeRef common;
+  std::unique_ptr<std::array<KnowledgeRef, 32>> each; // null: common
 };
 
 /// limited() with a cache of the last result, likewise.

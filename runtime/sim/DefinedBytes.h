@@ -49,8 +49,11 @@ public:
       at += count;
     }
   }
-  /// The bits of the 64 bytes around `offset`.
-  uint64_t &word(uint64_t offset) { return bits[offset / 64]; }
+  /// The same for 16 bytes at a multiple of 16.
+  bool holdsCell(uint64_t offset) const { return cell(offset) == 0xffff; }
+  void defineCell(uint64_t offset) {
+    bits[offset / 64] |= uint64_t(0xffff) << offset % 64;
+  }
 
   /// `store` 0: as if they were never written.
   void undefine(uint64_t offset, uint64_t bytes, uint32_t store);
@@ -65,6 +68,9 @@ private:
   static constexpr uint64_t chunk = 4096;
   static uint64_t ones(uint64_t count) {
     return count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+  }
+  uint16_t cell(uint64_t offset) const {
+    return uint16_t(bits[offset / 64] >> offset % 64);
   }
   bool has(uint64_t word, uint64_t mask) const {
     return (bits[word] & mask) == mask;

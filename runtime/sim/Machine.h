@@ -192,7 +192,7 @@ public:
 
   // ---- clocks (checks only); one entry per lane
   uint32_t tick = 1; // of its threads
-  std::array<KnowledgeRef, 32> seen, proxied;
+  LaneKnowledge seen, proxied;
   // The last tick known of each lane's own agents.
   std::array<std::array<uint32_t, 32>, OwnCount> own{};
   /// A proxy fence follows the own generic-proxy accesses (threads, cp.async)
@@ -208,13 +208,10 @@ public:
   std::array<KnowledgeRef, 32> inits;
   void initialised(unsigned lane, Epoch init);
   Limiter limiter;
-  /// A cache: up to which tick `of` knows all agents of a group of 32.
+  /// A cache for what lanes have seen when they know the same: `of`.
   struct Certain {
     KnowledgeRef of;
-    struct {
-      uint64_t group = ~uint64_t(0);
-      uint32_t tick = 0;
-    } entries[8];
+    KnownTicks ticks, differ; // differ: scratch for lanes that are not alike
   } certain;
 
   // ---- asynchronous groups that each lane has committed
@@ -222,6 +219,7 @@ public:
   /// Each cp.async.mbarrier.arrive of a lane, as the number of groups committed
   /// before it. The lane's cp.async agent ticks at these arrivals too.
   std::array<std::vector<uint64_t>, 32> copyArrivals;
+  bool copiesArrived = false; // some lane has such an arrival
   /// The tick of a lane's cp.async when `groups` of its groups are complete.
   uint32_t copyTick(unsigned lane, uint64_t groups) const;
   /// The tick of the lane's next cp.async.
@@ -249,11 +247,11 @@ public:
   Reach ownReach(unsigned k) const;              // of proxiedOwn[k]
   uint32_t agent(Own kind, unsigned lane) const; // Clock.h's numbers
   Epoch epoch(Own kind, unsigned lane, uint32_t tickOf) const;
-  /// Lane `lane` learns k and p (acquire).
-  void learn(unsigned lane, const KnowledgeRef &k, const KnowledgeRef &p);
-  /// Adds what lane `lane` knows, and its own epoch, to the gatherings
-  /// (release). Call ticked() once after all lanes of the instruction.
-  void publish(unsigned lane, Gathering &k, Gathering &p) const;
+  /// Lanes learn k and p (acquire).
+  void learn(uint32_t lanes, const KnowledgeRef &k, const KnowledgeRef &p);
+  /// Adds what lanes know, and their own epochs, to the gatherings (release).
+  /// Call ticked() once after all lanes of the instruction.
+  void publish(uint32_t lanes, Gathering &k, Gathering &p) const;
   void ticked() { ++tick; }
   bool laneKnows(unsigned lane, Epoch e, bool needsProxy,
                  Reach reach = Reach::All) const;

@@ -24,7 +24,7 @@ void take(Context &c, unsigned lane, const Release &message, Order order,
         !g.inScope(self, part.cta, scope))
       continue;
     if (isAcquire(order)) {
-      w.learn(lane, part.told.seen, part.told.proxied);
+      w.learn(1u << lane, part.told.seen, part.told.proxied);
       continue;
     }
     Warp::Told &pending =
@@ -40,7 +40,7 @@ Release leave(Context &c, unsigned lane, Order order, Scope scope) {
   Scope widest = std::min(scope, Scope::Gpu);
   if (isRelease(order)) {
     Gathering seen, proxied;
-    c.warp.publish(lane, seen, proxied);
+    c.warp.publish(1u << lane, seen, proxied);
     r.parts.push_back(
         {c.cta.linear, widest, {seen.freeze(), proxied.freeze()}});
     return r;
@@ -231,7 +231,7 @@ void fence(Context &c, Order order, Scope scope, Reach reach) {
       continue;
     for (unsigned d = 0; isAcquire(order) && d <= farthest; ++d) {
       Warp::Told &pending = w.pendingAcquire[d][lane];
-      w.learn(lane, limited(pending.seen, reach),
+      w.learn(1u << lane, limited(pending.seen, reach),
               limited(pending.proxied, reach));
       // A restricted fence acquires a part; the rest stays pending.
       if (reach == Reach::All)
@@ -240,7 +240,7 @@ void fence(Context &c, Order order, Scope scope, Reach reach) {
     if (!isRelease(order))
       continue;
     Gathering seen, proxied;
-    w.publish(lane, seen, proxied);
+    w.publish(1u << lane, seen, proxied);
     tell(w, lane, scope, limited(seen.freeze(), reach),
          limited(proxied.freeze(), reach));
   }
@@ -255,7 +255,7 @@ void fenceInits(Context &c) {
     if (c.active(lane)) {
       tell(w, lane, Scope::Cluster, w.inits[lane], w.inits[lane]);
       // Later releases then tell the async proxy of the inits as well.
-      w.proxied[lane] = w.cta->joiner(w.proxied[lane], w.inits[lane]);
+      w.proxied.learn(1u << lane, w.liveLanes, w.inits[lane], w.cta->joiner);
     }
 }
 
@@ -263,13 +263,9 @@ void orderLanes(Context &c) {
   if (!c.checks)
     return;
   Gathering seen, proxied;
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if (c.active(lane))
-      c.warp.publish(lane, seen, proxied);
+  c.warp.publish(c.mask, seen, proxied);
   c.warp.ticked();
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if (c.active(lane))
-      c.warp.learn(lane, seen.freeze(), proxied.freeze());
+  c.warp.learn(c.mask, seen.freeze(), proxied.freeze());
 }
 
 void fenceProxy(Context &c, Reach reach) {
@@ -277,10 +273,14 @@ void fenceProxy(Context &c, Reach reach) {
     return;
   Warp &w = c.warp;
   auto &own = w.proxiedOwn[unsigned(std::min(reach, Reach::Own))];
+  if (w.seen.isCommon())
+    w.proxied.learn(c.mask, w.liveLanes, w.limiter(w.seen[0], reach),
+                    w.cta->joiner);
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
-      w.proxied[lane] =
-          w.cta->joiner(w.proxied[lane], w.limiter(w.seen[lane], reach));
+      if (!w.seen.isCommon())
+        w.proxied.learn(1u << lane, w.liveLanes, w.limiter(w.seen[lane], reach),
+                        w.cta->joiner);
       own[OwnThread][lane] = w.tick;
       own[OwnCopyAsync][lane] = w.own[OwnCopyAsync][lane];
     }
@@ -296,15 +296,16 @@ void fenceGenericToAsync(Context &c, Order order, Scope scope, Reach reach) {
       continue;
     if (isRelease(order)) {
       Gathering seen, proxied;
-      w.publish(lane, seen, proxied);
+      w.publish(1u << lane, seen, proxied);
       tell(w, lane, scope, nullptr, limited(seen.freeze(), reach));
       continue;
     }
-    KnowledgeRef &known = w.proxied[lane];
-    known = w.cta->joiner(known, w.limiter(w.seen[lane], reach));
+    auto learn = [&](const KnowledgeRef &k) {
+      w.proxied.learn(1u << lane, w.liveLanes, k, w.cta->joiner);
+    };
+    learn(w.limiter(w.seen[lane], reach));
     for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d)
-      known = w.cta->joiner(known,
-                            limited(w.pendingAcquire[d][lane].proxied, reach));
+      learn(limited(w.pendingAcquire[d][lane].proxied, reach));
   }
   w.ticked();
 }

@@ -95,6 +95,8 @@ constexpr uint8_t flagDefinesItself = 4;
 constexpr uint8_t flagByBits = 16;
 /// A bit of its result depends on no higher bit of a source.
 constexpr uint8_t flagUpward = 32;
+/// It is no wgmma and uses a register that a wgmma of its function uses.
+constexpr uint8_t flagNearWgmma = 64;
 /// It is in a loop that only polls (CtaOrder.h).
 constexpr uint8_t flagLooks = 8;
 

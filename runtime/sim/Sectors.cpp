@@ -26,12 +26,34 @@ bool isOnce(const uint64_t *offsets, unsigned count, unsigned bytes) {
   return once && !odd;
 }
 
+// Each lane's bit is its place in its group of lanes.
+ACT_WIDE bool fillsBanks(const uint64_t *offsets, uint64_t unit, uint64_t shift,
+                         uint64_t odd) {
+  uint64_t banks = 0, bad = 0;
+  const uint64_t units = 128 / unit;
+  for (uint64_t l = 0; l < 32; ++l) {
+    bad |= offsets[l] & odd;
+    banks |= uint64_t(1) << ((l & ~(units - 1)) |
+                             ((offsets[l] >> shift) & (units - 1)));
+  }
+  return banks == 0xffffffff && !bad;
+}
+
 } // namespace
+
+bool fillsWavefronts(const uint64_t *offsets, unsigned bytes) {
+  const uint64_t unit = std::max(4u, bytes);
+  return bytes <= 16 && !(bytes & (bytes - 1)) &&
+         fillsBanks(offsets, unit, uint64_t(__builtin_ctzll(unit)),
+                    bytes > 4 ? unit - 1 : 0);
+}
 
 unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
   // The lanes that at best fill the 128 bytes of a wavefront.
   unsigned group = std::max(1u, bytes <= 4 ? 32 : 128 / bytes);
   unsigned words = std::max(1u, bytes / 4), total = 0;
+  if (count == 32 && fillsWavefronts(offsets, bytes))
+    return words;
   for (unsigned first = 0; first < count; first += group) {
     if (bytes <= 32 &&
         isOnce(offsets + first, std::min(count - first, group), bytes)) {
@@ -56,6 +78,18 @@ unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes) {
 }
 
 namespace {
+
+// The sectors of ascending accesses, each within one sector; 0: they are not.
+ACT_WIDE unsigned ascendingSectors(const uint64_t *offsets, unsigned lanes,
+                                   uint64_t size, uint64_t base) {
+  uint64_t bad = (base + offsets[0]) % 32 + size > 32, sectors = 1;
+  for (unsigned k = 1; k < lanes; ++k) {
+    const uint64_t at = base + offsets[k], before = base + offsets[k - 1];
+    bad |= (at % 32 + size > 32) | (at < before);
+    sectors += at / 32 != before / 32;
+  }
+  return bad ? 0 : unsigned(sectors);
+}
 
 // Whether all lanes' offsets are `step` apart.
 ACT_WIDE bool isRow(const uint64_t (&offsets)[32], uint64_t step) {
@@ -88,38 +122,50 @@ void Sectors::count(Counters &counters, const Region &region,
       return;
     }
   }
-  Sectors some;
-  some.shared = region.isShared;
-  some.size = bytes;
-  uint64_t base = region.isShared ? 0 : reinterpret_cast<uint64_t>(region.data);
+  const uint64_t base =
+      region.isShared ? 0 : reinterpret_cast<uint64_t>(region.data);
+  if (mask == ~0u)
+    return count(counters, offsets, 32, bytes, base, region.isShared, isStore);
+  uint64_t some[32];
+  unsigned lanes = 0;
   for (uint32_t left = mask; left; left &= left - 1)
-    some.at[some.lanes++] = base + offsets[__builtin_ctz(left)];
-  some.count(counters, isStore);
+    some[lanes++] = offsets[__builtin_ctz(left)];
+  count(counters, some, lanes, bytes, base, region.isShared, isStore);
 }
 
 void Sectors::count(Counters &counters, bool isStore) {
+  count(counters, at, lanes, size, 0, shared, isStore);
+}
+
+void Sectors::count(Counters &counters, const uint64_t *offsets, unsigned lanes,
+                    unsigned size, uint64_t base, bool shared, bool isStore) {
   if (!lanes)
     return;
   if (shared) {
     unsigned least = (lanes * size + 127) / 128,
-             needed = wavefronts(at, lanes, size);
+             needed = wavefronts(offsets, lanes, size);
     (isStore ? counters.sharedStoreWavefronts
              : counters.sharedLoadWavefronts) += needed;
     counters.sharedConflicts += needed > least ? needed - least : 0;
     return;
   }
+  (isStore ? counters.globalStoreBytes : counters.globalLoadBytes) +=
+      uint64_t(lanes) * size;
+  uint64_t &sectorCount =
+      isStore ? counters.globalStoreSectors : counters.globalLoadSectors;
+  if (const unsigned count = ascendingSectors(offsets, lanes, size, base)) {
+    sectorCount += count;
+    return;
+  }
   uint64_t sectors[32 * 3];
   unsigned n = 0;
   for (unsigned k = 0; k < lanes; ++k)
-    for (uint64_t s = at[k] / 32; s <= (at[k] + size - 1) / 32; ++s)
+    for (uint64_t first = base + offsets[k], s = first / 32;
+         s <= (first + size - 1) / 32; ++s)
       sectors[n++] = s;
   if (!std::is_sorted(sectors, sectors + n))
     std::sort(sectors, sectors + n);
-  uint64_t distinct = std::unique(sectors, sectors + n) - sectors;
-  (isStore ? counters.globalStoreSectors : counters.globalLoadSectors) +=
-      distinct;
-  (isStore ? counters.globalStoreBytes : counters.globalLoadBytes) +=
-      uint64_t(lanes) * size;
+  sectorCount += uint64_t(std::unique(sectors, sectors + n) - sectors);
 }
 
 } // namespace act::runtime::sim

@@ -28,11 +28,17 @@ public:
                     unsigned bytes, bool isStore);
 
 private:
+  /// `base` is added to the offsets.
+  static void count(Counters &counters, const uint64_t *offsets, unsigned lanes,
+                    unsigned size, uint64_t base, bool shared, bool isStore);
   uint64_t at[32];
   unsigned lanes = 0, size = 0;
   bool shared = false;
 };
 
+/// Whether 32 accesses of `bytes` at these offsets, a power of two up to 16,
+/// take the least wavefronts and use every bank in each.
+bool fillsWavefronts(const uint64_t *offsets, unsigned bytes);
 /// Wavefronts for `count` accesses of `bytes` at these offsets.
 unsigned wavefronts(const uint64_t *offsets, unsigned count, unsigned bytes);
 

@@ -68,33 +68,33 @@ struct Shadow::Reader {
     constexpr uint64_t tickAndManner = (uint64_t(1) << groupShift) - 1;
     return !((key ^ r.key) & tickAndManner) && site == r.site;
   }
+  /// The same groups, tick and manner.
+  bool isOfGroups(const Reader &r) const {
+    return key == r.key && members == r.members && ofCtas == r.ofCtas;
+  }
   /// Merges r, the reader of the group of `epoch`, if possible.
   bool join(const Reader &r, uint64_t epoch) {
-    if (lanes != r.lanes || !isAlike(r))
+    return lanes == r.lanes && joinAlike(r, epoch);
+  }
+  /// The same for readers of equal lanes.
+  [[gnu::always_inline]] bool joinAlike(const Reader &r, uint64_t epoch) {
+    if (!isAlike(r))
       return false;
-    if (uint32_t bit = bitOf(epoch)) {
-      members |= bit;
-      return true;
-    }
-    if (ofCtas || members & (members - 1))
-      return false;
-    uint64_t group = uint64_t(__builtin_ctz(members)) << groupShift;
-    if (groupOf((key + group) ^ epoch) & ~eightCtas)
-      return false;
-    members = 1u << (key >> ctaShift & 7) | 1u << (epoch >> ctaShift & 7);
-    key = (key + group) & ~(uint64_t(7) << ctaShift);
-    ofCtas = 1;
-    return true;
+    const uint32_t bit = bitOf(epoch);
+    members |= bit;
+    return bit || joinCta(epoch);
   }
   /// Becomes r, a weak read, if r covers this reader: the same groups and at
   /// least its lanes. False when it does not, or not cheaply.
-  bool replace(const Reader &r) {
+  bool replace(const Reader &r) { return replace(r, r.lanes); }
+  /// The same, with `by` as the lanes of r.
+  [[gnu::always_inline]] bool replace(const Reader &r, uint32_t by) {
     constexpr unsigned sameEight = groupShift + 3;
-    if (lanes & ~r.lanes)
-      return false;
-    if (lanes && ((key ^ r.key) >> sameEight || members != r.members || ofCtas))
+    if (lanes && (lanes & ~by || (key ^ r.key) >> sameEight ||
+                  members != r.members || ofCtas))
       return false;
     *this = r;
+    lanes = by;
     return true;
   }
   /// Calls of(packed epoch of the first agent) for each group until one returns
@@ -110,18 +110,42 @@ struct Shadow::Reader {
 
 private:
   static constexpr uint64_t eightCtas = uint64_t(7) << (ctaShift - groupShift);
+  // join() of the same group of another CTA.
+  bool joinCta(uint64_t epoch) {
+    if (ofCtas || members & (members - 1))
+      return false;
+    uint64_t group = uint64_t(__builtin_ctz(members)) << groupShift;
+    if (groupOf((key + group) ^ epoch) & ~eightCtas)
+      return false;
+    members = 1u << (key >> ctaShift & 7) | 1u << (epoch >> ctaShift & 7);
+    key = (key + group) & ~(uint64_t(7) << ctaShift);
+    ofCtas = 1;
+    return true;
+  }
+};
+
+// How a cell was last written.
+struct Shadow::Writer {
+  uint32_t site : siteBits, manner : mannerBits;
 };
 
 // Two per cache line, since every access of every lane reads some.
 struct alignas(32) Shadow::Cell {
   uint64_t write; // packed epoch, 0: never written in this launch
   Reader reader;  // the only one; unused with a list
-  uint32_t writeSite : siteBits, writeManner : mannerBits;
+  Writer writer;
   uint32_t more; // index + 1 into Table::lists, or into Table::splits
 
   static constexpr uint32_t isSplit = 1u << 31;
+  bool hasParts() const { return more & isSplit; }
   uint32_t list() const { return more & isSplit ? 0 : more; }
   uint32_t split() const { return more & isSplit ? more & ~isSplit : 0; }
+  /// For a cell without a list, or with an empty one.
+  void setWrite(uint64_t epoch, Writer by) {
+    reader.lanes = 0;
+    write = epoch;
+    writer = by;
+  }
 };
 
 struct Shadow::Table {
@@ -272,12 +296,9 @@ struct Shadow::Table {
   /// r: the reader of the group of `epoch`, which is packed.
   void addReader(Cell &cell, const Reader &r, uint64_t epoch);
   static void addToList(List &readers, Reader r, uint64_t epoch);
-  void write(Cell &cell, uint64_t epoch, uint32_t site, uint8_t manner) {
+  void write(Cell &cell, uint64_t epoch, Writer by) {
     dropList(cell);
-    cell.reader.lanes = 0;
-    cell.write = epoch;
-    cell.writeSite = site;
-    cell.writeManner = manner;
+    cell.setWrite(epoch, by);
   }
 };
 
@@ -377,7 +398,7 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
     conflict.otherAsync = isAsync(manner);
   };
   if (cell.write)
-    race(cell.write, cell.writeSite, cell.writeManner, true);
+    race(cell.write, cell.writer.site, cell.writer.manner, true);
   uint64_t self = pack(by.self);
   if (!m.write) {
     table.addReader(cell, {self, 1u << laneOf(self), by.site, encode(m)}, self);
@@ -402,7 +423,7 @@ void Shadow::judge(Table &table, Cell &cell, const Observer &by,
   } else {
     raceWithReader(cell.reader);
   }
-  table.write(cell, self, by.site, encode(m));
+  table.write(cell, self, {by.site, encode(m)});
 }
 
 Shadow::Shadow(uint64_t bytes, bool concurrent)
@@ -471,42 +492,76 @@ void Shadow::accessStretch(const Observer &by, uint64_t first, uint64_t offset,
 // suffices for most accesses.
 struct Shadow::Sure {
   explicit Sure(WarpObserver &by)
-      : by(by), self(pack(by.self)), manner(encode(by.manner)) {}
+      : by(by), self(pack(by.self)),
+        reader(self, 0, by.site, encode(by.manner)),
+        writer{by.site, reader.manner()}, ownFirst(!by.manner.deferred) {}
   WarpObserver &by;
   uint64_t self; // of lane 0
-  uint8_t manner;
+  Reader reader; // of no lanes yet
+  Writer writer;
   // Only a thread's own accesses are ordered among themselves; those of an
   // asynchronous agent are not.
-  bool ownFirst = !by.manner.deferred;
-  // A cache: groups, and the tick that is known of all their agents.
-  struct {
-    uint64_t group = ~uint64_t(0);
-    uint32_t tick = 0;
-  } known[8] = {};
+  bool ownFirst;
+  // Neighbouring cells are mostly alike. The last write that was found known,
+  // its group with a tick known of all its agents, and readers that were found
+  // known, by their groups.
+  uint64_t knownWrite = 0, knownGroup = 0;
+  uint32_t knownTick = 0;
+  Reader knownReaders[4] = {};
 
-  bool knows(uint64_t epoch) {
-    auto &of = known[groupOf(epoch) % 8];
-    if (groupOf(epoch) != of.group) {
-      of.group = groupOf(epoch);
-      of.tick = by.knownTick(unpack(ofFirst(epoch)));
-    }
+  bool knows(uint64_t epoch, uint32_t agents) {
+    KnownTicks::Entry &of = by.known->at(groupOf(epoch), agents);
+    if (of.group != groupOf(epoch) || of.agents != agents)
+      of = {groupOf(epoch), agents,
+            by.knownTick(unpack(ofFirst(epoch)), agents)};
     return tickOf(epoch) <= of.tick;
   }
   // `lanes`: those that access the cell.
   bool afterWrite(const Cell &cell, uint32_t lanes) {
-    if (!cell.write || knows(cell.write))
-      return true;
+    return cell.write == knownWrite ||
+           (groupOf(cell.write) == knownGroup &&
+            tickOf(cell.write) <= knownTick) ||
+           looksKnown(cell.write) || isOwn(cell, lanes);
+  }
+  bool looksKnown(uint64_t write) {
+    if (knows(write, ~0u)) {
+      knownGroup = groupOf(write);
+      knownTick = tickOf(write);
+    } else if (!knows(write, 1u << laneOf(write))) {
+      return false;
+    }
+    knownWrite = write;
+    return true;
+  }
+  bool isOwn(const Cell &cell, uint32_t lanes) const {
     return ownFirst && groupOf(cell.write) == groupOf(self) &&
            lanes == 1u << laneOf(cell.write);
   }
   bool afterReader(const Reader &r, uint32_t lanes) {
-    return !r.lanes || r.eachGroup([&](uint64_t first) {
-      return knows(first) || (ownFirst && groupOf(first) == groupOf(self) &&
-                              !(r.lanes & ~lanes));
+    Reader &last = knownReaders[r.members % 4];
+    return !r.lanes || (last.isOfGroups(r) && !(r.lanes & ~last.lanes)) ||
+           looksAfter(r, last, lanes);
+  }
+  [[gnu::noinline]] bool looksAfter(const Reader &r, Reader &last,
+                                    uint32_t lanes) {
+    bool isKnown = true, isWholly = true; // whatever its lanes
+    const bool after = r.eachGroup([&](uint64_t first) {
+      const bool wholly = knows(first, ~0u),
+                 some = wholly || knows(first, r.lanes);
+      isWholly &= wholly;
+      isKnown &= some;
+      return some || (ownFirst && groupOf(first) == groupOf(self) &&
+                      !(r.lanes & ~lanes));
     });
+    if (after && isKnown) {
+      last = r;
+      last.lanes |= isWholly ? ~0u : 0;
+    }
+    return after;
   }
   // Whether the lane may write the cell. `lane`: a mask of one bit.
-  bool afterAll(const Table &table, const Cell &cell, uint32_t lane) {
+  [[gnu::always_inline]] bool afterAll(const Table &table, const Cell &cell,
+                                       uint32_t lane) {
     if (!afterWrite(cell, lane))
       return false;
     if (!cell.list())
@@ -530,12 +585,13 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
     return write ? sure.afterAll(table, cell, lanes)
                  : sure.afterWrite(cell, lanes);
   };
+  Reader reader = sure.reader;
+  reader.lanes = lanes;
   auto go = [&](Cell &cell, uint64_t) {
     if (!write)
-      return table.addReader(
-          cell, {sure.self, lanes, sure.by.site, sure.manner}, sure.self);
+      return table.addReader(cell, reader, sure.self);
     table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
-                sure.by.site, sure.manner);
+                sure.writer);
   };
   // At most two cells, since offsets are multiples of the size.
   Cell *const cells = table.cells + offset % stretchBytes / cellBytes;
@@ -553,34 +609,55 @@ bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
   return true;
 }
 
-// accessSurely() for a whole cell.
-bool Shadow::accessCell(Table &table, Sure &sure, uint64_t offset,
-                        uint32_t lanes) {
-  Cell &cell = table.cells[offset % stretchBytes / cellBytes];
-  if (cell.split())
-    return accessSurely(table, sure, offset, cellBytes, lanes);
-  static_assert(cellBytes == 16, "a quarter of a word of bits");
-  uint64_t &bits = defined.word(offset);
-  const uint64_t all = uint64_t(0xffff) << offset % 64;
-  if (!sure.by.manner.write) {
-    if ((bits & all) != all || !sure.afterWrite(cell, lanes))
-      return false;
-    table.addReader(cell, {sure.self, lanes, sure.by.site, sure.manner},
-                    sure.self);
-    return true;
+// Does accessSurely() for lanes that access whole cells, until one leaves the
+// stretch of the table. Removes those lanes from `lanes`; returns the unsure.
+template <bool write>
+uint32_t Shadow::accessCells(Table &table, Sure &sure, const uint64_t *offsets,
+                             uint32_t &lanes) {
+  uint32_t left = lanes, unsure = 0;
+  uint64_t offset = offsets[__builtin_ctz(left)];
+  const uint64_t inStretch = offset;
+  for (;;) {
+    const unsigned lane = unsigned(__builtin_ctz(left));
+    uint32_t same = left & -left;
+    left &= left - 1;
+    uint64_t next = offset; // the offset of the next lane
+    while (left && (next = offsets[__builtin_ctz(left)]) == offset) {
+      same |= left & -left;
+      left &= left - 1;
+    }
+    Cell &cell = table.cells[offset % stretchBytes / cellBytes];
+    bool isSure;
+    if (cell.hasParts()) {
+      isSure = accessSurely(table, sure, offset, cellBytes, same);
+    } else if constexpr (!write) {
+      isSure = defined.holdsCell(offset) && sure.afterWrite(cell, same);
+      if (isSure &&
+          (cell.more || !(cell.reader.replace(sure.reader, same) ||
+                          (cell.reader.lanes == same &&
+                           cell.reader.joinAlike(sure.reader, sure.self))))) {
+        Reader r = sure.reader;
+        r.lanes = same;
+        table.addReader(cell, r, sure.self);
+      }
+    } else {
+      isSure = !(same & (same - 1)) && sure.afterAll(table, cell, same);
+      if (isSure) {
+        defined.defineCell(offset);
+        // A cell that is read and written in turn keeps its list allocated.
+        if (cell.more)
+          table.list(cell.more).clear();
+        cell.setWrite(ofLane(sure.self, lane), sure.writer);
+      }
+    }
+    if (!isSure)
+      unsure |= same;
+    if (!left || (next ^ inStretch) >= stretchBytes)
+      break;
+    offset = next;
   }
-  if (lanes & (lanes - 1) || !sure.afterAll(table, cell, lanes))
-    return false;
-  bits |= all;
-  // A cell that is read and written in turn keeps its list allocated.
-  const uint32_t kept = cell.more;
-  if (kept)
-    table.list(kept).clear();
-  cell.more = 0;
-  table.write(cell, ofLane(sure.self, unsigned(__builtin_ctz(lanes))),
-              sure.by.site, sure.manner);
-  cell.more = kept;
-  return true;
+  lanes = left;
+  return unsure;
 }
 
 uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
@@ -589,31 +666,30 @@ uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
     changed();
   Sure sure(by);
   uint32_t unsure = 0;
-  uint64_t held = ~uint64_t(0);
-  std::unique_lock<std::mutex> lock;
   while (lanes) {
-    unsigned lane = unsigned(__builtin_ctz(lanes));
-    uint64_t offset = offsets[lane], index = offset / stretchBytes;
-    uint32_t same = lanes & -lanes;
-    lanes &= lanes - 1;
-    while (lanes && offsets[__builtin_ctz(lanes)] == offset) {
-      same |= lanes & -lanes;
-      lanes &= lanes - 1;
-    }
-    if (index != held) {
-      if (lock)
-        lock.unlock();
-      if (locks)
-        lock = std::unique_lock(locks[index % stripes]);
-      held = index;
-      if (!tables[index])
-        tables[index] = std::make_unique<Table>();
-    }
-    if (bytes == cellBytes
-            ? accessCell(*tables[index], sure, offset, same)
-            : accessSurely(*tables[index], sure, offset, bytes, same))
+    const uint64_t offset = offsets[__builtin_ctz(lanes)];
+    auto lock = lockOf(offset);
+    auto &table = tables[offset / stretchBytes];
+    if (!table)
+      table = std::make_unique<Table>();
+    if (bytes == cellBytes) {
+      unsure |= by.manner.write
+                    ? accessCells<true>(*table, sure, offsets, lanes)
+                    : accessCells<false>(*table, sure, offsets, lanes);
       continue;
-    unsure |= same;
+    }
+    for (uint64_t at = offset; at / stretchBytes == offset / stretchBytes;) {
+      uint32_t same = 0;
+      do {
+        same |= lanes & -lanes;
+        lanes &= lanes - 1;
+      } while (lanes && offsets[__builtin_ctz(lanes)] == at);
+      if (!accessSurely(*table, sure, at, bytes, same))
+        unsure |= same;
+      if (!lanes)
+        break;
+      at = offsets[__builtin_ctz(lanes)];
+    }
   }
   return unsure;
 }
@@ -643,30 +719,31 @@ bool Shadow::readPlainly(const Observer &by, uint32_t agents,
     return false;
   }
   bool heardAll = true;
-  // Caches. Threads, which write through the generic proxy, are many at one
-  // tick: keep the known tick per group. For other agents keep only the last
-  // write that was found known.
-  struct Fenced {
+  // Caches. Threads and their cp.async are many at one tick: keep the known
+  // tick per group, and whether its writes are by the generic proxy. For other
+  // agents keep only the last write that was found known.
+  struct Heard {
     uint64_t group = ~uint64_t(0);
     uint32_t tick = 0;
-  } fenced[8], last;
+    bool generic = false;
+  } groups[8], last;
   uint64_t knownWrite = 0;
   uint8_t knownManner = 0;
   auto generic = [](const Cell &cell) {
-    return !isAsync(cell.writeManner) || isObject(cell.writeManner);
+    return !isAsync(cell.writer.manner) || isObject(cell.writer.manner);
   };
   auto knows = [&](const Cell &cell) {
     const uint64_t write = cell.write;
-    if (!write || (write == knownWrite && cell.writeManner == knownManner))
+    if (!write || (write == knownWrite && cell.writer.manner == knownManner))
       return true;
     const bool needsProxy = generic(cell);
-    if (needsProxy) {
-      Fenced &of = fenced[groupOf(write) % 8];
-      if (of.group != groupOf(write))
-        of = {groupOf(write), by.fencedTick(unpack(ofFirst(write)))};
+    Heard &of = groups[groupOf(write) % 8];
+    if (of.group != groupOf(write) || of.generic != needsProxy)
+      of = {groupOf(write), by.heardTick(unpack(ofFirst(write)), needsProxy),
+            needsProxy};
+    if (tickOf(write) <= of.tick) {
       last = of;
-      if (tickOf(write) <= of.tick)
-        return true;
+      return true;
     }
     const Epoch e = unpack(write);
     if (!by.heard(e, needsProxy) && !by.heard(e, true)) {
@@ -675,7 +752,7 @@ bool Shadow::readPlainly(const Observer &by, uint32_t agents,
         return false;
     }
     knownWrite = write;
-    knownManner = cell.writeManner;
+    knownManner = cell.writer.manner;
     return true;
   };
   const uint64_t self = pack(by.self);
@@ -695,8 +772,8 @@ bool Shadow::readPlainly(const Observer &by, uint32_t agents,
       return false;
     const bool known =
         groupOf(cell.write) == last.group
-            ? tickOf(cell.write) <= last.tick && generic(cell)
-            : cell.write == knownWrite && cell.writeManner == knownManner;
+            ? tickOf(cell.write) <= last.tick && generic(cell) == last.generic
+            : cell.write == knownWrite && cell.writer.manner == knownManner;
     return known && cell.reader.replace(reader);
   };
   const bool allDefined =

@@ -93,9 +93,9 @@ public:
   virtual bool ordered(Epoch e, bool needsProxy) const = 0;
   /// The same by what others have told, without the agent's own accesses.
   virtual bool heard(Epoch, bool) const { return false; }
-  /// `first` is the first of 32 agents. Returns the tick up to which
-  /// heard(e, true) holds for all of them; 0 when that is not cheap to tell.
-  virtual uint32_t fencedTick(Epoch) const { return 0; }
+  /// `first` is the first of 32 agents. Returns the tick up to which heard()
+  /// holds for all of them; 0 when that is not cheap to tell.
+  virtual uint32_t heardTick(Epoch, bool) const { return 0; }
   /// Whether a strong access of CTA `cta` with scope `scope` and this one
   /// include each other.
   virtual bool inScope(uint32_t cta, Scope scope) const = 0;
@@ -105,17 +105,31 @@ public:
   }
 };
 
+/// A cache of WarpObserver::knownTick().
+struct KnownTicks {
+  struct Entry {
+    uint64_t group = ~uint64_t(0); // of 32 agents
+    uint32_t agents = 0, tick = 0;
+  } entries[8];
+  Entry &at(uint64_t group, uint32_t agents) {
+    return entries[(group + (agents * 0x9e3779b1u >> 29)) % 8];
+  }
+};
+
 /// Lanes of a warp, or their agents (`deferred`), that access memory by one
 /// instruction in the same weak manner.
 class WarpObserver {
 public:
+  /// `known` may outlive the observer while the lanes learn nothing.
+  explicit WarpObserver(KnownTicks &known) : known(&known) {}
   virtual ~WarpObserver() = default;
+  KnownTicks *known;
   Epoch self; // of lane 0; its agent is a multiple of 32; lane l is agent + l
   uint32_t site = 0;
   Manner manner;
-  /// `first` is the first of 32 agents. Returns the tick up to which every lane
-  /// knows all of them; 0 when that is not cheap to tell.
-  virtual uint32_t knownTick(Epoch first) = 0;
+  /// The tick up to which every lane knows agents `first` + l, for l in
+  /// `agents`; 0 when that is not cheap to tell. `first` is a multiple of 32.
+  virtual uint32_t knownTick(Epoch first, uint32_t agents) = 0;
 };
 
 class Shadow {
@@ -162,6 +176,7 @@ private:
   struct Cell;
   struct Reader;
   struct Sure;
+  struct Writer;
   struct Table; // cells and lists of one stretch, allocated at first access
   static constexpr uint64_t stretchBytes = 16384;
   static constexpr unsigned cellBytes = 16;
@@ -180,7 +195,9 @@ private:
                      uint64_t bytes, Conflict &conflict);
   bool accessSurely(Table &table, Sure &sure, uint64_t offset, unsigned bytes,
                     uint32_t lanes);
-  bool accessCell(Table &table, Sure &sure, uint64_t offset, uint32_t lanes);
+  template <bool write>
+  uint32_t accessCells(Table &table, Sure &sure, const uint64_t *offsets,
+                       uint32_t &lanes);
   static void judge(Table &table, Cell &cell, const Observer &by,
                     uint64_t offset, Conflict &conflict);
 };

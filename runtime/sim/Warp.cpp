@@ -345,7 +345,7 @@ Warp::Outcome Warp::run(uint32_t budget) {
         checkLeft(c, i);
       if (i.flags & flagStrictReads && undefinedLanes(c, i))
         reportUndefined(c, i);
-      if (!f.frame->inflight.empty())
+      if (i.flags & flagNearWgmma && !f.frame->inflight.empty())
         c.checkInflight(i);
       if (i.flags & flagByBits)
         propagate(c, i); // before it overwrites its sources

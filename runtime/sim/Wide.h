@@ -38,6 +38,24 @@ __attribute__((always_inline)) inline void transpose(FourWords x[4]) {
   x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
+typedef uint16_t EightHalves __attribute__((vector_size(16)));
+
+/// The same for eight rows of eight halves.
+__attribute__((always_inline)) inline void transpose(EightHalves x[8]) {
+  // Each of three rounds interleaves row i with row i + 4.
+  for (unsigned round = 0; round < 3; ++round) {
+    EightHalves y[8];
+    for (unsigned i = 0; i < 4; ++i) {
+      y[2 * i] =
+          __builtin_shufflevector(x[i], x[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      y[2 * i + 1] =
+          __builtin_shufflevector(x[i], x[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    for (unsigned i = 0; i < 8; ++i)
+      x[i] = y[i];
+  }
+}
+
 } // namespace act::runtime::sim
 
 #endif

@@ -114,9 +114,7 @@ Step barrierStep(Context &c, const Instruction &i) {
     }
     if (c.checks) {
       checkLastUse(c, i, b, index);
-      for (unsigned lane = 0; lane < 32; ++lane)
-        if (c.active(lane))
-          c.warp.publish(lane, b.seen, b.proxied);
+      c.warp.publish(c.mask, b.seen, b.proxied);
       c.warp.ticked();
     }
     // With a count, a warp counts as 32 threads even if the CTA does not fill
@@ -147,9 +145,7 @@ Step barrierStep(Context &c, const Instruction &i) {
     return Step::Blocked;
   }
   if (c.checks)
-    for (unsigned lane = 0; lane < 32; ++lane)
-      if (c.active(lane))
-        c.warp.learn(lane, b.lastSeen, b.lastProxied);
+    c.warp.learn(c.mask, b.lastSeen, b.lastProxied);
   if (b.generation == c.fragment.token + 1)
     b.left |= 1u << c.warp.index;
   if (t.kind == Kind::RedPopc) {
@@ -180,16 +176,16 @@ Step warpSync(Context &c, const Instruction &i) {
 Step clusterArrive(Context &c, const Instruction &i) {
   Cluster &k = *c.cta.cluster;
   if (c.checks) {
-    for (unsigned lane = 0; lane < 32; ++lane)
-      if (c.active(lane) && i.options & 1) {
-        c.warp.publish(lane, k.clusterSeen, k.clusterProxied);
-      } else if (c.active(lane)) {
+    if (i.options & 1) {
+      c.warp.publish(c.mask, k.clusterSeen, k.clusterProxied);
+      c.warp.ticked();
+    }
+    for (unsigned lane = 0; lane < 32 && !(i.options & 1); ++lane)
+      if (c.active(lane)) {
         const Warp::Told &told = c.warp.fenced[unsigned(Scope::Cluster)][lane];
         k.clusterSeen.add(told.seen);
         k.clusterProxied.add(told.proxied);
       }
-    if (i.options & 1)
-      c.warp.ticked();
   }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (c.active(lane)) {
@@ -231,9 +227,9 @@ Step clusterWait(Context &c, const Instruction &i) {
     if (c.active(lane)) {
       c.warp.clusterToken[lane] = 0;
       c.warp.clusterPassed |= 1u << lane;
-      if (c.checks && i.options & 1)
-        c.warp.learn(lane, k.clusterLastSeen, k.clusterLastProxied);
     }
+  if (c.checks && i.options & 1)
+    c.warp.learn(c.mask, k.clusterLastSeen, k.clusterLastProxied);
   return Step::Next;
 }
 

@@ -166,9 +166,7 @@ void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
 void Context::checkExit(const Instruction &at) const {
   if (grid.ctasPerCluster > 1 || !cta.mbarriers.empty()) {
     Gathering proxied; // unused
-    for (unsigned lane = 0; lane < 32; ++lane)
-      if (active(lane))
-        warp.publish(lane, cta.endSeen, proxied);
+    warp.publish(mask, cta.endSeen, proxied);
   }
   for (unsigned lane = 0; lane < 32; ++lane)
     if (active(lane) && warp.bulkReads[lane] > warp.own[OwnBulkRead][lane]) {

@@ -385,8 +385,10 @@ template <typename T>
 void choose(Context &c, const Instruction &i, uint32_t first) {
   const T *a = c.lanes<T>(i.slots[1]), *b = c.lanes<T>(i.slots[2]);
   T results[32];
-  for (unsigned l = 0; l < 32; ++l)
-    results[l] = first >> l & 1 ? a[l] : b[l];
+  for (unsigned l = 0; l < 32; ++l) {
+    const T mask = T(-T((first & laneBits[l]) != 0));
+    results[l] = T((a[l] & mask) | (b[l] & ~mask));
+  }
   if (c.checks) {
     uint32_t good = ((first & c.definedLanes(i.slots[1])) |
                      (~first & c.definedLanes(i.slots[2]))) &

@@ -12,9 +12,11 @@
 // that the lane did.
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/Sectors.h"
+#include "runtime/sim/Wide.h"
 #include "runtime/sim/decode/AddressLanes.h"
 #include "runtime/sim/decode/BulkCopies.h"
 #include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/decode/Lanes.h"
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +30,7 @@ namespace {
 
 constexpr unsigned mostBytes = 16;
 
-struct Copy {
+struct CopyAsync {
   Address to, from;
   unsigned bytes = 4;
   uint32_t taken = noSlot;  // src-size
@@ -40,31 +42,46 @@ class CopyOperation final : public AsyncOperation {
 public:
   uint32_t lanes = 0;
   unsigned bytes = 0;
-  struct Lane {
-    const std::byte *from = nullptr;
-    std::byte *to = nullptr;
-    unsigned taken = 0;
-  };
-  std::array<Lane, 32> at;
 
+  CopyOperation() {} // leaves the arrays as they are
+
+  /// Of all lanes and all bytes.
+  void addAll(const Context::Lanes &to, const Context::Lanes &from) {
+    count = 32;
+    for (unsigned l = 0; l < 32; ++l)
+      copies[l] = {to.data + to.offsets[l], from.data + from.offsets[l], bytes};
+  }
+  /// Of one lane; `taken` bytes of `from` and zeros. Null `to`: a bad address.
+  void add(std::byte *to, const std::byte *from, unsigned taken) {
+    if (to)
+      copies[count++] = {to, from, from ? taken : 0};
+  }
   void read() override {
-    for (unsigned l = 0; l < 32; ++l) {
-      std::memset(values[l], 0, mostBytes);
-      if (at[l].taken == mostBytes && at[l].from)
-        std::memcpy(values[l], at[l].from, mostBytes);
-      else if (at[l].from)
-        std::memcpy(values[l], at[l].from, at[l].taken);
-    }
+    for (unsigned k = 0; k < count; ++k)
+      if (copies[k].taken == mostBytes) {
+        std::memcpy(values[k], copies[k].from, mostBytes);
+      } else {
+        std::memset(values[k], 0, mostBytes);
+        if (copies[k].taken)
+          std::memcpy(values[k], copies[k].from, copies[k].taken);
+      }
   }
   void write() override {
-    for (unsigned l = 0; l < 32; ++l)
-      if (at[l].to && bytes == mostBytes)
-        std::memcpy(at[l].to, values[l], mostBytes);
-      else if (at[l].to)
-        std::memcpy(at[l].to, values[l], bytes);
+    for (unsigned k = 0; k < count; ++k)
+      if (bytes == mostBytes)
+        std::memcpy(copies[k].to, values[k], mostBytes);
+      else
+        std::memcpy(copies[k].to, values[k], bytes);
   }
 
 private:
+  struct Copy {
+    std::byte *to;
+    const std::byte *from;
+    unsigned taken;
+  };
+  unsigned count = 0;
+  Copy copies[32];
   std::byte values[32][mostBytes];
 };
 
@@ -82,9 +99,23 @@ void eachSet(uint32_t lanes, Key key, Run run) {
   }
 }
 
+template <typename T>
+[[gnu::always_inline]] inline uint32_t lanesEqual(const T *values, T value) {
+  uint32_t lanes = 0;
+  for (unsigned l = 0; l < 32; ++l)
+    lanes |= values[l] == value ? laneBits[l] : 0;
+  return lanes;
+}
+ACT_WIDE uint32_t lanesWith(const uint32_t *values, uint32_t value) {
+  return lanesEqual(values, value);
+}
+ACT_WIDE uint32_t lanesWith(const uint64_t *values, uint64_t value) {
+  return lanesEqual(values, value);
+}
+
 /// Fast path: copies all lanes at once. Returns false, with nothing done, if a
 /// lane copies only part of its source or any access is faulty.
-bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
+bool copyAtOnce(Context &c, const Instruction &i, const CopyAsync &t,
                 const uint64_t (&to)[32], const uint64_t (&from)[32],
                 uint32_t ignored, Manner writes) {
   Warp &w = c.warp;
@@ -92,19 +123,18 @@ bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
   const uint32_t tick = w.nextCopyTick(first);
   Context taking = c;
   taking.mask &= ~ignored;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    if (!c.active(lane))
-      continue;
-    uint32_t taken =
-        t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
-    if (taken == 0)
-      taking.mask &= ~(1u << lane);
-    else if (taken != t.bytes)
+  if (t.taken != noSlot) {
+    const uint32_t *taken = c.lanes<uint32_t>(t.taken);
+    const uint32_t whole = c.mask & lanesWith(taken, t.bytes);
+    if (c.mask & ~(whole | lanesWith(taken, 0)))
       return false;
-    if (w.copyGroups[lane] != w.copyGroups[first] ||
-        w.nextCopyTick(lane) != tick)
-      return false;
+    taking.mask &= whole;
   }
+  if (c.mask & ~lanesWith(w.copyGroups.data(), w.copyGroups[first]))
+    return false;
+  for (uint32_t left = w.copiesArrived ? c.mask : 0; left; left &= left - 1)
+    if (w.nextCopyTick(unsigned(__builtin_ctz(left))) != tick)
+      return false;
   Context::Lanes source, target;
   if (!c.resolveLanes(t.to.space, to, t.bytes, true, target) ||
       (taking.mask &&
@@ -132,20 +162,21 @@ bool copyAtOnce(Context &c, const Instruction &i, const Copy &t,
   }
   Sectors::count(*w.counters, *target.region, target.offsets, c.mask, t.bytes,
                  true);
-  for (uint32_t left = c.mask; left; left &= left - 1) {
+  const bool isAll = taking.mask == ~0u;
+  if (isAll)
+    op->addAll(target, source);
+  for (uint32_t left = isAll ? 0 : c.mask; left; left &= left - 1) {
     unsigned lane = unsigned(__builtin_ctz(left));
-    op->at[lane].to = target.data + target.offsets[lane];
-    if (taking.active(lane)) {
-      op->at[lane].from = source.data + source.offsets[lane];
-      op->at[lane].taken = t.bytes;
-    }
+    op->add(target.data + target.offsets[lane],
+            taking.active(lane) ? source.data + source.offsets[lane] : nullptr,
+            t.bytes);
   }
   c.cta.issue(std::move(op));
   return true;
 }
 
 Step copy(Context &c, const Instruction &i) {
-  const Copy &t = *static_cast<const Copy *>(i.data);
+  const CopyAsync &t = *static_cast<const CopyAsync *>(i.data);
   Warp &w = c.warp;
   uint64_t to[32], from[32];
   t.to.lanes(c, to);
@@ -171,41 +202,39 @@ Step copy(Context &c, const Instruction &i) {
     for (unsigned lane = first; lane < 32; ++lane) {
       if (!(lanes >> lane & 1))
         continue;
-      CopyOperation::Lane &at = op->at[lane];
       Epoch self = w.epoch(OwnCopyAsync, lane, w.nextCopyTick(lane));
-      at.taken = t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
+      uint32_t taken =
+          t.taken == noSlot ? t.bytes : c.lanes<uint32_t>(t.taken)[lane];
       if (ignored >> lane & 1)
-        at.taken = 0;
-      if (at.taken > t.bytes) {
+        taken = 0;
+      if (taken > t.bytes) {
         c.report(FindingKind::InvalidOperation, i, lane,
-                 "takes " + std::to_string(at.taken) +
+                 "takes " + std::to_string(taken) +
                      " bytes of its source, more than the " +
                      std::to_string(t.bytes) + " that it copies");
-        at.taken = t.bytes;
+        taken = t.bytes;
       }
       bool undefined = false;
       Context::Target source;
-      if (at.taken) {
-        source =
-            c.resolve(i, lane, t.from.space, from[lane], at.taken, 1, false);
+      if (taken) {
+        source = c.resolve(i, lane, t.from.space, from[lane], taken, 1, false);
         if (from[lane] % t.bytes)
           c.reportAt(FindingKind::Misaligned, i, lane, from[lane],
                      "copies from an address that is no multiple of " +
                          std::to_string(t.bytes));
-        at.from = source.data;
         if (source.data) {
-          undefined = judgeAsync(c, i, lane, source, from[lane], at.taken,
+          undefined = judgeAsync(c, i, lane, source, from[lane], taken,
                                  c.passing({false, true}), self);
-          loads.add(source, from[lane], at.taken);
+          loads.add(source, from[lane], taken);
         }
       }
       Context::Target target =
           c.resolve(i, lane, t.to.space, to[lane], t.bytes, t.bytes, true);
-      at.to = target.data;
+      op->add(target.data, source.data, taken);
       if (target.data) {
         judgeAsync(c, i, lane, target, to[lane], t.bytes, writes, self);
         if (undefined)
-          c.copyUndefined(i, lane, target, source, at.taken);
+          c.copyUndefined(i, lane, target, source, taken);
         stores.add(target, to[lane], t.bytes);
       }
     }
@@ -316,10 +345,11 @@ Step arrive(Context &c, const Instruction &i) {
           op->copies.push_back(
               w.epoch(OwnCopyAsync, lane, w.nextCopyTick(lane)));
           w.copyArrivals[lane].push_back(w.copyGroups[lane]);
+          w.copiesArrived = true;
           m->pending += !i.options;
           Gathering proxied;
           if (c.checks)
-            w.publish(lane, op->executed, proxied);
+            w.publish(1u << lane, op->executed, proxied);
         }
         m->used = true;
         if (m->pending > Mbarrier::maximumCount)
@@ -369,7 +399,7 @@ void decodeCopyAsync(Decoder &d) {
   if (d.take("mbarrier"))
     return decodeArrive(d);
   const std::string spelling = "'" + d.tree().spelling() + "'";
-  Copy t;
+  CopyAsync t;
   bool global = d.oneOf({"ca", "cg"}, true) == 1;
   d.oneOf({"shared", "shared::cta"}, true);
   d.oneOf({"global"}, true);

@@ -246,6 +246,7 @@ struct ProgramDecoder {
     families().at("ret")(d);
     finish();
     layout.finish(code);
+    findNearWgmma(code);
     if (f.isEntry)
       code.kernel.registers = registerPressure(f, code);
     return ok();

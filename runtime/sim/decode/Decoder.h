@@ -230,5 +230,8 @@ void registerMbarrier(Families &);  // mbarrier.*
 void registerCluster(
     Families &); // mapa, getctarank, setmaxnreg, griddepcontrol
 
+/// Sets flagNearWgmma in a function's code.
+void findNearWgmma(FunctionCode &function);
+
 } // namespace act::runtime::sim
 #endif

@@ -17,6 +17,7 @@
 #define ACT_RUNTIME_SIM_DECODE_LANES_H
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/decode/Decoder.h"
+#include <array>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -28,6 +29,15 @@ struct Plain {
   explicit Plain(const Instruction &) {}
 };
 
+/// The bit of each lane. Loops with `mask & laneBits[l]` become vector code,
+/// those with `mask >> l & 1` do not on every machine.
+inline constexpr auto laneBits = [] {
+  std::array<uint32_t, 32> bits{};
+  for (unsigned l = 0; l < 32; ++l)
+    bits[l] = 1u << l;
+  return bits;
+}();
+
 /// Writes the active lanes.
 template <typename T>
 inline void put(const Context &c, uint32_t slot, const T (&results)[32]) {
@@ -37,7 +47,7 @@ inline void put(const Context &c, uint32_t slot, const T (&results)[32]) {
     return;
   }
   for (unsigned l = 0; l < 32; ++l)
-    d[l] = c.mask >> l & 1 ? results[l] : d[l];
+    d[l] = c.mask & laneBits[l] ? results[l] : d[l];
 }
 inline void putPredicate(const Context &c, uint32_t slot, uint32_t bits) {
   uint32_t &p = c.predicate(slot);

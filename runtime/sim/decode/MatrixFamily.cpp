@@ -3,6 +3,9 @@
 // ldmatrix, stmatrix, movmatrix: move 8 × 8 matrices of 16-bit elements between
 // shared memory and the register layout of mma. Lane 8 i + r gives the address
 // of row r of matrix i.
+#include "runtime/sim/Sectors.h"
+#include "runtime/sim/Wide.h"
+#include "runtime/sim/decode/AddressLanes.h"
 #include "runtime/sim/decode/Lanes.h"
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include <algorithm>
@@ -12,50 +15,48 @@ namespace act::runtime::sim {
 namespace {
 
 struct Rows {
-  AddressOperand base;
-  ptx::Space space;
+  Address base;
   unsigned count; // matrices
   bool transposed;
 };
 
-uint64_t addressOf(const Context &c, const Instruction &at, const Rows &r,
-                   unsigned lane) {
-  uint32_t slot = at.slots[0];
-  uint64_t base = r.base.bytes == 4 ? c.lanes<uint32_t>(slot)[lane]
-                                    : c.lanes<uint64_t>(slot)[lane];
-  return base + uint64_t(r.base.offset);
-}
-
 /// The places of the rows, and which of their bytes were undefined when read,
-/// one bit per byte. Null data: a bad address, reported.
+/// one bit per byte. Null: a bad address, reported.
 struct Found {
-  Context::Target rows[32];
-  uint32_t some = 0; // rows with undefined bytes
+  Context::Lanes all;
+  std::vector<Context::Target> single; // of each row, where `all` is not set
+  uint32_t some = 0;                   // rows with undefined bytes
   uint32_t undefined[32];
+  std::byte *row(unsigned i) const {
+    return single.empty() ? all.data + all.offsets[i] : single[i].data;
+  }
+  Context::Target at(const Context &c, unsigned row) const {
+    return single.empty() ? c.targetOf(all, row) : single[row];
+  }
 };
 
 /// Fast path: all rows at once. False if any is faulty or not in shared memory.
 bool findAllRows(Context &c, const Instruction &at, const Rows &r,
-                 Manner manner, uint64_t &wavefronts, Found &found) {
+                 const uint64_t (&addresses)[32], Manner manner,
+                 uint64_t &wavefronts, Found &found) {
   Context some = c;
   some.mask = r.count == 4 ? ~0u : (1u << 8 * r.count) - 1;
   if ((c.mask & some.mask) != some.mask)
     return false;
-  uint64_t addresses[32];
-  for (unsigned lane = 0; lane < 32; ++lane)
-    addresses[lane] = addressOf(c, at, r, lane);
-  Context::Lanes all;
-  if (!some.resolveLanes(r.space, addresses, 16, manner.write, all) ||
+  Context::Lanes &all = found.all;
+  if (!some.resolveLanes(r.base.space, addresses, 16, manner.write, all) ||
       !all.region->isShared)
     return false;
   found.some =
       some.judgeLanes(at, all, addresses, 16, manner, nullptr, found.undefined);
+  if (r.count == 4 && fillsWavefronts(all.offsets, 16)) {
+    wavefronts += 4;
+    return true;
+  }
   for (unsigned i = 0; i < r.count; ++i) {
     uint32_t banks = 0; // groups of banks, 16 bytes wide
-    for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
-      found.rows[lane] = some.targetOf(all, lane);
+    for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane)
       banks |= 1u << all.offsets[lane] / 16 % 8;
-    }
     unsigned worst = 1;
     if (banks != 0xff) {
       uint64_t chunks[8];
@@ -96,22 +97,26 @@ void findRows(Context &c, const Instruction &at, const Rows &r, bool write,
   manner = c.passing(manner);
   uint64_t &wavefronts = write ? c.warp.counters->sharedStoreWavefronts
                                : c.warp.counters->sharedLoadWavefronts;
-  if (findAllRows(c, at, r, manner, wavefronts, found))
+  uint64_t addresses[32];
+  r.base.lanes(c, addresses);
+  if (findAllRows(c, at, r, addresses, manner, wavefronts, found))
     return;
+  found.single.resize(32);
   for (unsigned i = 0; i < r.count; ++i) {
     uint64_t chunks[8];
     unsigned perBank[8] = {}, worst = 0, distinct = 0;
     for (unsigned lane = 8 * i; lane < 8 * i + 8; ++lane) {
       if (!c.active(lane))
         continue;
-      uint64_t address = addressOf(c, at, r, lane);
-      Context::Target t = c.resolve(at, lane, r.space, address, 16, 16, write);
+      const uint64_t address = addresses[lane];
+      Context::Target t =
+          c.resolve(at, lane, r.base.space, address, 16, 16, write);
       if (t.data && !(t.region && t.region->isShared)) {
         c.reportAt(FindingKind::OutOfBounds, at, lane, address,
                    "takes the address of a row outside of shared memory");
         continue;
       }
-      found.rows[lane] = t;
+      found.single[lane] = t;
       if (!t.data)
         continue;
       found.undefined[lane] = c.judge(at, lane, t, address, 16, manner);
@@ -141,7 +146,7 @@ void undefineWords(const Context &c, const Instruction &at, const Rows &r,
       if (!bytes)
         continue;
       bits |= uint64_t((bytes & 1) * 0xff | (bytes >> 1) * 0xff00) << 16 * half;
-      origin = c.originAt(at, found.rows[row], 2 * col + !(bytes & 1));
+      origin = c.originAt(at, found.at(c, row), 2 * col + !(bytes & 1));
     }
     if (bits)
       c.frame.defined.setUndefinedBits(at.slots[1 + i], lane, bits, origin);
@@ -153,18 +158,24 @@ Step loadMatrix(Context &c, const Instruction &at) {
   Found found;
   findRows(c, at, r, false, found);
   for (unsigned i = 0; i < r.count; ++i) {
-    uint16_t m[8][8] = {};
-    for (unsigned row = 0; row < 8; ++row)
-      if (const std::byte *p = found.rows[8 * i + row].data)
-        std::memcpy(m[row], p, 16);
-    uint32_t words[32];
-    for (unsigned g = 0; g < 8; ++g)
-      for (unsigned t = 0; t < 4; ++t) {
-        uint32_t low = r.transposed ? m[2 * t][g] : m[g][2 * t];
-        uint32_t high = r.transposed ? m[2 * t + 1][g] : m[g][2 * t + 1];
-        words[4 * g + t] = low | high << 16;
-      }
-    put(c, at.slots[1 + i], words);
+    // Lane 4 g + t holds elements 2 t and 2 t + 1 of row g.
+    EightHalves m[8];
+    for (unsigned row = 0; found.single.empty() && row < 8; ++row)
+      std::memcpy(&m[row], found.all.data + found.all.offsets[8 * i + row], 16);
+    for (unsigned row = 0; !found.single.empty() && row < 8; ++row)
+      if (const std::byte *p = found.single[8 * i + row].data)
+        std::memcpy(&m[row], p, 16);
+      else
+        m[row] = {};
+    if (r.transposed)
+      transpose(m);
+    if (c.mask == ~0u) {
+      std::memcpy(c.lanes<uint32_t>(at.slots[1 + i]), m, sizeof m);
+    } else {
+      uint32_t words[32];
+      std::memcpy(words, m, sizeof words);
+      put(c, at.slots[1 + i], words);
+    }
     c.define(at.slots[1 + i], c.mask);
     if (found.some >> 8 * i & 0xff)
       undefineWords(c, at, r, i, found);
@@ -180,7 +191,7 @@ void handOn(const Context &c, const Instruction &at, const Rows &r, unsigned i,
     uint64_t bits = c.frame.defined.undefinedBits(slot, lane);
     for (unsigned half = 0; half < 2 && bits; ++half) {
       unsigned g = lane / 4, t = lane % 4 * 2 + half;
-      Context::Target to = found.rows[8 * i + (r.transposed ? t : g)];
+      Context::Target to = found.at(c, 8 * i + (r.transposed ? t : g));
       unsigned col = r.transposed ? g : t;
       if (!to.data)
         continue;
@@ -211,15 +222,13 @@ Step storeMatrix(Context &c, const Instruction &at) {
       }
     }
     const uint32_t *s = c.lanes<uint32_t>(slot);
-    uint16_t m[8][8];
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      unsigned g = lane / 4, t = lane % 4 * 2;
-      (r.transposed ? m[t][g] : m[g][t]) = uint16_t(s[lane]);
-      (r.transposed ? m[t + 1][g] : m[g][t + 1]) = uint16_t(s[lane] >> 16);
-    }
+    EightHalves m[8];
+    std::memcpy(m, s, sizeof m);
+    if (r.transposed)
+      transpose(m);
     for (unsigned row = 0; row < 8; ++row)
-      if (std::byte *p = found.rows[8 * i + row].data)
-        std::memcpy(p, m[row], 16);
+      if (std::byte *p = found.row(8 * i + row))
+        std::memcpy(p, &m[row], 16);
   }
   c.event();
   return Step::Next;
@@ -275,15 +284,13 @@ void decodeRows(Decoder &d, bool store) {
   int number = d.oneOf({"x1", "x2", "x4"}, true);
   r.count = number < 0 ? 1 : 1u << number;
   r.transposed = d.take("trans");
-  r.space = d.space();
-  if ((r.space != ptx::Space::Shared && r.space != ptx::Space::Generic) ||
+  const ptx::Space space = d.space();
+  if ((space != ptx::Space::Shared && space != ptx::Space::Generic) ||
       d.tookClusterSpace())
     d.fail("'" + d.tree().spelling() + "' works on the block's shared memory");
   d.begin(store ? storeMatrix : loadMatrix, Class::MatrixLoad,
           flagAligned | flagDefinesItself);
-  r.base = d.address(store ? 0 : 1);
-  if (r.base.space == ptx::Space::Shared)
-    r.space = r.base.space;
+  r.base = Address(d, d.address(store ? 0 : 1), space);
   d.pushSlot(r.base.slot);
   if (d.operand(store ? 1 : 0).kind != ptx::Operand::Vector)
     d.fail("'" + d.tree().spelling() + "' takes its registers in braces");

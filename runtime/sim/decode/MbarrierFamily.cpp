@@ -144,11 +144,11 @@ void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
   Gathering &seen = own ? m.seen : m.remoteSeen,
             &proxied = own ? m.proxied : m.remoteProxied;
   if (isRelease(t.order)) {
-    c.warp.publish(lane, seen, proxied);
+    c.warp.publish(1u << lane, seen, proxied);
     return;
   }
   Gathering unused;
-  c.warp.publish(lane, m.relaxedSeen, unused);
+  c.warp.publish(1u << lane, m.relaxedSeen, unused);
   const Warp::Told &told =
       c.warp.fenced[unsigned(own ? Scope::Cta : Scope::Cluster)][lane];
   seen.add(told.seen);
@@ -299,7 +299,7 @@ void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
                   const KnowledgeRef &proxied) {
     Warp &w = c.warp;
     if (isAcquire(t.order)) {
-      w.learn(lane, seen, proxied);
+      w.learn(1u << lane, seen, proxied);
     } else {
       Warp::Told &pending = w.pendingAcquire[unsigned(distance)][lane];
       pending.seen = w.cta->joiner(pending.seen, seen);

@@ -147,9 +147,7 @@ Step copyMap(Context &c, const Instruction &i) {
   if (c.checks) {
     Gathering done, none;
     done.add(c.warp.epoch(OwnThread, lane, c.warp.tick));
-    for (unsigned l = 0; l < 32; ++l)
-      if (c.active(l))
-        c.warp.learn(l, done.freeze(), none.freeze());
+    c.warp.learn(c.mask, done.freeze(), none.freeze());
     fence(c, Order::Release, Scope(i.options));
   }
   c.eventGlobal();
@@ -204,10 +202,9 @@ Step acquire(Context &c, const Instruction &i) {
     now.tick = c.warp.tick;
     Gathering seen, proxied;
     for (unsigned lane = 0; lane < 32; ++lane)
-      if (left >> lane & 1 && at[lane] == address) {
+      if (left >> lane & 1 && at[lane] == address)
         now.lanes |= 1u << lane;
-        c.warp.publish(lane, seen, proxied);
-      }
+    c.warp.publish(now.lanes, seen, proxied);
     now.known = seen.freeze();
     left &= ~now.lanes;
     auto &all = c.cta.tensorMapAcquires;

@@ -17,6 +17,7 @@
 //                  without a fence), 0 after a fence
 //     bit 62       used as A, else as accumulator
 //     bit 63       another instruction has used it since the last wgmma.fence
+#include "runtime/sim/Wide.h"
 #include "runtime/sim/decode/SharedOperand.h"
 #include "runtime/sim/decode/TileRegisters.h"
 #include "runtime/sim/decode/UndefinedProduct.h"
@@ -121,8 +122,6 @@ private:
     }
   }
 };
-
-Step wgmmaMultiply(Context &c, const Instruction &at);
 
 /// A register's word in inflight; null if it has none.
 uint64_t *wordOf(Frame &f, uint32_t slot) {
@@ -320,6 +319,14 @@ Step wgmmaCommit(Context &c, const Instruction &) {
   return Step::Next;
 }
 
+// Registers of wgmma up to group `target` are free again.
+ACT_WIDE void release(uint64_t *words, size_t count, uint64_t target) {
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t group = words[i] & groupMask;
+    words[i] = group && group <= target ? 0 : words[i];
+  }
+}
+
 Step wgmmaWait(Context &c, const Instruction &at) {
   uint64_t groups = c.warp.wgmmaGroups, pending = uint64_t(at.immediate);
   uint64_t target = groups > pending ? groups - pending : 0;
@@ -339,9 +346,7 @@ Step wgmmaWait(Context &c, const Instruction &at) {
   if (!c.checks || !target)
     return Step::Next;
   for (Frame *f = &c.frame; f; f = f->caller.get())
-    for (uint64_t &w : f->inflight)
-      if ((w & groupMask) && (w & groupMask) <= target)
-        w = 0;
+    release(f->inflight.data(), f->inflight.size(), target);
   auto &[upTo, known] = c.cta.wgmmaReads[c.warp.index / 4];
   if (upTo != target) {
     Gathering reads;
@@ -354,8 +359,8 @@ Step wgmmaWait(Context &c, const Instruction &at) {
     if (c.active(lane)) {
       uint32_t &own = c.warp.own[OwnWgmma][lane];
       own = std::max(own, uint32_t(target));
-      c.warp.learn(lane, known, known);
     }
+  c.warp.learn(c.mask, known, known);
   return Step::Next;
 }
 
@@ -494,8 +499,6 @@ void decodeWgmma(Decoder &d) {
 } // namespace
 
 void Context::checkInflight(const Instruction &at) const {
-  if (at.run == wgmmaMultiply)
-    return; // claim() has checked its registers
   auto look = [&](const SlotUse &use) {
     uint64_t *w = wordOf(frame, use.slot);
     if (!w)
@@ -512,6 +515,32 @@ void Context::checkInflight(const Instruction &at) const {
     look(at.reads[i]);
   for (unsigned i = 0; i < at.writeCount; ++i)
     look(at.writes[i]);
+}
+
+void findNearWgmma(FunctionCode &function) {
+  std::vector<bool> used(function.frameBytes / 64);
+  auto use = [&](uint32_t slot) {
+    if (slot / 64 < used.size())
+      used[slot / 64] = true;
+  };
+  auto isWgmma = [](const Instruction &i) { return i.run == wgmmaMultiply; };
+  for (const Instruction &i : function.code) {
+    if (!isWgmma(i))
+      continue;
+    const Wgmma &p = *static_cast<const Wgmma *>(i.data);
+    for (unsigned k = 0; k < p.countD; ++k)
+      use(i.slots[k]);
+    for (unsigned k = 0; p.registersA && k < p.countA; ++k)
+      use(i.slots[p.ofA + k]);
+  }
+  auto isUsed = [&](const SlotUse &u) {
+    return u.slot / 64 < used.size() && used[u.slot / 64];
+  };
+  for (Instruction &i : function.code)
+    if (!isWgmma(i) && // claim() checks its registers
+        (std::any_of(i.reads, i.reads + i.readCount, isUsed) ||
+         std::any_of(i.writes, i.writes + i.writeCount, isUsed)))
+      i.flags |= flagNearWgmma;
 }
 
 void registerWgmma(Families &f) { f["wgmma"] = decodeWgmma; }
