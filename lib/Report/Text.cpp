@@ -449,6 +449,9 @@ std::string whatIfText(const MemoryReport &r) {
       budgets += fmt::format("  a budget of the card at {} = {}: recompute "
                              "+{:.2f} %\n",
                              l.letter, l.size, *l.again);
+    else if (policies.back().policy == "budget" && l.size)
+      budgets += fmt::format("  budgets are searched up to {} tokens\n",
+                             exact(mostBudgetTokens));
   std::string others;
   for (const LargestFit &l : policies.front().largest)
     if (auto it = r.letters.find(l.letter); it != r.letters.end())

@@ -29,6 +29,8 @@ public:
   /// reserved bytes. Empty on overflow of 64 bits.
   std::optional<int64_t> held(const std::string &letter, int64_t size) const;
   int64_t positions(const std::string &letter) const;
+  /// Tokens of a batch in which the letter has size 1.
+  int64_t tokensPer(const std::string &letter) const;
 
 private:
   LogicalResult enlarge(ModuleOp copy) const;
@@ -171,18 +173,23 @@ int64_t Sized::positions(const std::string &letter) const {
   return rows;
 }
 
+int64_t Sized::tokensPer(const std::string &letter) const {
+  int64_t tokens = 1;
+  for (const char *other : {"b", "s"})
+    if (auto it = letters.find(other); it != letters.end() && letter != other)
+      tokens = it->second;
+  return tokens;
+}
+
 LargestFit Sized::largest(const std::string &letter) const {
   LargestFit out;
   out.letter = letter;
   out.step = letter == "b" ? 1 : 128;
   // Token indices have 31 bits.
-  int64_t tokens = 1;
-  for (const char *other : {"b", "s"})
-    if (auto it = letters.find(other); it != letters.end() && letter != other)
-      tokens = it->second;
-  int64_t most = std::min(std::numeric_limits<int32_t>::max() / tokens,
-                          positions(letter)) /
-                 out.step;
+  int64_t most =
+      std::min(std::numeric_limits<int32_t>::max() / tokensPer(letter),
+               positions(letter)) /
+      out.step;
   int64_t steps = lastThat(0, most + 1, [&](int64_t n) {
     auto bytes = formula(letter, n * out.step);
     return bytes && *bytes <= question->deviceBytes;
@@ -238,16 +245,30 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
   options.allocator = question.allocator;
   std::optional<StepBytes> here, next;
   int64_t size = fit.size;
+  // The budget may reach far beyond the fixed policies, in a small model by
+  // millions of tokens. So strides double until one is too far, then halve.
+  int64_t ahead = 1;
+  bool doubles = true;
   for (;;) {
     next.reset();
     OwningOpRef<ModuleOp> larger;
-    if (size + fit.step <= most)
-      larger = resized(module, fit.letter, size + fit.step);
+    if (size + ahead * fit.step <= most)
+      larger = resized(module, fit.letter, size + ahead * fit.step);
+    if (!larger && ahead > 1) {
+      doubles = false;
+      ahead /= 2;
+      continue;
+    }
     if (!larger)
       break;
     auto least = leastMemory(*larger, options);
     if (failed(least) || failed(applyPlan(*larger, least->plan)))
       return failure();
+    if (ahead > 1 && !fits(least->bytes, question)) {
+      doubles = false;
+      ahead /= 2;
+      continue;
+    }
     auto further = [&](int64_t steps) {
       int64_t there = size + steps * fit.step;
       return there <= most &&
@@ -265,7 +286,8 @@ FailureOr<LargestFit> largestUnderBudget(ModuleOp module,
       size += far * stride * fit.step;
       continue;
     }
-    size += fit.step;
+    size += ahead * fit.step;
+    ahead = doubles ? 2 * ahead : std::max<int64_t>(1, ahead / 2);
     options.plans = {least->plan};
     int64_t steps = 1;
     while (further(steps))
@@ -310,8 +332,14 @@ FailureOr<report::PolicyFit> budgetRow(ModuleOp module,
     for (const report::PolicyFit &p : others.policies)
       if (p.largest[i].size > best.size)
         best = p.largest[i];
-    auto fit =
-        largestUnderBudget(*grad, question, best, plain.positions(best.letter));
+    const int64_t most =
+        std::min(plain.positions(best.letter),
+                 report::mostBudgetTokens / plain.tokensPer(best.letter));
+    if (best.size >= most) {
+      out.largest.push_back(best);
+      continue;
+    }
+    auto fit = largestUnderBudget(*grad, question, best, most);
     if (failed(fit))
       return failure();
     out.largest.push_back(*fit);

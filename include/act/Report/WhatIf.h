@@ -24,8 +24,13 @@ struct LargestFit {
   /// With an allocator: the bytes reserved at both sizes, which have to fit.
   int64_t reserved = 0, nextReserved = 0;
   /// With a budget: the time of recomputation there, in percent of the step.
+  /// Nothing where budgets were not searched: the size is the best policy's.
   std::optional<double> again;
 };
+
+/// Budgets are searched up to so many tokens of a batch. A fused loss has a
+/// launch for each chunk of rows, and beyond this a plan takes minutes.
+constexpr int64_t mostBudgetTokens = int64_t(1) << 20;
 
 struct PolicyFit {
   std::string policy;
