@@ -252,22 +252,22 @@ const std::vector<act::OptPassFlag> &act::optPassFlags() {
 }
 
 const char act::optPassFlagsHelp[] = R"(
-Short for options of the passes above:
+Shorthands for the options above:
   --remat=POLICY                      none, selective, attention-core, attention,
                                       layer, sqrt, segments=N or budget=24GB
   --emit=FILE                         --emit="file=FILE"
   --emit-ptx=DIR                      --emit-ptx="dir=DIR"
   --optimizer=adamw --clip=1.0 ...    --write-step="optimizer=adamw clip=1.0 ..."
-  --target=sm_80                      of every --emit, --emit-ptx and
+  --target=sm_80                      for every --emit, --emit-ptx and
                                       --memory-report
-  --allocator=cuda-caching            of every --memory-report, and of a --remat
+  --allocator=cuda-caching            for every --memory-report, and for --remat
                                       with a budget
-  --device-memory=24GB                the card of --allocator; else
+  --device-memory=24GB                with --allocator: its card; otherwise
                                       --remat="policy=budget=fit device-memory=24GB"
 
-Passes run in the order in which they are typed. Those that have but one order
-(fuse-attention, autodiff, remat and write-step, fuse-prologues, form-kernels) are
-put into it.
+Passes run in the order of the command line. Six always run in this order, however
+they are typed: fuse-attention, autodiff, remat and write-step, fuse-prologues,
+form-kernels.
 )";
 
 std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {

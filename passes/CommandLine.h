@@ -13,16 +13,14 @@
 //   --memory-report=view=torch --allocator=cuda-caching --device-memory=24GB
 //       ->  --memory-report="view=torch allocator=cuda-caching
 //       device-memory=24GB"
-// --write-step takes the place of the first flag it is made of, or stands
-// before a
-// --remat with a budget, which has to know what the step needs; --target counts
-// for every --emit, --emit-ptx and --memory-report in view act, wherever it
-// stands, and --allocator, with
-// what belongs to it, for every --memory-report. With an --allocator the memory
-// of the device is that of the report, and of a --remat only if it is a budget;
-// such a --remat is told of the allocator, too.
+// --write-step stands where the first of its flags stood, or before a --remat
+// with a budget, which has to know what the step needs. --target counts for
+// every --emit, --emit-ptx and --memory-report in view act, wherever it stands.
+// --allocator and its options count for every --memory-report. With an
+// --allocator, --device-memory is the report's, and --remat's only if that is a
+// budget; such a --remat gets the allocator too.
 //
-// Passes that have but one order are put into it, however they are typed:
+// Six passes always run in this order, however they are typed:
 // --fuse-attention, --autodiff, --remat and --write-step, --fuse-prologues,
 // --form-kernels. --pass-pipeline is taken as it is.
 #ifndef ACT_PASSES_COMMANDLINE_H

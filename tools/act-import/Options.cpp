@@ -14,20 +14,21 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
 
   --batch N            sequences per step (1)
   --seq N              tokens per sequence (the config's positions, at most 2048)
-  --symbolic b,s,...   dimensions that have a name and no size
-  --packed[=MAXSEQS]   batch * seq tokens in a row, with boundaries at run time
-  --attention-mask     a causal model takes a mask of padding, as a bert does
+  --symbolic b,s,...   dimensions to keep as letters, without a size
+  --packed[=MAXSEQS]   one row of batch * seq tokens; the boundaries of sequences
+                       are an input of the step
+  --attention-mask     causal models take a padding mask, as BERT does
   --dtype TYPE         bf16, f16 or f32 (the config's, else f32)
   --mode MODE          train: returns the loss; infer: logits or hidden states
                        (train)
   --kv-cache           infer: also returns the keys and values of all layers,
                        which later tokens attend to
   --lora-rank R        low-rank adapters on a frozen model
-  --lora-alpha A       their scale times R (2 R)
-  --lora-targets q,..  the linear ops that get one (query and value)
-  --quantize nf4       the layers' weights in 4 bits; nf4-nested: and their scales
-                       in 8 (QLoRA's double quantisation). Else what the config's
-                       quantization_config says (bitsandbytes' nf4)
+  --lora-alpha A       adapters are scaled by A / R (2 R)
+  --lora-targets q,..  the linear layers that get an adapter (query and value)
+  --quantize nf4       4-bit weights in the layers; nf4-nested: also 8-bit scales
+                       (QLoRA's double quantisation). The default follows the
+                       config's quantization_config (bitsandbytes' nf4)
   -o FILE              the output (standard output)
   --version            act's version, and LLVM's
 )";

@@ -58,36 +58,39 @@ static int run(const std::string &file, const std::string &budget,
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("the cheapest schedule of a graph under a memory budget",
-               "act-remat");
+  CLI::App app(
+      "Finds the cheapest recomputation schedule within a memory budget.",
+      "act-remat");
   std::string file, budget;
   remat::SolverOptions options;
   bool json = false, verbose = false;
-  app.add_option("GRAPH", file, "nodes and edges; docs/act-remat.md")
+  app.add_option("GRAPH", file,
+                 "file of nodes and edges; docs/act-remat.md has the format")
       ->required();
   app.add_option("--budget", budget,
                  "a fraction of the peak without recomputation (0.8), or bytes "
                  "with a unit (24GB, 512MiB, 4096B)")
       ->required();
-  app.add_flag("--json", json, "one JSON object");
+  app.add_flag("--json", json, "print one JSON object");
   app.add_option(
          "--effort", options.effort,
-         "at most; the best found then is printed. A unit takes about a "
-         "second, but is counted in work: results do not vary")
+         "limit of work; the best schedule found by then is printed. One "
+         "unit takes about a second, but it is counted in work, so results "
+         "do not depend on the machine")
       ->check(tools::finite())
       ->capture_default_str();
   app.add_option(
          "--gap", options.gap,
-         "stop when the extra cost is at most (1 + GAP) times its bound")
+         "stop when the extra cost is within (1 + GAP) times its lower bound")
       ->check(tools::finite())
       ->capture_default_str();
   app.add_option(
          "--seconds", options.seconds,
-         "of processor time, at most (0: no limit); results then depend "
-         "on the machine")
+         "limit of processor time (0: none); results then depend on the "
+         "machine")
       ->check(tools::finite())
       ->capture_default_str();
-  app.add_flag("--verbose", verbose, "say what the solver does, on stderr");
+  app.add_flag("--verbose", verbose, "print the solver's progress to stderr");
   if (auto status = tools::parseArguments(app, argc, argv))
     return *status;
   if (verbose)

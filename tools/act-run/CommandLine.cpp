@@ -153,7 +153,8 @@ static void addGenerate(CLI::App &c, Options &o) {
 static void addKernel(CLI::App &c, Options &o) {
   o.launch.tool = "act-run";
   c.add_option("FILE", o.file, "a .mlir with gpu.func kernels")->required();
-  c.add_option("--entry", o.launch.kernel, "its name (default: the only one)");
+  c.add_option("--kernel,--entry", o.launch.kernel,
+               "its name (default: the only one)");
   c.add_option(
       "--target", o.target,
       "sm_80, sm_86, sm_89 or sm_90a (default: the card's own, else sm_80)");

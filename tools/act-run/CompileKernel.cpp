@@ -33,7 +33,7 @@ static Result<gpu::GPUFuncOp> choose(ParsedModule &parsed,
     return Error{"the file has no kernel: no gpu.func with the word kernel",
                  path};
   if (!kernel || (wanted.empty() && names.size() > 1))
-    return Error{(wanted.empty() ? "expected --entry, one of "
+    return Error{(wanted.empty() ? "expected --kernel, one of "
                                  : "no kernel '" + wanted + "', there is ") +
                      llvm::join(names, ", "),
                  path};

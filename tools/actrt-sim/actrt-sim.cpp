@@ -16,7 +16,8 @@ int main(int argc, char **argv) {
   app.add_option("--target", o.target,
                  "sm_80, sm_86, sm_89, sm_90 or sm_90a (default: the lowest "
                  "that runs the file's .target)");
-  app.add_option("--kernel", o.kernel, "its name (default: the only one)");
+  app.add_option("--kernel,--entry", o.kernel,
+                 "its name (default: the only one)");
   app.add_option("--grid", o.grid, "blocks: X,Y,Z")->capture_default_str();
   app.add_option("--block", o.block,
                  "threads: X,Y,Z (default: as the kernel requires, or 1)");
