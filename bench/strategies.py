@@ -68,8 +68,10 @@ def main():
 
         off = None
         if not args.json:
-            print(f"{'':<26}{'total GB':>9}{'of off':>8}{'activations GB':>15}{'FLOPs again':>12}"
-                  f"{'time again':>11}{'least':>9}   published: GB, memory, compute")
+            print(f"{'':<26}{'step peak':>10}{'share of':>10}{'activations':>13}{'FLOPs run':>11}"
+                  f"{'time run':>10}{'optimum at':>12}   published: peak GB,")
+            print(f"{'strategy':<26}{'GB':>10}{'none':>10}{'GB':>13}{'again':>11}{'again':>10}{'most lower':>12}"
+                  "   share, extra compute")
 
         def row(name, *flags):
             nonlocal off
@@ -88,8 +90,8 @@ def main():
                          **{key: r[key] for key in REPORTED}, "flops_again_percent": again, "published": published,
                          **({"time_again_percent": float(note[1]), "gap_percent": float(note[2])} if note else {})})
             if not args.json:
-                line = (f"{name:<26}{r['total_peak_bytes'] / 1e9:>9.2f}{100 * r['total_peak_bytes'] / off:>6.0f} %"
-                        f"{r['peak_bytes'] / 1e9:>15.2f}{again:>10.2f} %{time:>11}{gap:>9}"
+                line = (f"{name:<26}{r['total_peak_bytes'] / 1e9:>10.2f}{100 * r['total_peak_bytes'] / off:>8.0f} %"
+                        f"{r['peak_bytes'] / 1e9:>13.2f}{again:>9.2f} %{time:>10}{gap:>12}"
                         + (f"   {published[0]:>5}, {published[1]} %, +{published[2]} %" if published else ""))
                 print(line.rstrip())
             return r["total_peak_bytes"]
