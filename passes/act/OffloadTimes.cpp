@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Replays the launches with three clocks: kernels, copies to the host and
+// copies back. The offsets of the plan say which memory a copy has to wait for.
 #include "passes/act/OffloadTimes.h"
 
 using namespace mlir;
@@ -15,13 +18,19 @@ static Rates ratesOf(ModuleOp module) {
   Rates rates;
   if (auto given = module->getAttrOfType<DenseF64ArrayAttr>(offloadRatesAttr);
       given && given.size() == 3 &&
-      llvm::all_of(given.asArrayRef(), [](double v) { return v > 0; }))
-    rates = {given[0], given[1], given[2]};
+      llvm::all_of(given.asArrayRef(), [](double v) { return v > 0; })) {
+    rates.flops = given[0];
+    rates.bytes = given[1];
+    rates.link = given[2];
+  }
   return rates;
 }
 
 namespace {
 
+/// The replay. A launch starts when its operands have arrived and the memory it
+/// writes is free of copies; a copy starts when its source is there and its
+/// direction of the link is free.
 class Clock {
 public:
   Clock(const Program &program, const ArenaPlan &plan, const Rates &rates)
@@ -61,6 +70,8 @@ private:
     return at;
   }
 
+  /// Copies do not advance the clock of the kernels. A copy back may start long
+  /// before its launch, as soon as nothing else uses its memory.
   void copy(unsigned t, const FlatLaunch &launch, report::Offload &out) {
     double seconds = double(launch.inputs[0].bytes) / rates.link;
     out.movedBytes += launch.inputs[0].bytes;
@@ -77,6 +88,8 @@ private:
     }
   }
 
+  /// A kernel waits for values on their way back, and for memory that a copy to
+  /// the host still reads.
   void kernel(unsigned t, const FlatLaunch &launch, report::Offload &out) {
     double start = now;
     for (const Place &p : launch.inputs)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The time of an op, and the graph of what a body keeps for later
+// (act/Remat/Crossing.h) with these times as costs. The bytes and lifetimes of
+// kernels are not considered here.
 #include "passes/act/RematCost.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
@@ -10,16 +14,13 @@
 using namespace mlir;
 using namespace act;
 
+Rates::Rates() : Rates(findTarget("sm_80")->card) {}
+
 Result<Rates> act::parseRates(const std::string &text) {
-  static const std::pair<const char *, Rates> known[] = {
-      {"", {}},
-      {"sm_80", {312e12, 2.039e12}},
-      {"sm_86", {71e12, 0.936e12}},
-      {"sm_89", {165.2e12, 1.008e12}},
-      {"sm_90a", {989.4e12, 3.35e12}}};
-  for (auto &[name, rates] : known)
-    if (text == name)
-      return rates;
+  if (text.empty())
+    return Rates();
+  if (const Target *target = findTarget(text))
+    return Rates(target->card);
   Rates rates;
   const char *end = text.data() + text.size();
   auto good = [](const std::from_chars_result &r, double v) {
@@ -52,6 +53,8 @@ int64_t act::opCost(Operation *op, const Rates &rates) {
     count(t);
   for (Type t : op->getResultTypes())
     count(t);
+  // The operand and the result of a copy are both counted; the link carries
+  // one.
   if (isa<OffloadOp, FetchOp>(op))
     return int64_t(std::min(std::ceil(double(bytes) / 2 / rates.link * 1e15),
                             3.6e18 / 4096));
@@ -61,6 +64,9 @@ int64_t act::opCost(Operation *op, const Rates &rates) {
   return int64_t(std::min(std::ceil(seconds * 1e15), 3.6e18 / 4096));
 }
 
+// All layers launch the same groups, so the cost of a group is computed once.
+// An op counts as run again if it is marked or its launch is: in a segment, the
+// repeat that runs again is marked and its ops are not.
 ProgramCost act::programCost(const Program &program, const Rates &rates) {
   ProgramCost sum;
   size_t end = program.update.value_or(program.launches.size());
@@ -104,6 +110,8 @@ OpSet BlockCrossing::set(const remat::Crossing &choice) const {
   return out;
 }
 
+// Goes back from what is needed: a value whose maker runs again needs what that
+// reads, any other value has to be there.
 std::vector<int32_t> BlockCrossing::saved(const OpSet &set) const {
   std::vector<char> needed(graph.values.size());
   std::vector<int32_t> out;
@@ -124,6 +132,8 @@ std::vector<int32_t> BlockCrossing::saved(const OpSet &set) const {
   return out;
 }
 
+// Values are numbered in the order of the body, as Crossing.h requires. An op
+// with an effect makes values but cannot run again, so these have no maker.
 BlockCrossing act::crossingOf(Block &body, Operation *end,
                               ArrayRef<Value> needed, ValueRange shared,
                               bool statisticsStay, const Rates &rates) {

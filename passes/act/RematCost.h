@@ -12,6 +12,7 @@
 #define ACT_PASSES_ACT_REMATCOST_H
 #include "act/Remat/Crossing.h"
 #include "act/Result.h"
+#include "act/Target/Target.h"
 #include "dialects/act/Dialect.h"
 #include "passes/act/Flatten.h"
 #include "passes/act/LayerRuns.h"
@@ -20,15 +21,17 @@ namespace act {
 
 /// Per second.
 struct Rates {
-  double flops = 312e12, bytes = 2.039e12;
+  Rates(); ///< of sm_80
+  explicit Rates(const Card &card)
+      : flops(card.tensorFlops), bytes(card.memoryBytes) {}
+  double flops, bytes;
   /// The link to the host, one direction: what PCI Express 4.0 x16 reaches of
   /// its 31.5 GB/s.
   double link = 25e9;
   bool moves = false; // whether values may be moved to the host
 };
 
-/// A target (sm_80: NVIDIA A100 80GB SXM; sm_86: RTX 3090; sm_89: RTX 4090;
-/// sm_90a: H100 SXM; dense bf16 with f32 sums, by their data sheets) or two
+/// A target's card (act/Target/Target.h; dense bf16 with f32 sums) or two
 /// numbers, FLOPS:BYTES. Empty: sm_80.
 Result<Rates> parseRates(const std::string &text);
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// --emit-ptx for both kinds of modules: kernels that are written in blocks or
+// in threads, and models, whose kernels are made first.
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/GpuKernels.h"
 #include "passes/emit/Passes.h"
 #include "passes/tile-to-nvvm/WriteKernels.h"
+#include "passes/tile/KnownTarget.h"
 
 namespace act {
 #define GEN_PASS_DEF_EMITPTXPASS
@@ -40,9 +44,8 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     if (hasGpuKernels(module) || !hasModel(module)) {
       if (!f32Products.empty())
         return emitError(module.getLoc(),
-                         "f32-products is about a model's products; a "
-                         "tile.dot says its own: "
-                         "precision = tf32");
+                         "f32-products applies to a model's products; a "
+                         "tile.dot has its own: precision = tf32");
       tile::PtxOptions options;
       options.chip = target;
       auto kernels =
@@ -66,7 +69,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     if (dir.empty())
       return emitError(module.getLoc(),
                        "emit-ptx needs a folder to write to: --emit-ptx=DIR");
-    if (failed(tile::checkChip(target, module.getContext())))
+    if (failed(tile::knownTarget(target, module.getContext())))
       return failure();
     auto kernels = compile(module);
     if (failed(kernels))

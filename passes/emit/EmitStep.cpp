@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Puts an artifact together: lowers every group of the flattened functions,
+// shares equal kernels, gives launches their addresses, and has the kernels
+// compiled.
+//
+//     flatten ─► lower ─► share ─► placeFunction ─► hostCode
+//                                               └─► join ─► compile ─► gpuCode
+//
+// The host calls one kernel per launch. On a GPU, several launches may be one,
+// so kernels are compiled only when the plan shows which are independent. The
+// file decides nothing about memory: offsets come from planArena.
 #include "passes/emit/EmitStep.h"
 #include "act/File/AtomicFile.h"
 #include "act/Report/MemoryReport.h"
@@ -16,6 +27,7 @@
 #include "passes/emit/ScratchRing.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/tile-to-nvvm/PtxText.h"
+#include "passes/tile/KnownTarget.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -145,6 +157,9 @@ private:
   std::map<Choice, size_t> loweredAt;
 };
 
+/// Lists parameters and their states. A layer's parameter becomes one entry per
+/// layer, as the checkpoint has it. The indices are the ones that operands name
+/// (`persistent`).
 void Emitter::parameters() {
   llvm::StringMap<Operation *> update;
   llvm::StringSet<> trained;
@@ -179,6 +194,7 @@ void Emitter::parameters() {
       uint32_t index = step.parameters.size();
       parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
       step.parameters.push_back(p);
+      // Frozen parameters, and those of inference, have no state.
       if (options.mode == "infer" || !trained.contains(op.getSymName()))
         continue;
       Type grad = type.getElementType();
@@ -186,6 +202,7 @@ void Emitter::parameters() {
         grad = wide.getValue();
       addState(index, artifact::Role::Gradient, "grad",
                withElement(type, grad));
+      // A module with a gradient and no optimizer only accumulates.
       Operation *updated = update.lookup(op.getSymName());
       if (!updated)
         continue;
@@ -200,6 +217,8 @@ void Emitter::parameters() {
   }
 }
 
+/// Functions share scalars by name: the learning rate of @step is one number,
+/// however many kernels read it.
 uint32_t Emitter::scalar(const FlatPort &port) {
   for (auto [i, s] : llvm::enumerate(step.scalars))
     if (s.name == port.name)
@@ -208,6 +227,9 @@ uint32_t Emitter::scalar(const FlatPort &port) {
   return step.scalars.size() - 1;
 }
 
+/// A group in a repeated layer is launched once per layer, and the plan may let
+/// a result take over an operand's memory in one launch and not in another. The
+/// kernel differs then, so the choice is part of the key.
 Emitter::Choice Emitter::choiceOf(const FlatLaunch &launch,
                                   const Program &program) {
   std::vector<int64_t> inPlace(launch.results.size(), -1);
@@ -226,6 +248,7 @@ LogicalResult Emitter::lower(const Program &program) {
   LinalgForm form =
       options.target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
   for (const FlatLaunch &launch : program.launches) {
+    // The runtime copies by itself (artifact::copyKernel).
     if (launch.copy != Copy::None)
       continue;
     auto [it, fresh] =
@@ -240,7 +263,8 @@ LogicalResult Emitter::lower(const Program &program) {
   return success();
 }
 
-/// Functions with equal text become one kernel. They are named only now.
+/// Functions with equal text become one kernel. They are named only now, by the
+/// kernel's number and its first group.
 void Emitter::share() {
   std::map<std::string, uint32_t> known;
   for (Lowered &l : lowered)
@@ -298,7 +322,7 @@ artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan,
   case Place::Immediate:
     o.space = artifact::Space::Immediate;
     o.index = 0;
-    o.offset = uint64_t(p.value);
+    o.offset = uint64_t(p.value); // the number itself
     o.bytes = 8;
     break;
   case Place::Gradient:
@@ -307,6 +331,8 @@ artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan,
   return o;
 }
 
+/// The operand of an effect: a parameter, its gradient or its optimizer state.
+/// These outlive the step and are not in the arena.
 artifact::Operand Emitter::persistent(const KernelOperand &k,
                                       const FlatParameter &f) {
   artifact::Operand o;
@@ -333,6 +359,9 @@ artifact::Operand Emitter::persistent(const KernelOperand &k,
   return o;
 }
 
+/// Plans a function's memory and writes its launches, still one kernel per
+/// launch. Lifetimes are in launches of the program; `begin` and `end`
+/// translate them to launches of the artifact.
 LogicalResult Emitter::placeFunction(const std::string &as,
                                      const Program &program) {
   auto plan = planArena(program, module.getLoc());
@@ -367,6 +396,8 @@ LogicalResult Emitter::placeFunction(const std::string &as,
       f.launches.push_back(std::move(out));
     } else {
       const Lowered &group = loweredOf(launch, program);
+      // Shown in the plan, as it is memory that the step needs, but behind what
+      // planArena has placed.
       artifact::Operand own;
       if (scratch)
         own = scratch->next(launch);
@@ -400,6 +431,7 @@ LogicalResult Emitter::placeFunction(const std::string &as,
     placedHere.layers.resize(f.launches.size(), launch.layer);
   }
   for (auto [i, b] : llvm::enumerate(program.buffers)) {
+    // Parts of a buffer and results in place have no memory of their own.
     if (b.parent || b.reuses || b.bytes == 0)
       continue;
     f.plan.push_back(
@@ -412,6 +444,8 @@ LogicalResult Emitter::placeFunction(const std::string &as,
   return success();
 }
 
+/// The memory report that the artifact carries, to compare runs with. It leaves
+/// out what the list of launches says already.
 LogicalResult Emitter::describe(const Placed &f, report::MemoryReport &report) {
   auto made = describeMemory(module, *f.program, f.plan);
   if (failed(made))
@@ -448,6 +482,7 @@ int64_t Emitter::kindOf(const Placed &f, uint32_t launch) {
       it->second = kind->warps * 2 + kind->products;
   if (it->second < 0)
     return -1;
+  // Distinct: 1 to 32 warps, at most one product. Layer -1 is outside layers.
   return it->second + (int64_t(f.layers[launch]) + 1) * 64;
 }
 
@@ -492,7 +527,8 @@ uint32_t Emitter::launchKernel(const Placed &f,
   return it->second;
 }
 
-/// Decides which launches to merge, and their kernels.
+/// Decides which launches to merge, and their kernels. It starts over each time
+/// it is called, since `apart` may have grown.
 void Emitter::join() {
   launchKernelAt.clear();
   launchKernels.clear();
@@ -528,6 +564,9 @@ void Emitter::join() {
   }
 }
 
+/// Completes the module to kernel form, and checks that it can be what the mode
+/// asks for. A module in kernel form cannot be differentiated any more, so each
+/// way to get there without a step has its own message.
 LogicalResult Emitter::prepare() {
   InputRange range = inputRange(module);
   step.vocabulary = range.vocabulary;
@@ -547,20 +586,17 @@ LogicalResult Emitter::prepare() {
            << "unknown mode '" << options.mode << "': expected train or infer";
   }
   if (options.mode == "train" && lacksGradient(module))
-    return emitError(
-        module.getLoc(),
-        "is in kernel form without a gradient, so it cannot be differentiated "
-        "any "
-        "more; an optimizer is written before kernels are formed: "
-        "--optimizer=adamw --form-kernels");
+    return emitError(module.getLoc(),
+                     "is in kernel form without a gradient and can no longer "
+                     "be differentiated; write the optimizer before kernels "
+                     "are formed: --optimizer=adamw --form-kernels");
   if (failed(completeModule(module)))
     return failure();
   if (options.mode == "train" && !module.lookupSymbol(stepName) &&
       module.lookupSymbol(gradName))
-    return emitError(
-        module.getLoc(),
-        "has kernels but no @step; an optimizer is written before kernels are "
-        "formed: --optimizer=adamw --form-kernels");
+    return emitError(module.getLoc(),
+                     "has kernels but no @step; write the optimizer before "
+                     "kernels are formed: --optimizer=adamw --form-kernels");
   if (options.mode == "train" && !module.lookupSymbol(stepName))
     return emitError(module.getLoc(),
                      "has no training step: @forward returns no loss, "
@@ -579,6 +615,8 @@ LogicalResult Emitter::prepare() {
   return success();
 }
 
+/// Compiles the shared kernels. The compiler decides a kernel's grid and its
+/// threads' scratch, so they are filled in here.
 LogicalResult Emitter::hostCode() {
   HostOptions host;
   host.cpu = options.cpu;
@@ -598,6 +636,7 @@ LogicalResult Emitter::hostCode() {
     k.scratchBytes = it->second->scratchBytes;
   }
   if (described) {
+    // A thread runs one kernel at a time, so the largest scratch serves all.
     int64_t scratch = 0;
     for (uint32_t k : describedKernels)
       scratch = std::max(scratch, int64_t(step.kernels[k].scratchBytes));
@@ -608,6 +647,7 @@ LogicalResult Emitter::hostCode() {
   return success();
 }
 
+/// Decides which launches are joined and compiles the kernels that this needs.
 LogicalResult Emitter::compileForGpu() {
   GpuOptions gpu;
   gpu.ptx.chip = options.target;
@@ -619,7 +659,9 @@ LogicalResult Emitter::compileForGpu() {
              << "': expected ieee, bf16x3 or tf32";
     gpu.f32Products = *precision;
   }
-  // Launches that cannot be one kernel stay apart.
+  // Launches that cannot be one kernel stay apart. Only compiling shows that,
+  // so the launches are joined anew without those. Each round names at least
+  // one more, so this ends.
   for (bool all = false; !all;) {
     join();
     auto compiled =
@@ -666,14 +708,17 @@ void Emitter::countLaunches(const Placed &f,
         to.blockBytes = flopsSum({*to.blockBytes, bytes});
     };
     add(report);
+    // kindOf() keeps launches of different layers apart.
     if (auto layer = layers.find(f.layers[members[0]]); layer != layers.end())
       add(*layer->second);
   }
 }
 
+/// For a report: compiles the kernels of a program to count launches and bytes.
+/// There is no artifact.
 LogicalResult Emitter::addTarget(const Program &program,
                                  report::MemoryReport &report) {
-  if (failed(tile::checkChip(options.target, module.getContext())))
+  if (failed(tile::knownTarget(options.target, module.getContext())))
     return failure();
   parameters();
   if (failed(lower(program)))
@@ -685,6 +730,7 @@ LogicalResult Emitter::addTarget(const Program &program,
   return success();
 }
 
+/// Joins the kernels' texts to one PTX text, the artifact's code.
 LogicalResult Emitter::gpuCode() {
   SmallVector<tile::PtxKernel> texts;
   for (auto [to, made] : llvm::zip_equal(step.kernels, gpuKernels)) {
@@ -692,7 +738,7 @@ LogicalResult Emitter::gpuCode() {
     if (x < 1 || y != 1 || z != 1 || made.block[1] != 1 || made.block[2] != 1)
       return emitError(module.getLoc())
              << "kernel " << made.name
-             << " has a grid or a block of more dimensions than one, which a "
+             << " has a grid or a block of more than one dimension, which a "
                 "step cannot launch";
     to.grid = x;
     to.threads = made.block[0];
@@ -708,6 +754,7 @@ LogicalResult Emitter::gpuCode() {
   return success();
 }
 
+/// The whole artifact: functions, code, and the report of the main function.
 FailureOr<artifact::Step> Emitter::run() {
   auto name = module.getSymName();
   step.model = name ? name->str() : "model";
@@ -742,9 +789,11 @@ FailureOr<std::vector<tile::CompiledKernel>> Emitter::runKernels() {
   return std::move(gpuKernels);
 }
 
+/// All functions are lowered before kernels are shared, so a training step and
+/// its evaluation use the same ones.
 LogicalResult Emitter::functions() {
   if (!options.target.empty() &&
-      failed(tile::checkChip(options.target, module.getContext())))
+      failed(tile::knownTarget(options.target, module.getContext())))
     return failure();
   if (failed(prepare()))
     return failure();
@@ -775,6 +824,8 @@ LogicalResult Emitter::functions() {
 
 FailureOr<std::vector<tile::CompiledKernel>>
 act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
+  // The whole model's text is the key: a model that was compiled before needs
+  // no pass at all.
   tile::PtxOptions ptx;
   ptx.chip = options.target;
   tile::PtxCache cache(options.cacheDir);

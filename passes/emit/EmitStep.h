@@ -11,7 +11,7 @@ namespace act {
 
 struct EmitOptions {
   std::string mode;     ///< train, infer, or empty: train if there is a loss
-  std::string target;   ///< one of ptxChips(); empty: the host
+  std::string target;   ///< a name in act/Target/Target.h; empty: the host
   std::string cpu;      ///< the host's, an LLVM CPU name; empty: this machine
   std::string cacheDir; ///< for compiled kernels, as KernelCache takes it
   std::string f32Products; ///< on a GPU: ieee, tf32 or bf16x3; empty: ieee

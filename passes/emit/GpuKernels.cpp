@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuKernels.h"
+#include "act/Target/Target.h"
 #include "dialects/act/Flops.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,7 +20,8 @@ static constexpr llvm::StringLiteral nameless = "act_kernel";
 
 namespace {
 
-/// Collects errors instead of printing them.
+/// Collects errors instead of printing them: they are about linalg or thread
+/// code that the user has not written. explain() reports them at an act op.
 class HeldErrors {
 public:
   explicit HeldErrors(MLIRContext *context)
@@ -60,6 +62,7 @@ LogicalResult explain(std::vector<Diagnostic> errors,
   InFlightDiagnostic error = op ? op->emitOpError() : group.emitOpError();
   error << "has no kernel for " << options.ptx.chip << ", in the group '"
         << group.getName() << "'";
+  // The lowering's own words follow as notes.
   for (Diagnostic &d : errors) {
     error.attachNote(d.getLocation()) << d.str();
     for (Diagnostic &note : d.getNotes())
@@ -89,7 +92,8 @@ void passByPointer(gpu::GPUFuncOp kernel) {
       FunctionType::get(b.getContext(), entry.getArgumentTypes(), {}));
 }
 
-/// Converts `function` to a kernel at the end of `into`.
+/// Converts `function` to a kernel at the end of `into`. It has a module of its
+/// own meanwhile, so an error concerns one function.
 LogicalResult convert(func::FuncOp function, int64_t tightness,
                       tile::DotPrecision f32Products, gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
@@ -117,7 +121,7 @@ LogicalResult convert(func::FuncOp function, int64_t tightness,
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
         const GpuOptions &options) {
-  // Each function once, whatever parts it occurs in.
+  // Each function is lowered once, whatever launches it is a part of.
   llvm::SetVector<const GroupKernel *> functions;
   std::vector<tile::LaunchedKernel> launched;
   for (const LaunchKernel *k : kernels) {
@@ -160,11 +164,14 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
   return explain(std::move(errors), functions.getArrayRef(), options);
 }
 
-/// Compiles each with the largest blocks that fit in shared memory.
+/// Compiles each with the largest blocks that fit in shared memory. How much a
+/// kernel takes is known only after all passes, so those that exceed the limit
+/// are converted again with smaller blocks.
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
   std::vector<tile::CompiledKernel> done(kernels.size());
   auto left = llvm::to_vector(llvm::seq<size_t>(0, kernels.size()));
+  const int64_t most = findTarget(options.ptx.chip)->limits.sharedBytesPerBlock;
   for (int64_t tightness = 0; !left.empty(); ++tightness) {
     SmallVector<const LaunchKernel *> some;
     for (size_t i : left)
@@ -174,7 +181,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
       return failure();
     SmallVector<size_t> over;
     for (auto [i, k] : llvm::zip_equal(left, *made)) {
-      if (k.sharedBytes > tile::sharedMemoryOf(options.ptx.chip))
+      if (k.sharedBytes > most)
         over.push_back(i);
       done[i] = std::move(k);
     }
@@ -188,6 +195,7 @@ llvm::json::Object aboutAll(const LaunchKernel &k) {
   if (k.parts.size() == 1 && k.parts[0].second == 1)
     return k.parts[0].first->about;
   llvm::json::Array ops, shapes;
+  // Each instance counts: it does its own work on its own memory.
   int64_t flops = 0, bytes = 0;
   for (auto [part, times] : k.parts)
     for (int64_t i = 0; i < times; ++i) {
@@ -204,7 +212,8 @@ llvm::json::Object aboutAll(const LaunchKernel &k) {
                             {"least_bytes", bytes}};
 }
 
-/// Fills the named `k` from the cache entry of `key`.
+/// Fills the named `k` from the cache entry of `key`. Entries have no name, so
+/// models share them, whatever they call the kernel.
 bool find(const tile::PtxCache &cache, const std::string &key,
           tile::CompiledKernel &k) {
   if (!cache.find(key, k))
@@ -254,6 +263,7 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
     if (failed(made))
       return failure();
     for (auto [k, i] : llvm::zip_equal(*made, places)) {
+      // Without PTX the parts cannot be one kernel; nothing to keep.
       if (!k.ptx.empty()) {
         tile::CompiledKernel entry = k;
         entry.ptx = tile::renameEntry(k.ptx, k.name, nameless);
@@ -270,6 +280,8 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
   return compiled;
 }
 
+// The list has keys and names; the kernels themselves are entries that models
+// share. If one of those is gone, the model is compiled again.
 std::optional<std::vector<tile::CompiledKernel>>
 act::findGpuKernels(const tile::PtxCache &cache, const std::string &key) {
   auto text = cache.findText(key);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reports the first operation that TargetTable.cpp rejects. It runs last, since
+// conversions before it make and remove operations.
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile-to-nvvm/TargetTable.h"
+#include "passes/tile/KnownTarget.h"
 #include "passes/tile/PlaceOf.h"
 
 namespace act::tile {
@@ -19,7 +23,7 @@ struct CheckPtxTarget
   using CheckPtxTargetPassBase::CheckPtxTargetPassBase;
 
   void runOnOperation() override {
-    if (failed(tile::checkChip(target, getOperation().getContext())))
+    if (failed(tile::knownTarget(target, getOperation().getContext())))
       return signalPassFailure();
     bool wrong = false;
     getOperation().walk([&](Operation *op) {

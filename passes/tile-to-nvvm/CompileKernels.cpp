@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Each kernel gets a module of its own: it is the unit of the cache and of
+// parallel compilation, and its text has only the symbols that it uses. Both
+// pipelines run on all these modules at once.
+//
+//     collect ─► isolate ─► compileBlocks ─► (joinParts) ─► compileThreads
+//
+// compileBlocks goes from blocks to threads, compileThreads to PTX. Kernels are
+// joined in between: launch sizes are known, and code is not in LLVM's dialect
+// yet.
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/IR/Threading.h"
@@ -7,6 +17,7 @@
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/BlockBytes.h"
+#include "passes/tile/KnownTarget.h"
 #include "passes/tile/Pipeline.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,8 +38,9 @@ LogicalResult checkName(gpu::GPUFuncOp kernel) {
               });
   if (fine)
     return success();
-  return kernel.emitOpError("is no name for a kernel: expected up to 200 "
-                            "letters, digits, _ and $, no digit first");
+  return kernel.emitOpError(
+      "is not a valid kernel name: expected up to 200 letters, digits, _ and "
+      "$, without a leading digit");
 }
 
 LogicalResult collect(ModuleOp module, StringRef only,
@@ -41,7 +53,7 @@ LogicalResult collect(ModuleOp module, StringRef only,
       return WalkResult::interrupt();
     auto [it, fresh] = seen.insert({kernel.getName(), kernel});
     if (!fresh) {
-      auto error = kernel.emitOpError("has the name of another kernel");
+      auto error = kernel.emitOpError("has the same name as another kernel");
       error.attachNote(it->second.getLoc()) << "which is here";
       return WalkResult::interrupt();
     }
@@ -55,7 +67,8 @@ LogicalResult collect(ModuleOp module, StringRef only,
   return failure(walked.wasInterrupted());
 }
 
-/// The ops of the gpu.module that `kernel` uses, including itself.
+/// The ops of the gpu.module that `kernel` uses, including itself. The list
+/// grows while it is read, so uses of uses are followed too.
 llvm::SetVector<Operation *> reachable(gpu::GPUFuncOp kernel) {
   llvm::SetVector<Operation *> ops;
   ops.insert(kernel);
@@ -109,7 +122,7 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   gpu::GPUFuncOp kernel = kernelOf(module);
   if (!kernel)
     return emitError(module.getLoc(), "the kernel '")
-           << k.name << "' is gone after the tile pipeline";
+           << k.name << "' disappeared in the tile pipeline";
   auto block = blockSize(kernel);
   auto shared = sharedBytes(kernel);
   if (failed(block) || failed(shared))
@@ -143,6 +156,7 @@ LogicalResult compileBlocks(ModuleOp modules, MutableArrayRef<Isolated> kernels,
   for (auto &[kernel, module] : kernels)
     if (!worksOnBlocks(kernelOf(module)))
       module->moveBefore(aside->getBody(), aside->getBody()->end());
+  // The verifier runs once, on what the pipeline has made.
   TileOptions tile;
   tile.chip = options.chip;
   if (failed(runPasses(
@@ -185,7 +199,7 @@ LogicalResult compileThreads(ModuleOp modules,
 }
 
 /// Joins `parts` into one kernel `k`, in a module at the end of `into`; null if
-/// impossible.
+/// impossible. Grids and bytes add up, shared memory is the largest.
 gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
                            ArrayRef<KernelPart> parts,
                            ArrayRef<const CompiledKernel *> alone,
@@ -216,7 +230,7 @@ gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
 FailureOr<std::vector<CompiledKernel>>
 tile::compileKernels(ModuleOp module, const PtxOptions &options,
                      const PtxCache &cache, StringRef only) {
-  if (failed(checkChip(options.chip, module.getContext())))
+  if (failed(knownTarget(options.chip, module.getContext())))
     return failure();
   std::vector<CompiledKernel> kernels;
   if (failed(collect(module, only, kernels)))
@@ -242,6 +256,7 @@ tile::compileKernels(ModuleOp module, const PtxOptions &options,
   if (failed(compileBlocks(*copies, missing, options)) ||
       failed(compileThreads(*copies, missing, options)))
     return failure();
+  // A kernel from the cache would not warn again.
   if (warned)
     return kernels;
   for (auto &[kernel, module] : missing)
@@ -253,7 +268,7 @@ FailureOr<std::vector<CompiledKernel>>
 tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
                       const PtxOptions &options) {
   std::vector<CompiledKernel> alone;
-  if (failed(checkChip(options.chip, module.getContext())) ||
+  if (failed(knownTarget(options.chip, module.getContext())) ||
       failed(collect(module, "", alone)))
     return failure();
   OwningOpRef<ModuleOp> copies = ModuleOp::create(module.getLoc());
@@ -285,6 +300,7 @@ tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
     if (parts.size() == 1 && parts[0].times == 1) {
       k = *single[0];
       own = parts[0].kernel->getParentOfType<gpu::GPUModuleOp>();
+      // Another launch may need the thread code too; only then is it cloned.
       if (uses[number.at(what.parts[0].kernel)] == 1)
         own->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
       else
@@ -305,11 +321,12 @@ tile::compileLaunched(ModuleOp module, ArrayRef<LaunchedKernel> launched,
 
 LogicalResult tile::checkSharedMemory(ArrayRef<CompiledKernel> kernels,
                                       StringRef chip) {
+  const int64_t most = findTarget(chip.str())->limits.sharedBytesPerBlock;
   for (CompiledKernel k : kernels)
-    if (k.sharedBytes > sharedMemoryOf(chip))
+    if (k.sharedBytes > most)
       return emitError(k.source.getLoc())
              << "the kernel '" << k.name << "' needs " << k.sharedBytes
-             << " bytes of shared memory; a block has " << sharedMemoryOf(chip)
-             << " on " << chip;
+             << " bytes of shared memory; a block has " << most << " on "
+             << chip;
   return success();
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pipeline from thread code to the llvm dialect. Only the order of passes
+// is decided here; TranslatePtx.cpp makes the text.
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -13,30 +16,10 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile-to-nvvm/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "passes/tile/KnownTarget.h"
 
 using namespace mlir;
 using namespace act;
-
-static constexpr llvm::StringLiteral chips[] = {"sm_80", "sm_86", "sm_89",
-                                                "sm_90a"};
-
-ArrayRef<llvm::StringLiteral> tile::ptxChips() { return chips; }
-
-int64_t tile::sharedMemoryOf(StringRef chip) {
-  return 1024 * llvm::StringSwitch<int64_t>(chip)
-                    .Case("sm_80", 163)
-                    .Case("sm_90a", 227)
-                    .Default(99);
-}
-
-LogicalResult tile::checkChip(StringRef chip, MLIRContext *context) {
-  if (llvm::is_contained(chips, chip))
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "unknown target '" << chip
-         << "', expected sm_80, sm_86, sm_89 or sm_90a";
-}
 
 void tile::buildGpuToLLVMPipeline(OpPassManager &pm, const PtxOptions &o) {
   PrepareGpuKernelsPassOptions prepare;
@@ -80,7 +63,7 @@ void tile::registerPtxPipeline() {
 
 FailureOr<std::string> tile::emitPtx(gpu::GPUModuleOp module,
                                      const PtxOptions &options) {
-  if (failed(checkChip(options.chip, module.getContext())))
+  if (failed(knownTarget(options.chip, module.getContext())))
     return failure();
   OwningOpRef<gpu::GPUModuleOp> copy(module.clone());
   PassManager pm(module.getContext(), gpu::GPUModuleOp::getOperationName());

@@ -27,22 +27,13 @@
 namespace act::tile {
 
 struct PtxOptions {
-  std::string chip = "sm_80"; ///< one of ptxChips()
+  std::string chip = "sm_80"; ///< a name in act/Target/Target.h
   unsigned registers = 0;     ///< limit per thread; 0: none
   /// Loops may keep every access's address in a register and step it, in
   /// functions without nested loops. Otherwise addresses are computed from the
   /// counter, with fewer registers.
   bool steppedAddresses = true;
 };
-
-/// sm_80, sm_86, sm_89, sm_90a.
-llvm::ArrayRef<llvm::StringLiteral> ptxChips();
-/// Bytes of shared memory that a block may use on `chip` (CUDA C++ Programming
-/// Guide, technical specifications per compute capability).
-int64_t sharedMemoryOf(llvm::StringRef chip);
-/// An error if `chip` is not one of ptxChips(). It has no location: the option
-/// is wrong, not the input.
-mlir::LogicalResult checkChip(llvm::StringRef chip, mlir::MLIRContext *context);
 
 /// The passes down to the llvm and nvvm dialects, on a gpu.module.
 void buildGpuToLLVMPipeline(mlir::OpPassManager &pm, const PtxOptions &options);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Sends each op on blocks to the file of its family (threads/), and writes the
+// kernel anew in a second entry block. The old block stays until the end,
+// because types, layouts and ranges are read from its ops.
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/AffineBlocks.h"
+#include "passes/tile/KnownTarget.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/PlaceOf.h"
@@ -56,6 +61,7 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
       return static_cast<gpu::Dimension>(axis);
     };
     if (auto id = dyn_cast<ProgramIdOp>(op)) {
+      // With a raster, the number is computed (numberPrograms).
       int axis = int(id.getAxis());
       Value known = axis < 2 ? t.program[axis] : Value();
       t.scalars.map(
@@ -72,6 +78,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     }
     return success();
   }
+  // What is left on blocks is elementwise, and what is on scalars only is
+  // copied.
   if (touchesBlocks(op))
     return lowerElementwise(op, t);
   if (isa<TileDialect>(op->getDialect()))
@@ -82,6 +90,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   return success();
 }
 
+// Runs of ops that draw random numbers are lowered register by register
+// (RandomNumbers.cpp), all others op by op.
 LogicalResult act::tile::lowerOps(Ops ops, ThreadBuilder &t) {
   for (auto it = ops.begin(); it != ops.end();) {
     Ops together = registerByRegister({it, ops.end()});
@@ -111,12 +121,15 @@ struct LowerToThreads
       if (f.isKernel())
         kernels.push_back(f);
     });
+    auto gpu = knownTarget(target, &getContext());
+    if (failed(gpu))
+      return signalPassFailure();
     for (gpu::GPUFuncOp kernel : kernels)
-      if (failed(checkLayouts(kernel)) || failed(lower(kernel)))
+      if (failed(checkLayouts(kernel)) || failed(lower(kernel, **gpu)))
         return signalPassFailure();
   }
 
-  LogicalResult lower(gpu::GPUFuncOp kernel);
+  LogicalResult lower(gpu::GPUFuncOp kernel, const act::Target &gpu);
 };
 
 /// Guaranteed alignment of an argument's memory, up to 16 bytes. LLVM relies on
@@ -142,6 +155,8 @@ int64_t alignmentOf(BlockArgument argument) {
   return all;
 }
 
+/// Layouts are known now, so the number of a thread's registers is too. Beyond
+/// the limit LLVM would take unreasonably long.
 LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
   WalkResult walked = kernel.walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
@@ -194,6 +209,13 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
     Value all = arith::MulIOp::create(b, t.loc, outer, constant(count));
     return arith::AddIOp::create(b, t.loc, all, inner);
   };
+  // With 2 rows of 4 that start together, the hardware's order 0, 1, 2, ..
+  //
+  //     program  0 1 2 3      starts as  0 2 4 6
+  //              4 5 6 7                 1 3 5 7
+  //
+  // so blocks that run at the same time share columns as well as rows. The last
+  // group may have fewer rows.
   Value x = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::x),
         y = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::y);
   Value number = counted(y, grid[0], x);
@@ -276,15 +298,16 @@ void warnOfSpills(gpu::GPUFuncOp kernel) {
     warn(worst, "has behind it", mostBits);
 }
 
-LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
+LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
+                                    const act::Target &gpu) {
   Region &body = kernel.getBody();
   if (!body.hasOneBlock())
-    return kernel.emitOpError(
-        "has several blocks; a kernel's control flow is scf's");
+    return kernel.emitOpError("has several basic blocks; a kernel's control "
+                              "flow must use the scf dialect");
   if (getSchedule(kernel).getCopyWarps() &&
       body.front().getOps<RolesOp>().empty())
-    return kernel.emitOpError("has warps that copy in its schedule and no "
-                              "tile.roles, which --tile-assign-roles writes");
+    return kernel.emitOpError("has copying warps in its schedule but no "
+                              "tile.roles; run --tile-assign-roles first");
   if (failed(checkRegisters(kernel)))
     return failure();
   warnOfSpills(kernel);
@@ -312,6 +335,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   b.setInsertionPointToStart(fresh);
   ThreadBuilder t(kernel, b, getSchedule(kernel).getWarps(), ranges);
   for (auto [from, to] : llvm::zip(old.getArguments(), fresh->getArguments())) {
+    // A launch passes 64 bits, whatever width an index has in the code.
     Value v = to;
     if (from.getType().isIndex())
       v = arith::IndexCastOp::create(b, kernel.getLoc(), b.getIndexType(), v);
@@ -319,12 +343,13 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel) {
   }
   b.setInsertionPointToEnd(fresh);
   t.loc = kernel.getLoc();
-  t.sleepsAtMbarriers = StringRef(target).starts_with("sm_9");
+  t.sleepsAtMbarriers = gpu.features.suspendsAtMbarriers;
   numberPrograms(t, kernel);
   if (failed(lowerOps(old.without_terminator(), t)))
     return failure();
   gpu::ReturnOp::create(b, kernel.getLoc());
-  // Later ops use earlier ones, so drop all uses before erasing.
+  // The new code has no use of the old; within the old, later ops use earlier
+  // ones, so drop all uses before erasing.
   old.dropAllDefinedValueUses();
   old.erase();
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs before layouts are assigned: the fragments of f16 and f8 operands
+// differ.
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "passes/tile/KnownTarget.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -27,7 +31,10 @@ struct WidenFloat8Dots
   using WidenFloat8DotsPassBase::WidenFloat8DotsPassBase;
 
   void runOnOperation() override {
-    bool hasFloat8 = target != "sm_80" && target != "sm_86";
+    auto gpu = knownTarget(target, &getContext());
+    if (failed(gpu))
+      return signalPassFailure();
+    const bool hasFloat8 = (*gpu)->features.float8Products;
     getOperation().walk([&](DotOp dot) {
       if (!isFloat8(getElementTypeOrSelf(dot.getA().getType())) ||
           (hasFloat8 && dot.getA().getType().getDimSize(1) % 32 == 0))

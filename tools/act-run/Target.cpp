@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From a device to the target that the compiler makes kernels for.
 #include "tools/act-run/Target.h"
 #include "act-c/Runtime.h"
-#include <cstdlib>
+#include "act/Target/Target.h"
 
 using namespace act;
 
 Result<std::string> run::targetFor(const std::string &device,
                                    const std::string &architecture) {
-  unsigned long sm = architecture.rfind("sm_", 0) == 0
-                         ? std::strtoul(architecture.c_str() + 3, nullptr, 10)
-                         : 0;
-  if (sm < 80)
-    return Error{"device '" + device + "' is " + architecture +
-                     ", kernels are made for sm_80 and later",
-                 ""};
-  return std::string(architecture == "sm_90a" ? "sm_90a"
-                     : sm >= 89               ? "sm_89"
-                     : sm >= 86               ? "sm_86"
-                                              : "sm_80");
+  if (const Target *newest = newestTargetFor(architecture))
+    return std::string(newest->name);
+  return Error{"device '" + device + "' is " + architecture +
+                   ", kernels are made for " + allTargets().front().name +
+                   " and later",
+               ""};
 }
 
 Result<std::string> run::targetOf(const std::string &device) {
