@@ -36,6 +36,21 @@ enum class CostClass {
   Effect     ///< changes persistent buffers
 };
 
+/// The persistent buffers of a parameter: itself, and what training keeps.
+enum class ParameterBuffer { Parameter, Gradient, Master, ExpAvg, ExpAvgSq };
+
+/// What an op does to one of them.
+struct BufferUse {
+  enum Access {
+    Read,
+    Update,    ///< read and written
+    Overwrite, ///< written; element i may take the place of the old element i
+    Fill       ///< written whatever was there
+  };
+  ParameterBuffer buffer;
+  Access access;
+};
+
 } // namespace act
 
 #include "dialects/act/Interfaces.h.inc"

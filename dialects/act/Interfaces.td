@@ -79,6 +79,37 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
   ];
 }
 
+def Act_ParameterEffectOpInterface : OpInterface<"ParameterEffectOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    An op that acts on the persistent buffers of a parameter. It names the
+    parameter, not its buffers. The pass that places buffers binds them, in the
+    order of `getBufferUses`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The parameter.
+    }], "::mlir::FlatSymbolRefAttr", "getParameterName", (ins), [{}], [{
+        return $_op.getNameAttr();
+      }]>,
+    InterfaceMethod<[{
+      The buffers, in the order of a kernel's arguments. Each appears once.
+    }], "::llvm::SmallVector<::act::BufferUse>", "getBufferUses", (ins)>,
+    InterfaceMethod<[{
+      Emits the op as linalg. `types` has the plain type of each buffer used,
+      `buffers` its old contents (null for `Fill`), `operands` the converted
+      operands. Appends to `next` the new contents of each buffer that is
+      written, and to `results` the op's results.
+    }], "void", "lowerEffect",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::ArrayRef<::mlir::RankedTensorType>":$types,
+           "::llvm::ArrayRef<::mlir::Value>":$buffers,
+           "::mlir::ValueRange":$operands,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$next,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>
+  ];
+}
+
 def Act_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::act";
   let description = [{

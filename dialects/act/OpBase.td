@@ -44,6 +44,7 @@ def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
 def LowerableToSums : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums"]>;
 def LowerableWithWorkspace
     : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums", "getWorkspaceTypes"]>;
+def ParameterEffect : DeclareOpInterfaceMethods<Act_ParameterEffectOpInterface>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;
 

@@ -5,7 +5,7 @@
 include "dialects/act/OpBase.td"
 
 class Act_UpdateOp<string mnemonic>
-    : Act_Op<mnemonic, [Costed, MemoryEffects<[MemRead, MemWrite]>,
+    : Act_Op<mnemonic, [Costed, ParameterEffect, MemoryEffects<[MemRead, MemWrite]>,
         DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
 
 def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
@@ -23,7 +23,7 @@ def Act_ZeroGradOp : Act_UpdateOp<"zero_grad"> {
   let assemblyFormat = "$name attr-dict";
 }
 
-def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameTypes<["Sum", "Result"]>, Costed, MemoryEffects<[MemRead]>,
+def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameTypes<["Sum", "Result"]>, Costed, ParameterEffect, MemoryEffects<[MemRead]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "adds the squares of a gradient to a sum";
   let description = [{

@@ -167,7 +167,7 @@ def Act_SiteOp : Act_Op<"site", [Pure, Costed]> {
   let hasVerifier = 1;
 }
 
-def Act_AccumulateOp : Act_Op<"accumulate", [Costed,
+def Act_AccumulateOp : Act_Op<"accumulate", [Costed, ParameterEffect,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "adds to the gradient of a parameter";

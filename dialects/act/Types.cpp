@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Types with named dimensions: building them, and the ops that bring a value to
+// a type. A name stays with its dimension wherever that is possible, because
+// formulas are made of names.
 #include "dialects/act/Types.h"
 #include "act/Nf4/Nf4.h"
 #include "llvm/ADT/StringExtras.h"
@@ -107,6 +111,8 @@ Value reshapeTo(OpBuilder &b, Value value, RankedTensorType type) {
   return ReshapeOp::create(b, value.getLoc(), type, value);
 }
 
+// Equal shapes may still differ in names or element type, hence the reshape and
+// the cast.
 Value sumToType(OpBuilder &b, Value grad, RankedTensorType type) {
   auto from = cast<RankedTensorType>(grad.getType());
   if (from.getShape() == type.getShape())
@@ -135,6 +141,16 @@ Type computeType(Type element) {
   if (element.isF64())
     return element;
   return Float32Type::get(element.getContext());
+}
+
+RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  if (buffer == ParameterBuffer::Parameter)
+    return type;
+  if (buffer != ParameterBuffer::Gradient)
+    return withElement(type, computeType(type.getElementType()));
+  auto wide = parameter->getAttrOfType<TypeAttr>(gradientTypeAttr);
+  return wide ? withElement(type, wide.getValue()) : type;
 }
 
 int64_t elementCount(RankedTensorType type) {

@@ -55,6 +55,20 @@ mlir::Type computeType(mlir::Type element);
 /// where a program must be flattened and its sizes do not matter.
 inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
 
+/// On a parameter: the element type of its gradient, where it is not its own.
+inline constexpr llvm::StringLiteral gradientTypeAttr = "act.gradient_type";
+
+/// Whether an optimizer keeps the buffer: a master copy or a moment.
+inline bool isOptimizerState(ParameterBuffer buffer) {
+  return buffer != ParameterBuffer::Parameter &&
+         buffer != ParameterBuffer::Gradient;
+}
+
+/// The type of one of a parameter's buffers (of one layer): the gradient's is
+/// the parameter's or gradientTypeAttr's, all optimizer state is of the type
+/// that ops compute in.
+RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer);
+
 /// Elements of a static shape; 0 when a dimension is dynamic.
 int64_t elementCount(RankedTensorType type);
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes a step out: repeats and calls become launches, values become places,
+// and buffers get lifetimes. This is the only file that expands a repeat for
+// memory. It gives no buffer an offset; lib/Plan does that.
 #include "passes/act/Flatten.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
@@ -35,6 +39,9 @@ bool act::isSlice(SplitOp op) {
   return true;
 }
 
+// A part lies in its parent, and a buffer that reuses memory in its owner, so
+// only roots count. Adding up the changes at births and deaths takes time
+// linear in buffers and launches, where a sum per launch would be quadratic.
 std::vector<int64_t> Program::liveBytes(int64_t alignment, bool onHost) const {
   std::vector<int64_t> change(launches.size() + 1);
   for (const FlatBuffer &b : buffers) {
@@ -68,6 +75,9 @@ struct Slot {
   int64_t from = 0; // the iteration of the first slice
 };
 
+/// Walks the function as the step runs it. `program` grows launch by launch; a
+/// buffer is born with the launch that makes it, and `uses` collects who reads
+/// it. Lifetimes and reuse need all uses, so `settle` derives them at the end.
 class Flattener {
 public:
   Flattener(ModuleOp module) : symbols(module) {}
@@ -109,6 +119,8 @@ private:
   std::vector<std::pair<unsigned, unsigned>> uses; // buffer, launch
 };
 
+// The buffer dies with its own launch unless `uses` says otherwise: a result
+// that nobody reads is still written.
 unsigned Flattener::newBuffer(Value origin, RankedTensorType type,
                               StringRef name, int layer) {
   FlatBuffer b(origin);
@@ -137,7 +149,9 @@ static int64_t numberPart(RankedTensorType type) {
 }
 
 // A buffer made in chunks has a number of chunks in its type. If it is then
-// read as a tensor with only letters, formulas use that type.
+// read as a tensor with only letters, formulas use that type: the bytes of
+// tensor<4x1024x512> with the names [4, c, h] hold for four chunks alone, those
+// of the same memory read as [b, s, h] for all sizes.
 void Flattener::adoptNames(const Place &place, RankedTensorType type) {
   if (place.kind != Place::Buffer)
     return;
@@ -147,6 +161,8 @@ void Flattener::adoptNames(const Place &place, RankedTensorType type) {
     b.type = type;
 }
 
+// The tensor of parameter `name` that layer `layer` reads. A parameter outside
+// layers is one tensor wherever it is read, also inside a repeat.
 FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name,
                                          int layer) {
   auto op = symbols.lookup<ParameterOp>(name);
@@ -174,12 +190,14 @@ FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name,
   return it->second;
 }
 
+// Appends one launch. Its results and workspaces become buffers; its operands
+// are the places that the environment has for them.
 LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
                                bool recomputed) {
   if (program.launches.size() >= launchLimit)
-    return op.emitOpError() << "is one kernel too many; a program that is "
-                               "written out has at most "
-                            << launchLimit;
+    return op.emitOpError()
+           << "is one kernel too many; an unrolled program has at most "
+           << launchLimit;
   FlatLaunch launch;
   launch.group = op;
   launch.layer = layer;
@@ -194,9 +212,11 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
        !llvm::all_of(op.getBody().front(), [](Operation &inner) {
          return isa<OffloadOp, FetchOp, ReshapeOp, YieldOp>(inner);
        })))
-    return op.emitOpError(
-        "is a copy to or from the host and more; a copy stands alone");
-  // Inputs and parameters are not moved: the copy is a no-op.
+    return op.emitOpError("is a copy to or from the host and something else; a "
+                          "copy must be a kernel of its own");
+  // Inputs and parameters are not moved: the copy is a no-op. A layer's
+  // function is written for all its calls, and in some of them the value that
+  // it moves is the step's input.
   if (launch.copy != Copy::None)
     if (Slot slot = env[op.getInputs()[0]];
         !slot.stacked && slot.place.kind != Place::Buffer) {
@@ -209,6 +229,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
     const Slot &slot = env[v];
     if (slot.stacked)
       return op.emitOpError("reads a stack of separate buffers as one tensor");
+    // The kernel may read the buffer under a type with more letters.
     BlockArgument inside =
         op.getBody().front().getArgument(launch.inputs.size());
     for (Operation *user : inside.getUsers())
@@ -233,6 +254,8 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
                          .getTerminator()
                          ->getOperand(cast<OpResult>(v).getResultNumber())
                          .getDefiningOp();
+    // The name in reports: the op behind the parameter that it reads
+    // (norm.rms_norm); for a linear op the parameter alone (up).
     std::string name = def ? def->getName().stripDialect().str() : "value";
     if (def)
       for (Value o : def->getOperands())
@@ -267,14 +290,12 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
     launch.workspaces.push_back(
         {Place::Buffer, b, 0, program.buffers[b].bytes, 0});
   }
+  // Effects have no operand in the group that names the parameter's buffers,
+  // and are bound in the order of their ops.
   LogicalResult ok = success();
   op.getBody().walk([&](Operation *inner) {
-    auto name =
-        isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(inner)
-            ? inner->getAttrOfType<FlatSymbolRefAttr>("name")
-            : FlatSymbolRefAttr();
-    if (name) {
-      auto p = parameter(inner, name.getValue(), layer);
+    if (auto effect = dyn_cast<ParameterEffectOpInterface>(inner)) {
+      auto p = parameter(inner, effect.getParameterName().getValue(), layer);
       if (failed(p))
         ok = failure();
       else
@@ -291,12 +312,14 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
   return ok;
 }
 
+// Writes the calls of a repeat out, one after the other. The environment of the
+// callee is new for each iteration, so every iteration makes its own buffers.
 LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
                                 bool recomputed) {
   auto callee = symbols.lookup<func::FuncOp>(op.getCallee());
   if (!callee)
     return op.emitOpError()
-           << "calls @" << op.getCallee() << ", which is no function";
+           << "calls @" << op.getCallee() << ", which is not a function";
   recomputed |= op->hasAttr("act.recompute");
   unsigned carried = op.getCarried().size();
   bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
@@ -316,13 +339,18 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
   int64_t count = op.getCount();
   uint64_t launchesBefore = program.launches.size();
   if (uint64_t(count) > launchLimit)
-    return op.emitOpError()
-           << "runs @" << op.getCallee() << " " << count
-           << " times; a program that is written out has at most "
-           << launchLimit << " kernels";
+    return op.emitOpError() << "runs @" << op.getCallee() << " " << count
+                            << " times; an unrolled program has at most "
+                            << launchLimit << " kernels";
 
-  // A stack with a reader other than a repeat is one tensor, with its slices
-  // made in place.
+  // If only repeats read a stack, and in slices, each slice is a buffer of its
+  // own, which dies with the backward of its layer. Otherwise the whole stack
+  // would be alive until the last layer's backward is done:
+  //
+  //   %y, %s = act.repeat @layer.fwd count(3)      s0, s1, s2: three buffers
+  //   act.repeat @layer.bwd ... reverse stack(%s)  s2 dies first
+  //
+  // A stack with another reader is one tensor, with its slices made in place.
   std::vector<Slot> stacks(op.getStacks().size());
   std::vector<bool> whole;
   for (auto [i, v] : llvm::enumerate(op.getStacks())) {
@@ -389,11 +417,12 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
     if (failed(
             body(callee, inner, layers ? int(l) : layer, recomputed, results)))
       return failure();
+    // Refuse after one iteration rather than after a few gigabytes.
     uint64_t each = program.launches.size() - launchesBefore;
     if (n == 0 && launchesBefore + each * count > launchLimit)
       return op.emitOpError()
              << "runs @" << op.getCallee() << " " << count << " times, each "
-             << each << " kernels; a program that is written out has at most "
+             << each << " kernels; an unrolled program has at most "
              << launchLimit;
     for (unsigned i = 0; i < carried; ++i)
       carry[i] = results[i];
@@ -406,7 +435,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
       FlatBuffer *made =
           p.kind == Place::Buffer ? &program.buffers[p.index] : nullptr;
       if (!made || made->parent || p.offset)
-        return op.emitOpError("stacks a value that its iteration did not make");
+        return op.emitOpError(
+            "stacks a value that its iteration did not compute");
       program.buffers[stack.place.index].onHost |= made->onHost;
       if (program.buffers[stack.place.index].name == "stack")
         program.buffers[stack.place.index].name = made->name;
@@ -424,6 +454,8 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
   return success();
 }
 
+// Runs one function body. Groups and repeats make launches; all other ops only
+// say where their results are.
 LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
                               bool recomputed, SmallVectorImpl<Slot> &results) {
   if (++depth > depthLimit)
@@ -438,7 +470,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
   for (Operation &op : f.getBody().front()) {
     if (++visits > visitLimit)
       return op.emitOpError()
-             << "is one op too many; a program that is written out has at most "
+             << "is one op too many; an unrolled program has at most "
              << visitLimit;
     if (auto g = dyn_cast<GroupOp>(op)) {
       if (failed(group(g, env, layer, recomputed)))
@@ -453,7 +485,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
                << "calls @" << call.getCallee() << ", which has no body";
       if (callee == f || llvm::is_contained(callers, callee))
         return call.emitOpError() << "calls @" << call.getCallee()
-                                  << ", which comes back to this call";
+                                  << ", which leads back to this call";
       callers.push_back(f);
       llvm::scope_exit done([&] { callers.pop_back(); });
       Environment inner;
@@ -476,6 +508,8 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
                false,
                0};
     } else if (auto site = dyn_cast<SiteOp>(op)) {
+      // Layer 0 is 1 here, or its draws would be those of a site outside layers
+      // with the same id.
       int64_t l = site.getLayer() ? env[site.getLayer()].place.value + 1 : 0;
       env[site.getResult()] =
           Slot{Place{Place::Immediate, 0, 0, 8,
@@ -484,6 +518,7 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
                false,
                0};
     } else if (auto phase = dyn_cast<PhaseOp>(op)) {
+      // Each micro-batch has a backward phase. The first one counts.
       auto &mark =
           phase.getName() == "update" ? program.update : program.backward;
       if (!mark)
@@ -517,7 +552,10 @@ LogicalResult Flattener::body(func::FuncOp f, Environment &env, int layer,
 }
 
 /// Derives lifetimes from uses, then reuses memory in place where an operand
-/// dies.
+/// dies. A group's `inplace` is a permission, given by what one function body
+/// shows (FormKernels.cpp). Here all uses are known: the operand may be an
+/// input of the step, a slice of a larger buffer, or a value that a caller
+/// reads later.
 void Flattener::settle() {
   auto &buffers = program.buffers;
   auto extend = [&](unsigned b, unsigned from, unsigned to) {
@@ -533,12 +571,16 @@ void Flattener::settle() {
     extend(b, buffers[b].first, buffers[b].last);
   for (auto [b, t] : uses)
     extend(b, buffers[b].first, t);
+  // Parents and parts are left out of reuse: the memory of a part has other
+  // users, and a parent's slices are made one by one.
   DenseSet<unsigned> parents;
   for (const FlatBuffer &b : buffers)
     if (b.parent)
       parents.insert(*b.parent);
   for (unsigned t = 0; t < program.launches.size(); ++t) {
     FlatLaunch &launch = program.launches[t];
+    // Launches go in order, so a chain a -> b -> c ends up in one root whose
+    // lifetime has been extended by the time c asks for it.
     ArrayRef<int64_t> inplace = launch.group.getInplace();
     for (unsigned r = 0; r < inplace.size(); ++r) {
       if (inplace[r] < 0 || launch.results[r].kind != Place::Buffer)
@@ -567,10 +609,13 @@ void Flattener::settle() {
   }
 }
 
+// Flattens the entry. Its tensors are inputs, its numbers scalars, and its
+// results get memory of the caller's.
 FailureOr<Program> Flattener::run(StringRef name) {
   auto f = symbols.lookup<func::FuncOp>(name);
   if (!f || f.getBody().empty())
-    return emitError(symbols.getOp()->getLoc()) << "has no function @" << name;
+    return emitError(symbols.getOp()->getLoc())
+           << "the module has no function @" << name;
   program.function = name.str();
   Environment env;
   for (auto [i, v] : llvm::enumerate(f.getArguments())) {
@@ -600,7 +645,10 @@ FailureOr<Program> Flattener::run(StringRef name) {
   SmallVector<Slot> results;
   if (failed(body(f, env, -1, false, results)))
     return failure();
-  // Results are written to output ports instead of the arena.
+  // Results are written to output ports instead of the arena: the caller owns
+  // that memory. Every place in such a buffer, or in a part of it, is
+  // redirected. The buffer stays in the list, so that indices hold, and takes
+  // no bytes.
   for (auto [i, slot] : llvm::enumerate(results)) {
     auto attr = f.getResultAttrOfType<StringAttr>(i, "act.name");
     std::string label =
@@ -609,7 +657,7 @@ FailureOr<Program> Flattener::run(StringRef name) {
     if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
         program.buffers[slot.place.index].parent)
       return emitError(f.getLoc())
-             << "result " << i << " is not made by a kernel of its own";
+             << "result " << i << " is not computed by a kernel of its own";
     // The offset of buffer b in the result: itself, or a slice of a stack.
     auto offsetIn =
         [&, root = slot.place.index](unsigned b) -> std::optional<int64_t> {

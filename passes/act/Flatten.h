@@ -94,7 +94,7 @@ struct FlatLaunch {
   int64_t slice = 0;
   std::vector<Place> inputs, results, workspaces;
   /// Parameters whose persistent buffers the group's effects touch, in the
-  /// order of its AccumulateOp, AdamWOp, ... .
+  /// order of its ops with a ParameterEffectOpInterface.
   std::vector<unsigned> effects;
   bool recomputed = false;
   std::string name;

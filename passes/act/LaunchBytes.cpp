@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/LaunchBytes.h"
-#include "passes/act/FormKernels.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
+#include "passes/act/FormKernels.h"
 #include <set>
 
 using namespace mlir;
 using namespace act;
 
-/// Bytes read and written in a parameter's persistent buffers.
-static int64_t effectBytes(Operation *op, const FlatParameter &parameter) {
-  auto type = cast<RankedTensorType>(parameter.op.getType());
-  int64_t elements = elementCount(type), own = byteSize(type);
-  Type gradient = type.getElementType();
-  if (auto wide = parameter.op->getAttrOfType<TypeAttr>("act.gradient_type"))
-    gradient = wide.getValue();
-  int64_t grad = elements * (gradient.getIntOrFloatBitWidth() / 8);
-  int64_t state =
-      elements *
-      (computeType(type.getElementType()).getIntOrFloatBitWidth() / 8);
-  if (isa<ZeroGradOp, GradSquareSumOp>(op))
-    return grad;
-  if (isa<AccumulateOp>(op))
-    return 2 * grad;
-  int64_t states = (isa<AdamWOp>(op) ? 2 : 0) + (op->hasAttr("master") ? 1 : 0);
-  // With a master copy the parameter is only written.
-  return grad + (op->hasAttr("master") ? 1 : 2) * own + 2 * states * state;
+/// Bytes read and written in a parameter's persistent buffers: its gradient,
+/// its states and itself. They are no operands of the group, so the caller
+/// cannot see them in the launch. States and the master copy have the compute
+/// type (f32 for 16-bit parameters).
+static int64_t effectBytes(ParameterEffectOpInterface op,
+                           const FlatParameter &parameter) {
+  int64_t sum = 0;
+  for (const BufferUse &use : op.getBufferUses()) {
+    const int64_t times = use.access == BufferUse::Update ? 2 : 1;
+    sum =
+        flopsSum({sum, times * byteSize(bufferType(parameter.op, use.buffer))});
+  }
+  return sum;
 }
 
 int64_t act::readBytes(GroupOp group, unsigned input, int64_t whole) {
@@ -42,6 +37,7 @@ int64_t act::readBytes(GroupOp group, unsigned input, int64_t whole) {
 
 int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
   int64_t sum = 0;
+  // The same memory passed twice is read once.
   std::set<std::tuple<int, unsigned, int64_t>> read;
   for (auto [i, p] : llvm::enumerate(launch.inputs)) {
     bool number = p.kind == Place::Scalar || p.kind == Place::Immediate;
@@ -52,13 +48,16 @@ int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
     sum = flopsSum({sum, p.bytes});
   unsigned effect = 0;
   for (Operation &op : launch.group.getBody().front())
-    if (isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op))
+    if (auto acts = dyn_cast<ParameterEffectOpInterface>(op))
       sum = flopsSum(
           {sum,
-           effectBytes(&op, program.parameters[launch.effects[effect++]])});
+           effectBytes(acts, program.parameters[launch.effects[effect++]])});
   return sum;
 }
 
+// A group is one kernel. The host splits three kinds: attention's gradient by
+// the results that are read, a product followed by its rotary embedding, and a
+// norm's gradient that shares its rows with sums.
 int64_t act::kernelCount(const FlatLaunch &launch) {
   for (Operation &op : launch.group.getBody().front())
     if (auto grad = dyn_cast<AttentionGradOp>(op)) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Turns a flattened program and its plan into the report's plain data. Bytes
+// are counted here; how they are printed is lib/Report's part, and polynomials
+// are derived in MemoryFormulas.
 #include "passes/act/MemoryModel.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
@@ -29,6 +33,8 @@ std::string dtypeName(Type element) {
   return text;
 }
 
+/// Fills one report. The order of the steps in `run` matters: layers and the
+/// graph read the timeline, and layers read the formulas.
 class Describer {
 public:
   Describer(ModuleOp module, const Program &program, const ArenaPlan &plan)
@@ -47,7 +53,9 @@ private:
     return program.backward && b.first < *program.backward &&
            b.last >= *program.backward;
   }
-  /// The value that holds the memory of root `r` at launch `t`.
+  /// The value that holds the memory of root `r` at launch `t`. Ops that work
+  /// in place hand the memory on, and a report names what is in it at that
+  /// time: at the start of backward, for instance, the value that is saved.
   const FlatBuffer &holder(unsigned r, unsigned t) const {
     const FlatBuffer *best = &program.buffers[r];
     for (unsigned i : chain.at(r))
@@ -111,38 +119,39 @@ LogicalResult Describer::collectLetters() {
 }
 
 // Counts parameters, gradients and optimizer state, by the ops that touch them.
+// A parameter that no act.adamw updates has no moments, and a frozen one has no
+// gradient. `resident` gets each tensor alone, because an allocator rounds
+// each.
 void countPersistent(ModuleOp module, const Program &program,
                      report::MemoryReport &out) {
-  llvm::StringMap<Operation *> update;
-  module.walk([&](Operation *op) {
-    if (isa<AdamWOp, SgdOp>(op))
-      update[op->getAttrOfType<FlatSymbolRefAttr>("name").getValue()] = op;
+  // The state that an update keeps of each parameter.
+  llvm::StringMap<SmallVector<ParameterBuffer>> states;
+  module.walk([&](ParameterEffectOpInterface op) {
+    for (const BufferUse &use : op.getBufferUses())
+      if (isOptimizerState(use.buffer)) {
+        auto &of = states[op.getParameterName().getValue()];
+        if (!llvm::is_contained(of, use.buffer))
+          of.push_back(use.buffer);
+      }
   });
   bool trains = bool(module.lookupSymbol("grad"));
-  std::vector<int64_t> gradients, states; // tensor by tensor
+  std::vector<int64_t> gradients, kept; // tensor by tensor
   auto keep = [](std::vector<int64_t> &tensors, int64_t n, int64_t bytes) {
     tensors.insert(tensors.end(), n, bytes);
     return n * bytes;
   };
   for (auto p : module.getOps<ParameterOp>()) {
     auto type = cast<RankedTensorType>(p.getType());
-    int64_t n = p.getLayers().value_or(1), elements = elementCount(type);
+    int64_t n = p.getLayers().value_or(1);
     out.parametersBytes += keep(out.resident, n, byteSize(type));
     if (!trains || p.getFrozen() || !isa<FloatType>(type.getElementType()))
       continue;
-    Type grad = type.getElementType();
-    if (auto wide = p->getAttrOfType<TypeAttr>("act.gradient_type"))
-      grad = wide.getValue();
     out.gradientsBytes +=
-        keep(gradients, n, elements * (grad.getIntOrFloatBitWidth() / 8));
-    Operation *op = update.lookup(p.getSymName());
-    int64_t width = type.getElementType().isF64() ? 8 : 4;
-    if (isa_and_nonnull<AdamWOp>(op))
-      out.optimizerBytes += keep(states, 2 * n, width * elements);
-    if (op && op->hasAttr("master"))
-      out.optimizerBytes += keep(states, n, width * elements);
+        keep(gradients, n, byteSize(bufferType(p, ParameterBuffer::Gradient)));
+    for (ParameterBuffer state : states.lookup(p.getSymName()))
+      out.optimizerBytes += keep(kept, n, byteSize(bufferType(p, state)));
   }
-  for (const std::vector<int64_t> *more : {&gradients, &states})
+  for (const std::vector<int64_t> *more : {&gradients, &kept})
     out.resident.insert(out.resident.end(), more->begin(), more->end());
   for (const FlatPort &port : program.inputs)
     out.inputsBytes +=
@@ -157,6 +166,8 @@ int64_t sumPersistent(const report::MemoryReport &r) {
          r.inputsBytes + r.outputsBytes;
 }
 
+// One entry per root buffer of the device arena. What lies in another buffer or
+// took its memory over is part of that entry.
 void Describer::buffers() {
   for (unsigned i = 0; i < program.buffers.size(); ++i)
     if (program.buffers[program.root(i)].onHost)
@@ -170,6 +181,7 @@ void Describer::buffers() {
     if (b.bytes == 0)
       continue;
     report::Buffer buffer;
+    // A saved buffer is named after what it holds when backward begins.
     const FlatBuffer &named = crosses(b) ? holder(r, *program.backward - 1) : b;
     buffer.name = named.name;
     buffer.shape.assign(named.type.getShape().begin(),
@@ -195,6 +207,8 @@ void Describer::buffers() {
   }
 }
 
+// One point per launch. Its place is the file and line of the model if the IR
+// has one, else the launch's name.
 void Describer::timeline() {
   auto live = program.liveBytes();
   for (unsigned t = 0; t < program.launches.size(); ++t) {
@@ -219,6 +233,9 @@ void Describer::timeline() {
   }
 }
 
+// Formulas and the conditions under which they hold. A formula is exact for the
+// program that it was derived from; a condition names what would make another
+// program of it.
 void Describer::formulas() {
   MemoryFormulas f = deriveFormulas(program, out.letters);
   if (program.backward)
@@ -230,6 +247,8 @@ void Describer::formulas() {
   auto hold = [&](std::string name, int64_t value, std::string text) {
     out.conditions.push_back({std::move(name), std::move(text), value});
   };
+  // The first layer and the last ones differ from those between, so a formula
+  // in the number of layers starts at two.
   for (const auto &[letter, count] : counts)
     if (count < 2 || f.layersAreCut || f.layersAreTooFew)
       hold(letter, count,
@@ -253,6 +272,7 @@ void Describer::formulas() {
         out.notes.push_back(letter + ": " + cast<StringAttr>(pair[1]).str());
         out.chosen.insert({letter, out.letters[letter]});
       }
+  // At other numbers of tokens the fused loss may have other chunks.
   if (auto rows = module->getAttrOfType<DenseI64ArrayAttr>(lossRowsAttr)) {
     if (!rows[0])
       hold("tokens_to", rows[1],
@@ -271,6 +291,8 @@ void Describer::formulas() {
   });
 }
 
+// Per layer: what it keeps for backward, its launches and its FLOPs. A launch
+// belongs to the layer in which it runs, in forward or backward.
 void Describer::layers() {
   std::map<int, report::Layer> byIndex;
   std::map<int, std::vector<const FlatBuffer *>> saved;
@@ -321,7 +343,8 @@ void Describer::layers() {
 }
 
 // The graph of the first layer: one node per launch, one edge per value and
-// reader.
+// reader. Values that come from elsewhere share two nodes, "input" and
+// "gradient from above", so that the graph shows one layer only.
 void Describer::graph() {
   report::LayerGraph graph;
   graph.name = "layer 0";
@@ -390,6 +413,8 @@ FailureOr<report::MemoryReport> Describer::run() {
   out.totalPeakBytes = out.peakBytes + sumPersistent(out);
   if (auto status = report::complete(out); !status)
     return emitError(module.getLoc()) << status.error().str();
+  // A report that adds up is the contract of every format, so it is checked
+  // once here, before any is written.
   if (auto status = report::check(out); !status)
     return emitError(module.getLoc())
            << "the memory report contradicts itself: " << status.error().str();

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds @update and @step around @grad. This file decides what runs once per
+// parameter, per micro-batch and per step; the arithmetic of the optimizers is
+// in the lowering of their ops. How the losses of micro-batches become the loss
+// of one batch is StepLoss.h's subject.
 #include "passes/act/WriteStep.h"
 #include "dialects/act/Types.h"
 #include "passes/act/Differentiate.h"
@@ -17,6 +22,9 @@ using namespace act;
 
 namespace {
 
+/// Writes one step. Options are checked first, so the other functions may rely
+/// on them. @grad changes too: gradients may get another type, and with
+/// micro-batches its loss becomes the micro-batch's share of the step's.
 class StepWriter {
 public:
   StepWriter(ModuleOp module, const StepOptions &options)
@@ -71,6 +79,7 @@ LogicalResult StepWriter::check() {
     return emitError(module.getLoc())
            << "unknown loss-average '" << options.lossAverage
            << "': expected labels or micro-batches";
+  // Negated comparisons, so that NaN is an error as well.
   if (!(options.clip >= 0))
     return emitError(module.getLoc())
            << "clip must not be negative, got " << options.clip;
@@ -85,6 +94,8 @@ LogicalResult StepWriter::check() {
   return success();
 }
 
+/// Appends an entry function without results. @step gets its result type once
+/// the loss is known.
 func::FuncOp StepWriter::function(StringRef name, TypeRange arguments,
                                   ArrayRef<StringRef> names) {
   auto f = func::FuncOp::create(
@@ -104,7 +115,11 @@ void StepWriter::forEachParameter(
                                     ValueRange)>
         one) {
   Location loc = module.getLoc();
-  // Parameters of the same number of layers share a repeat.
+  // Parameters of the same number of layers share a repeat, so the step's IR
+  // does not grow with the depth. Those outside layers (key 0) come first:
+  //
+  //   act.sgd @embed lr(%lr)
+  //   act.repeat @layer.update count(L = 2) shared(%lr, %step)
   std::map<int64_t, SmallVector<ParameterOp>> byLayers;
   for (ParameterOp p : trained)
     byLayers[p.getLayers().value_or(0)].push_back(p);
@@ -132,7 +147,7 @@ void StepWriter::forEachParameter(
     func::ReturnOp::create(inner, loc, c);
     f.setType(FunctionType::get(module.getContext(), arguments,
                                 ValueRange(c).getTypes()));
-    // A repeat's callee must come before it in the file.
+    // Printed modules have a callee above its callers.
     if (auto user = at.getInsertionBlock()->getParentOp())
       f->moveBefore(user);
     auto run =
@@ -142,8 +157,15 @@ void StepWriter::forEachParameter(
   }
 }
 
-// Products and sums used only for a gradient are computed in its type, so that
-// a wider gradient is not rounded on the way.
+// Gives every accumulated gradient the type of its buffer. Every act value is
+// rounded to its type, so a cast behind a bf16 product would widen a number
+// that is already rounded. A product or sum that only feeds the accumulation
+// therefore gets the wider type itself:
+//
+//   %d = act.matmul ... -> tensor<4x4xbf16>     act.accumulate @w, %d
+//   %d = act.matmul ... -> tensor<4x4xf32>      with grad-dtype=f32
+//
+// Other producers keep their type and are followed by a cast.
 LogicalResult StepWriter::setGradientTypes() {
   if (options.gradDtype.empty())
     return success();
@@ -158,7 +180,7 @@ LogicalResult StepWriter::setGradientTypes() {
                            << "' does not hold gradients of " << own
                            << " parameters: expected " << own
                            << " or a wider type";
-    p->setAttr("act.gradient_type", TypeAttr::get(element));
+    p->setAttr(gradientTypeAttr, TypeAttr::get(element));
   }
   module.walk([&](AccumulateOp op) {
     auto type = op.getValue().getType();
@@ -177,6 +199,13 @@ LogicalResult StepWriter::setGradientTypes() {
   return success();
 }
 
+// @update reads only buffers that outlive @grad: parameters, gradients and
+// optimizer state. With clipping it goes over the gradients twice, because the
+// coefficient depends on all of them:
+//
+//   %sum  = act.repeat @layer.square_sum ... carry(%0)
+//   %coef = act.clip %sum
+//   act.repeat @layer.update ... shared(%lr, %step, %coef)
 func::FuncOp StepWriter::writeUpdate() {
   Location loc = module.getLoc();
   auto scalar = RankedTensorType::get({}, b.getF32Type());
@@ -223,6 +252,16 @@ func::FuncOp StepWriter::writeUpdate() {
 }
 
 // Runs @grad once per micro-batch and returns the weighted sum of the losses.
+// Gradients are not carried: act.accumulate adds to buffers that outlive a
+// call. The repeat passes tensors in slices and everything else whole, so it
+// cannot call @grad, whose arguments are in the model's order. @grad.micro
+// stands between the two:
+//
+//   func @grad.micro(%sum, %step_labels, %x, %labels)
+//     %l = call @grad(%x, %labels, %step_labels)
+//     return %sum + %l
+//   act.repeat @grad.micro count(4) micro_batches
+//       carry(%0) shared(%step_labels) stack(%xs, %all_labels)
 Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
                                   func::FuncOp grad, const StepLoss &loss) {
   Location loc = module.getLoc();
@@ -237,9 +276,13 @@ Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
     (tensor ? stacked : shared).push_back(body->getArgument(i));
     (tensor ? slicedAt : sharedAt).push_back(i);
   }
+  // @grad divides by the labels of the step, so they are counted over all
+  // micro-batches before the first one runs.
   for (auto [i, c] : llvm::enumerate(loss.counts)) {
     Value labels = LabelCountOp::create(at, loc, c.type,
                                         body->getArgument(c.labels), c.ignore);
+    // `share` weighs every micro-batch's loss below. What is divided by the
+    // labels of the step needs no such weight, so the divisor takes it back.
     if (loss.share != 1)
       labels = ScaleOp::create(at, loc, labels, b.getF64FloatAttr(loss.share));
     shared.push_back(labels);
@@ -275,12 +318,15 @@ Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
       .getResult(0);
 }
 
+// Writes @step. Gradients are zeroed at its start and not after the update, so
+// the caller can read them when the step is done.
 LogicalResult StepWriter::writeStep(func::FuncOp update) {
   Location loc = module.getLoc();
   auto grad = symbols.lookup<func::FuncOp>(gradName);
   int64_t n = options.microBatches;
   // Arguments: @grad's (with several micro-batches, tensors get a leading
-  // dimension), then lr and step unless @grad already has them.
+  // dimension), then lr, then step unless @grad takes it already: dropout
+  // draws its numbers from the step.
   SmallVector<Type> arguments;
   SmallVector<StringRef> names;
   unsigned inputs = grad.getNumArguments();
@@ -307,7 +353,8 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
       return failure();
     stepLoss = *written;
   }
-  // The gradient of the loss is the weight of a micro-batch's loss.
+  // The gradient of the loss is the weight of a micro-batch's loss. Scaling the
+  // seed scales every gradient at no cost.
   grad.walk([&](ConstantOp c) {
     if (c->hasAttr("act.loss_scale"))
       c.setValueAttr(DenseElementsAttr::get(
@@ -352,14 +399,15 @@ LogicalResult StepWriter::run() {
   if (!symbols.lookup(gradName))
     return emitError(
         module.getLoc(),
-        "has no @grad: differentiate it before its step is written");
+        "the module has no @grad; differentiate it first (--autodiff)");
   if (kernelsFormed(module))
     return emitError(
         module.getLoc(),
-        "has kernels but no @step; an optimizer is written before kernels are "
-        "formed: --optimizer=adamw --form-kernels");
+        "the module has kernels but no @step; write the optimizer before "
+        "kernels are formed: --optimizer=adamw --form-kernels");
   if (symbols.lookup(stepName) || symbols.lookup(updateName))
-    return emitError(module.getLoc(), "has a @step or an @update already");
+    return emitError(module.getLoc(),
+                     "the module already has a @step or an @update");
   for (auto p : module.getOps<ParameterOp>())
     if (!p.getFrozen() &&
         isa<FloatType>(cast<RankedTensorType>(p.getType()).getElementType()))

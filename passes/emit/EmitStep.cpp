@@ -151,32 +151,57 @@ private:
   std::optional<report::MemoryReport> described;
   std::set<uint32_t> describedKernels;
   std::map<std::pair<std::string, int64_t>, uint32_t> parameterIndex;
-  std::map<std::pair<uint32_t, artifact::Role>, uint32_t> stateIndex;
+  std::map<std::pair<uint32_t, ParameterBuffer>, uint32_t> stateIndex;
   std::vector<Flat> flat;
   std::vector<Lowered> lowered;
   std::map<Choice, size_t> loweredAt;
 };
 
+artifact::Role roleOf(ParameterBuffer buffer) {
+  switch (buffer) {
+  case ParameterBuffer::Parameter:
+    break;
+  case ParameterBuffer::Gradient:
+    return artifact::Role::Gradient;
+  case ParameterBuffer::Master:
+    return artifact::Role::Master;
+  case ParameterBuffer::ExpAvg:
+    return artifact::Role::ExpAvg;
+  case ParameterBuffer::ExpAvgSq:
+    return artifact::Role::ExpAvgSq;
+  }
+  llvm_unreachable("a parameter is no state");
+}
+
+/// A state is named after its parameter, with this behind it.
+StringRef suffixOf(ParameterBuffer buffer) {
+  switch (buffer) {
+  case ParameterBuffer::Parameter:
+    break;
+  case ParameterBuffer::Gradient:
+    return "grad";
+  case ParameterBuffer::Master:
+    return "master";
+  case ParameterBuffer::ExpAvg:
+    return "exp_avg";
+  case ParameterBuffer::ExpAvgSq:
+    return "exp_avg_sq";
+  }
+  llvm_unreachable("a parameter is no state");
+}
+
 /// Lists parameters and their states. A layer's parameter becomes one entry per
 /// layer, as the checkpoint has it. The indices are the ones that operands name
 /// (`persistent`).
 void Emitter::parameters() {
-  llvm::StringMap<Operation *> update;
-  llvm::StringSet<> trained;
-  module.walk([&](Operation *op) {
-    if (!isa<AdamWOp, SgdOp, AccumulateOp, ZeroGradOp, GradSquareSumOp>(op))
-      return;
-    StringRef name = op->getAttrOfType<FlatSymbolRefAttr>("name").getValue();
-    trained.insert(name);
-    if (isa<AdamWOp, SgdOp>(op))
-      update[name] = op;
+  // The buffers that ops use of each parameter, in the order of the enum.
+  llvm::StringMap<std::set<ParameterBuffer>> used;
+  module.walk([&](ParameterEffectOpInterface op) {
+    auto &of = used[op.getParameterName().getValue()];
+    of.insert(ParameterBuffer::Gradient);
+    for (const BufferUse &use : op.getBufferUses())
+      of.insert(use.buffer);
   });
-  auto addState = [&](uint32_t p, artifact::Role role, StringRef suffix,
-                      RankedTensorType type) {
-    stateIndex[{p, role}] = step.states.size();
-    step.states.push_back({step.parameters[p].name + "." + suffix.str(),
-                           tensorOf(type), role, p});
-  };
   for (auto op : module.getOps<ParameterOp>()) {
     auto type = cast<RankedTensorType>(op.getType());
     for (int64_t l = 0, n = op.getLayers().value_or(1); l < n; ++l) {
@@ -195,23 +220,15 @@ void Emitter::parameters() {
       parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
       step.parameters.push_back(p);
       // Frozen parameters, and those of inference, have no state.
-      if (options.mode == "infer" || !trained.contains(op.getSymName()))
+      if (options.mode == "infer")
         continue;
-      Type grad = type.getElementType();
-      if (auto wide = op->getAttrOfType<TypeAttr>("act.gradient_type"))
-        grad = wide.getValue();
-      addState(index, artifact::Role::Gradient, "grad",
-               withElement(type, grad));
-      // A module with a gradient and no optimizer only accumulates.
-      Operation *updated = update.lookup(op.getSymName());
-      if (!updated)
-        continue;
-      auto wide = withElement(type, computeType(type.getElementType()));
-      if (updated->hasAttr("master"))
-        addState(index, artifact::Role::Master, "master", wide);
-      if (isa<AdamWOp>(updated)) {
-        addState(index, artifact::Role::ExpAvg, "exp_avg", wide);
-        addState(index, artifact::Role::ExpAvgSq, "exp_avg_sq", wide);
+      for (ParameterBuffer buffer : used.lookup(op.getSymName())) {
+        if (buffer == ParameterBuffer::Parameter)
+          continue;
+        stateIndex[{index, buffer}] = step.states.size();
+        step.states.push_back({p.name + "." + suffixOf(buffer).str(),
+                               tensorOf(bufferType(op, buffer)), roleOf(buffer),
+                               index});
       }
     }
   }
@@ -290,6 +307,7 @@ void Emitter::share() {
   }
 }
 
+/// Where a value of the flattened program is at run time.
 artifact::Operand Emitter::place(const Place &p, const ArenaPlan &plan,
                                  const Program &program) {
   artifact::Operand o;
@@ -338,24 +356,15 @@ artifact::Operand Emitter::persistent(const KernelOperand &k,
   artifact::Operand o;
   o.written = k.written;
   uint32_t parameter = parameterIndex.at({f.op.getSymName().str(), f.layer});
-  if (k.kind == KernelOperand::Parameter) {
+  if (k.buffer == ParameterBuffer::Parameter) {
     o.space = artifact::Space::Parameter;
     o.index = parameter;
     o.bytes = byteSize(cast<RankedTensorType>(f.op.getType()));
     return o;
   }
-  artifact::Role role =
-      k.kind == KernelOperand::Gradient ? artifact::Role::Gradient
-      : k.kind == KernelOperand::Master ? artifact::Role::Master
-      : k.kind == KernelOperand::ExpAvg ? artifact::Role::ExpAvg
-                                        : artifact::Role::ExpAvgSq;
   o.space = artifact::Space::State;
-  o.index = stateIndex.at({parameter, role});
-  int64_t elements = elementCount(cast<RankedTensorType>(f.op.getType()));
-  const artifact::TensorType &type = step.states[o.index].type;
-  o.bytes = elements * (type.dtype == artifact::DType::F64   ? 8
-                        : type.dtype == artifact::DType::F32 ? 4
-                                                             : 2);
+  o.index = stateIndex.at({parameter, k.buffer});
+  o.bytes = byteSize(bufferType(f.op, k.buffer));
   return o;
 }
 
@@ -453,7 +462,7 @@ LogicalResult Emitter::describe(const Placed &f, report::MemoryReport &report) {
   report = std::move(*made);
   if (!options.target.empty())
     countLaunches(f, report);
-  report.timeline.clear(); // the launch list replaces it
+  report.timeline.clear(); // the list of launches replaces it
   report.buffers.clear();
   report.peakAt.alive.clear();
   for (const artifact::Launch &launch : f.function.launches)
@@ -537,7 +546,8 @@ void Emitter::join() {
     f.launches.clear();
     for (std::vector<uint32_t> &one : joinLaunches(
              f.function, [&](uint32_t launch) { return kindOf(f, launch); })) {
-      // Arguments of one kernel must be adjacent.
+      // Launches of one kernel are its instances, and their arguments must be
+      // adjacent: q, gate, k of kernels A, B, A become q, k, gate.
       std::vector<uint32_t> kernels;
       auto rank = [&](uint32_t launch) {
         return llvm::find(kernels, f.function.launches[launch].kernel);
@@ -586,21 +596,24 @@ LogicalResult Emitter::prepare() {
            << "unknown mode '" << options.mode << "': expected train or infer";
   }
   if (options.mode == "train" && lacksGradient(module))
-    return emitError(module.getLoc(),
-                     "is in kernel form without a gradient and can no longer "
-                     "be differentiated; write the optimizer before kernels "
-                     "are formed: --optimizer=adamw --form-kernels");
+    return emitError(
+        module.getLoc(),
+        "the module is in kernel form without a gradient and can no longer "
+        "be differentiated; write the optimizer before kernels "
+        "are formed: --optimizer=adamw --form-kernels");
   if (failed(completeModule(module)))
     return failure();
   if (options.mode == "train" && !module.lookupSymbol(stepName) &&
       module.lookupSymbol(gradName))
-    return emitError(module.getLoc(),
-                     "has kernels but no @step; write the optimizer before "
-                     "kernels are formed: --optimizer=adamw --form-kernels");
+    return emitError(
+        module.getLoc(),
+        "the module has kernels but no @step; write the optimizer before "
+        "kernels are formed: --optimizer=adamw --form-kernels");
   if (options.mode == "train" && !module.lookupSymbol(stepName))
-    return emitError(module.getLoc(),
-                     "has no training step: @forward returns no loss, "
-                     "or nothing is trained");
+    return emitError(
+        module.getLoc(),
+        "the module has no training step: @forward returns no loss, "
+        "or nothing is trained");
   if (options.mode == "train") {
     stripDropout(module);
     if (auto optimizer = module->getAttrOfType<StringAttr>("act.optimizer"))

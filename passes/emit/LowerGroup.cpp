@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The body of a group is lowered op by op, by each op's linalg interface. What
+// is decided here is the function around it: which memory is an argument, which
+// value a result, and into how many functions a group is cut. A cut is needed
+// where all programs must have finished before the next op reads a value.
+//
+//     act.group (%x, %w) {                 func @kernel(%x, %w, %g in place)
+//       %y = act.gelu %x                     -> (y, g + dw)
+//       act.accumulate @w, %dw .. }
 #include "passes/emit/LowerGroup.h"
 #include "dialects/act/AttentionLowering.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/MatmulLowering.h"
 #include "dialects/act/NormLowering.h"
-#include "dialects/act/OptimizerLowering.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/act/FormKernels.h"
 
@@ -68,17 +76,13 @@ private:
                               Part part);
   LogicalResult attentionGradSums(AttentionGradOp op, ValueRange operands,
                                   Part part);
-  LogicalResult effect(Operation *op, unsigned number);
+  LogicalResult effect(ParameterEffectOpInterface op, unsigned number);
   LogicalResult lowerOp(Operation &op);
 
   Value argument(Type type, KernelOperand operand) {
     Value v = function.getBody().front().addArgument(type, group.getLoc());
     made.operands.push_back(operand);
     return v;
-  }
-  /// A persistent buffer that is read and replaced.
-  Value state(Type type, KernelOperand::Kind kind, unsigned number) {
-    return argument(type, {kind, number, true});
   }
   /// Workspace `number`; `written` if this kernel writes it.
   Value workspace(unsigned number, bool written) {
@@ -112,81 +116,51 @@ private:
   SmallVector<std::tuple<unsigned, StringRef, unsigned>> marks;
 };
 
-RankedTensorType parameterType(Operation *op) {
+/// Effects have no result in act. As a function they take a persistent buffer
+/// and return its next contents, in place (`act.inplace`). A buffer whose old
+/// contents do not matter is an output alone.
+LogicalResult GroupLowering::effect(ParameterEffectOpInterface op,
+                                    unsigned number) {
   auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-      op, op->getAttrOfType<FlatSymbolRefAttr>("name"));
-  return cast<RankedTensorType>(parameter.getType());
-}
-
-RankedTensorType gradientType(Operation *op) {
-  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-      op, op->getAttrOfType<FlatSymbolRefAttr>("name"));
-  auto type = plainTensor(parameter.getType());
-  if (auto wide = parameter->getAttrOfType<TypeAttr>("act.gradient_type"))
-    return RankedTensorType::get(type.getShape(), wide.getValue());
-  return type;
-}
-
-LogicalResult GroupLowering::effect(Operation *op, unsigned number) {
-  Location loc = op->getLoc();
-  auto mark = [&](Value argument, Value value) {
-    marks.push_back({cast<BlockArgument>(argument).getArgNumber(),
-                     "act.inplace", unsigned(results.size())});
-    results.push_back(value);
+      op, op.getParameterName());
+  SmallVector<RankedTensorType> types;
+  SmallVector<Value> buffers, operands, next, values;
+  const SmallVector<BufferUse> uses = op.getBufferUses();
+  auto operandOf = [&](const BufferUse &use) {
+    KernelOperand operand{KernelOperand::Effect, number,
+                          use.access != BufferUse::Read};
+    operand.buffer = use.buffer;
+    return operand;
   };
-  if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-    Value grad = state(gradientType(op), KernelOperand::Gradient, number);
-    mark(grad, lowerAccumulate(b, loc, grad, lowered[accumulate.getValue()]));
-    return success();
+  for (const BufferUse &use : uses) {
+    types.push_back(plainTensor(bufferType(parameter, use.buffer)));
+    buffers.push_back(use.access == BufferUse::Fill
+                          ? Value()
+                          : argument(types.back(), operandOf(use)));
   }
-  if (isa<ZeroGradOp>(op)) {
-    produce(lowerZeroGrad(b, loc, gradientType(op)),
-            {KernelOperand::Gradient, number, true});
-    return success();
+  for (Value v : op->getOperands())
+    operands.push_back(lowered[v]);
+  op.lowerEffect(b, types, buffers, operands, next, values);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+    lowered[result] = value;
+  unsigned made = 0;
+  for (auto [use, buffer] : llvm::zip_equal(uses, buffers)) {
+    if (use.access == BufferUse::Read)
+      continue;
+    Value contents = next[made++];
+    if (!buffer) {
+      produce(contents, operandOf(use));
+      continue;
+    }
+    marks.push_back({cast<BlockArgument>(buffer).getArgNumber(), "act.inplace",
+                     unsigned(results.size())});
+    results.push_back(contents);
   }
-  if (auto square = dyn_cast<GradSquareSumOp>(op)) {
-    Value grad =
-        argument(gradientType(op), {KernelOperand::Gradient, number, false});
-    Value rows = lowerSquareSumOfRows(b, loc, grad);
-    lowered[square.getResult()] =
-        lowerAddToSquareSum(b, loc, lowered[square.getSum()], rows);
-    return success();
-  }
-  auto type = plainTensor(parameterType(op));
-  Type wide = computeType(type.getElementType());
-  auto stateType = RankedTensorType::get(type.getShape(), wide);
-  Value param = state(type, KernelOperand::Parameter, number);
-  Value grad =
-      argument(gradientType(op), {KernelOperand::Gradient, number, false});
-  Value master;
-  if (op->hasAttr("master"))
-    master = state(stateType, KernelOperand::Master, number);
-  if (auto adamw = dyn_cast<AdamWOp>(op)) {
-    Value m = state(stateType, KernelOperand::ExpAvg, number);
-    Value v = state(stateType, KernelOperand::ExpAvgSq, number);
-    auto next =
-        lowerAdamW(b, adamw, param, grad, master, m, v, lowered[adamw.getLr()],
-                   lowered[adamw.getStep()],
-                   adamw.getClip() ? lowered[adamw.getClip()] : Value());
-    unsigned i = 0;
-    mark(param, next[i++]);
-    if (master)
-      mark(master, next[i++]);
-    mark(m, next[i++]);
-    mark(v, next[i++]);
-    return success();
-  }
-  if (auto sgd = dyn_cast<SgdOp>(op)) {
-    auto next = lowerSgd(b, sgd, param, grad, master, lowered[sgd.getLr()],
-                         sgd.getClip() ? lowered[sgd.getClip()] : Value());
-    mark(param, next[0]);
-    if (master)
-      mark(master, next[1]);
-    return success();
-  }
-  return op->emitOpError("has no kernel for the host");
+  return success();
 }
 
+/// The host's form has one kernel per summation order: dq sums over keys, dk
+/// and dv over queries.
 LogicalResult GroupLowering::attentionGrad(AttentionGradOp op,
                                            ValueRange operands, Part part) {
   if (form == LinalgForm::Sums)
@@ -209,6 +183,16 @@ LogicalResult GroupLowering::attentionGrad(AttentionGradOp op,
   return success();
 }
 
+/// The GPU's form computes the scores once. Programs go over blocks of keys,
+/// keep dk and dv, and add their part of dq to a workspace in turns:
+///
+///     Begin     delta; the zeros of sum, turns and ticket
+///     Keys      dk, dv; sum += part of dq
+///     Queries   dq = sum, scaled and rounded
+///
+/// If only dq is needed, or only dk and dv, there are no turns: its rows loop
+/// over the others. The parts exchange values through workspaces, because they
+/// are separate launches.
 LogicalResult GroupLowering::attentionGradSums(AttentionGradOp op,
                                                ValueRange operands, Part part) {
   enum { sum, delta, turns, ticket }; // in the order of the op's workspaces
@@ -302,7 +286,8 @@ LogicalResult GroupLowering::lowerOp(Operation &op) {
   return success();
 }
 
-/// Whether `op` belongs to another part.
+/// Whether `op` belongs to another part. Reshapes are free, so each part has
+/// those that it needs.
 bool GroupLowering::leaves(Part part, Operation &op) {
   switch (part) {
   case Part::Product:
@@ -322,6 +307,9 @@ bool GroupLowering::leaves(Part part, Operation &op) {
   }
 }
 
+/// On a GPU, the kernel over rows stores partial sums in a workspace
+/// (`act.parts`), and the part Sums adds them up. On the host a sum is a kernel
+/// of its own, over all rows.
 LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
   unsigned number = llvm::find(sums, op) - sums.begin();
   if (form == LinalgForm::Tiles)
@@ -346,6 +334,8 @@ LogicalResult GroupLowering::sumOfRows(Part part, Operation *op) {
   return success();
 }
 
+/// Split-K: the first kernel stores parts of the product in scratch, the second
+/// adds them in order and goes on with what follows.
 void GroupLowering::productInTurn(Part part) {
   SmallVector<Value> operands;
   for (Value v : inParts->getOperands())
@@ -359,21 +349,24 @@ void GroupLowering::productInTurn(Part part) {
         argument(scratchType(group), {KernelOperand::Scratch, 0, false}));
 }
 
+/// Lowers the group's ops in order, each in the way of its kind. `lowered` maps
+/// act values to values of the function.
 LogicalResult GroupLowering::body(Part part) {
+  // Effects are numbered over the whole group, also those that this part leaves
+  // to another.
   unsigned effects = 0;
   RopeOp rope = ropeOfProduct(group);
   Value handed = rope ? beforeRope(rope) : Value();
   if (part == Part::Rope)
     lowered[handed] = workspace(0, false);
   for (Operation &op : group.getBody().front().without_terminator()) {
-    bool hasEffect =
-        isa<AccumulateOp, AdamWOp, SgdOp, ZeroGradOp, GradSquareSumOp>(op);
+    auto acts = dyn_cast<ParameterEffectOpInterface>(op);
     unsigned number = effects;
-    effects += hasEffect;
+    effects += bool(acts);
     if (leaves(part, op))
       continue;
-    if (hasEffect) {
-      if (failed(effect(&op, number)))
+    if (acts) {
+      if (failed(effect(acts, number)))
         return failure();
       continue;
     }
@@ -402,6 +395,9 @@ LogicalResult GroupLowering::body(Part part) {
   return success();
 }
 
+/// Builds one part as a function. Every part has all operands of the group as
+/// its first arguments, in their order, and lowers all ops that `leaves` does
+/// not exclude. What only other parts need is dead then.
 FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
   made = LoweredKernel();
   ofSums.clear();
@@ -434,6 +430,7 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
     Value value = lowered.lookup(v);
     if (!value)
       continue; // another part makes it
+    // In place, the argument is the result's memory: no operand of its own.
     if (inPlace[r] >= 0) {
       marks.push_back(
           {unsigned(inPlace[r]), "act.inplace", unsigned(results.size())});
@@ -456,13 +453,15 @@ FailureOr<LoweredKernel> GroupLowering::lower(Part part, Operation *sum) {
   return made;
 }
 
+/// The parts that this group is cut into, in the order in which they are
+/// launched.
 FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
   auto &ops = group.getBody().front().getOperations();
   bool attentionGrad =
       llvm::any_of(ops, [](Operation &op) { return isa<AttentionGradOp>(op); });
   SmallVector<LoweredKernel> list;
   SmallVector<Part> parts{Part::Whole};
-  // dq may overlap q: q is not read after dq is written.
+  // dq may overlap q, so Queries is last: no kernel reads q after it.
   if (attentionGrad)
     parts = {Part::Begin, Part::Keys, Part::Sinks, Part::Bias, Part::Queries};
   else if (form == LinalgForm::Tiles && ropeOfProduct(group))
@@ -489,6 +488,8 @@ FailureOr<SmallVector<LoweredKernel>> GroupLowering::run() {
         part == Part::Rows || part == Part::PartsOfProduct ||
         (part == Part::Queries &&
          llvm::none_of(list, [](const LoweredKernel &k) { return k.isMain; }));
+    // A part without results has nothing to do in this group, such as the sinks
+    // of an attention that has none.
     if (!made->function.getResultTypes().empty())
       list.push_back(*made);
     else

@@ -15,14 +15,11 @@ struct KernelOperand {
     Result,    ///< result `index` of the group
     Workspace, ///< workspace `index` of the group
     Scratch,   ///< memory for this form only, of scratchType(group)
-    Parameter, ///< the parameter of effect `index`, or its buffers:
-    Gradient,
-    Master,
-    ExpAvg,
-    ExpAvgSq,
+    Effect     ///< a `buffer` of the parameter of effect `index`
   } kind = Input;
   unsigned index = 0;
   bool written = false;
+  ParameterBuffer buffer = ParameterBuffer::Parameter;
 };
 
 /// One function and its pointers, in the order of the kernel's ABI: arguments,

@@ -11,11 +11,10 @@
 // their names, grids and scratch are printed.
 //
 // The update ops act on buffers that belong to a parameter. Here they take them
-// from the function's first arguments, in the order of OptimizerLowering.h, and
+// from the function's first arguments, in the order of getBufferUses(), and
 // the function returns the new ones.
 #include "dialects/act/Dialect.h"
 #include "dialects/act/LinalgBuilder.h"
-#include "dialects/act/OptimizerLowering.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,7 +24,6 @@
 #include "passes/act/FormKernels.h"
 #include "passes/emit/LowerGroup.h"
 #include "passes/groups-to-host/HostKernels.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -35,39 +33,23 @@ static Type plain(Type type) {
   return isa<RankedTensorType>(type) ? Type(plainTensor(type)) : type;
 }
 
-// New values of an update op's buffers; empty when `op` is none.
+// New values of an effect's buffers, or its results; empty when `op` is none.
+// `buffers`: the function's first arguments, one for each use.
 static SmallVector<Value> lowerUpdate(OpBuilder &b, Operation *op,
                                       ValueRange operands,
-                                      SmallVector<Value> buffers) {
-  Location loc = op->getLoc();
-  auto operand = [&](unsigned i) {
-    return i < operands.size() ? operands[i] : Value();
-  };
-  return TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case([&](AdamWOp adam) {
-        unsigned at = adam.getMaster() ? 3 : 2;
-        Value master = adam.getMaster() ? buffers[2] : Value();
-        return lowerAdamW(b, adam, buffers[0], buffers[1], master, buffers[at],
-                          buffers[at + 1], operand(0), operand(1), operand(2));
-      })
-      .Case([&](SgdOp sgd) {
-        Value master = sgd.getMaster() ? buffers[2] : Value();
-        return lowerSgd(b, sgd, buffers[0], buffers[1], master, operand(0),
-                        operand(1));
-      })
-      .Case([&](AccumulateOp) {
-        return SmallVector<Value>{
-            lowerAccumulate(b, loc, buffers[0], operand(0))};
-      })
-      .Case([&](ZeroGradOp) {
-        return SmallVector<Value>{lowerZeroGrad(b, loc, buffers[0].getType())};
-      })
-      .Case([&](GradSquareSumOp) {
-        Value rows = lowerSquareSumOfRows(b, loc, buffers[0]);
-        return SmallVector<Value>{
-            lowerAddToSquareSum(b, loc, operand(0), rows)};
-      })
-      .Default([](Operation *) { return SmallVector<Value>(); });
+                                      ArrayRef<Value> buffers) {
+  auto effect = dyn_cast<ParameterEffectOpInterface>(op);
+  if (!effect)
+    return {};
+  const size_t count = effect.getBufferUses().size();
+  SmallVector<RankedTensorType> types;
+  for (Value buffer : buffers.take_front(count))
+    types.push_back(cast<RankedTensorType>(buffer.getType()));
+  SmallVector<Value> next, results;
+  effect.lowerEffect(b, types, buffers.take_front(count), operands, next,
+                     results);
+  next.append(results);
+  return next;
 }
 
 // Ops keep their operands, so that they know their own types; what an operand
